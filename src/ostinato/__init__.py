@@ -1,0 +1,1 @@
+"""Ostinato: an agent runtime whose loop keeps going."""
