@@ -3,8 +3,6 @@
 Pure records without behaviour; events, tools and the authentication handler carry them.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Literal, Optional
 
@@ -91,7 +89,7 @@ class ServiceAccount(BaseModelWithConfig):
     audience: Optional[str] = None
 
     @model_validator(mode="after")
-    def _check_that_a_token_can_be_had(self) -> ServiceAccount:
+    def _check_that_a_token_can_be_had(self) -> "ServiceAccount":
         if not self.use_default_credential and self.service_account_credential is None:
             raise ValueError(
                 "A service account needs a key: set service_account_credential, or "

@@ -4,8 +4,6 @@ The JSON and the field names (camelCase ones included) are OpenAPI's, so that ob
 OpenAPI libraries are accepted through their attributes and no web framework is needed here.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Literal, Optional, Union
 
@@ -16,7 +14,7 @@ from ostinato.auth._record import BaseModelWithConfig
 
 class _OpenApiWord(Enum):
     @classmethod
-    def _missing_(cls, value: object) -> Optional[_OpenApiWord]:
+    def _missing_(cls, value: object) -> Optional["_OpenApiWord"]:
         # The same word of another library's enumeration.
         words = cls.__members__.values()
         foreign = value.value if isinstance(value, Enum) else None
@@ -175,7 +173,7 @@ class OAuthGrantType(str, Enum):  # noqa: UP042 - str() of a StrEnum differs
     PASSWORD = "password"
 
     @staticmethod
-    def from_flow(flow: OAuthFlows) -> Optional[OAuthGrantType]:
+    def from_flow(flow: OAuthFlows) -> Optional["OAuthGrantType"]:
         """The grant of the flow that is set.
 
         Where several are set, client credentials win, then authorization code, implicit and

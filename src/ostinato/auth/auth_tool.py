@@ -4,8 +4,6 @@
 name under which credentials are stored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any, Optional
@@ -46,7 +44,7 @@ class AuthConfig(BaseModelWithConfig):
     credential_key: Optional[str] = None
 
     @model_validator(mode="after")
-    def _name_the_credential(self) -> AuthConfig:
+    def _name_the_credential(self) -> "AuthConfig":
         if not self.credential_key:
             named = _key_in_extras(self.raw_auth_credential) or _key_in_extras(self.auth_scheme)
             self.credential_key = named or self.get_credential_key()

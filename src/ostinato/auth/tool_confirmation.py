@@ -4,8 +4,6 @@ Kept on the ground floor because event actions carry it; `ostinato.tools.tool_co
 path that users import.
 """
 
-from __future__ import annotations
-
 from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict
