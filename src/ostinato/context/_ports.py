@@ -1,6 +1,8 @@
-"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned runs.
+"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned
+runs.
 
-The runner puts real objects behind them into the invocation; nothing here is implemented but the empty hooks.
+The runner puts real objects behind them into the invocation; nothing here is implemented but the
+empty hooks.
 """
 
 from __future__ import annotations
