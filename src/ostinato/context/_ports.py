@@ -120,7 +120,7 @@ class Hooks(Protocol):
 
 
 class Spawn(Protocol):
-    """Runs another agent beside this invocation, in a session of its own; the runner provides it."""
+    """Runs another agent in a session of its own beside this invocation; the runner provides it."""
 
     def __call__(
         self,

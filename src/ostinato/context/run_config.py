@@ -50,7 +50,7 @@ _defaults: dict[str, Any] = {"sync_tools": "thread", "copy_contents": False}
 def set_process_defaults(
     *, sync_tools: Literal["thread", "inline"] | None = None, copy_contents: bool | None = None
 ) -> None:
-    """Set what RunConfigs made from now on default to; `ostinato.compat` does, for ADK's programs."""
+    """Set what later RunConfigs default to; `ostinato.compat` does, for ADK's programs."""
     if sync_tools is not None:
         _defaults["sync_tools"] = sync_tools
     if copy_contents is not None:
