@@ -1,6 +1,7 @@
 """Closing of async generators, so that a consumer that stops early ends its source at once.
 
-`ostinato.utils.context_utils.Aclosing` is the public face; every `async for` over a generator of ours goes through it.
+`ostinato.utils.context_utils.Aclosing` is the public face; every `async for` over a generator of
+ours goes through it.
 """
 
 from __future__ import annotations

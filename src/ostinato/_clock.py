@@ -1,7 +1,8 @@
 """The only source of time and of ids, so that a test or a replay can put its own in place.
 
-Every record that is stamped (events, artifacts, records of the stores) calls `now` and `new_id`. Order is the
-log's sequence number; a timestamp is for people, and rises strictly within one process.
+Every record that is stamped (events, artifacts, records of the stores) calls `now` and `new_id`.
+Order is the log's sequence number; a timestamp is for people, and rises strictly within one
+process.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _last = 0.0
 
 
 def _random_id() -> str:
-    """Return a version 4 UUID as text; the same format as `str(uuid.uuid4())` at a quarter of its cost."""
+    """Return a version 4 UUID as text; the same format as `str(uuid.uuid4())` at a quarter of its
+    cost.
+    """
     h = os.urandom(16).hex()
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
 
@@ -28,7 +31,9 @@ _id_source: Callable[[], str] = _random_id
 
 
 def now() -> float:
-    """Return the time in seconds since 1970, strictly greater than every earlier answer in this process."""
+    """Return the time in seconds since 1970, strictly greater than every earlier answer in this
+    process.
+    """
     global _last
     with _lock:
         stamp = _time_source()

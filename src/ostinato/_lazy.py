@@ -1,7 +1,7 @@
 """Lazy faces: a module names what it offers in one `if TYPE_CHECKING:` block and nowhere else.
 
-`attach` reads that block from the module's own source and returns its `__getattr__`, `__dir__` and
-`__all__`. Every package face calls it; it is one of the three places that import late.
+`attach` derives the module's `__getattr__`, `__dir__` and `__all__` from that block's source. Every
+package face calls it; it is one of the three places that import late.
 """
 
 import re
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import resolve_name
-from typing import Any
+from typing import Any, cast
 
 _BLOCK = re.compile(r"^if TYPE_CHECKING:[^\n]*\n((?:[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]+from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -17,59 +17,53 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def read_names(source: str, package: str) -> dict[str, tuple[str, str]]:
-    """Map each public name of the TYPE_CHECKING block to its home: (module, attribute)."""
+    """Map each public name of the source's TYPE_CHECKING block to its (module, attribute)."""
     homes: dict[str, tuple[str, str]] = {}
-    block = _BLOCK.search(source)
-    if block is None:
-        return homes
-    for module, names in _IMPORT.findall(_COMMENT.sub("", block[1])):
-        home = resolve_name(module, package)
-        for item in names.strip("() \t").split(","):
-            attribute, _, alias = item.strip().partition(" as ")
-            if attribute:
-                homes[alias.strip() or attribute] = (home, attribute.strip())
+    if block := _BLOCK.search(source + "\n"):
+        for module, names in _IMPORT.findall(_COMMENT.sub("", block[1])):
+            for item in names.strip("() \t").split(","):
+                attribute, *alias = item.split(" as ")
+                if attribute := attribute.strip():
+                    homes[alias[0].strip() if alias else attribute] = (
+                        resolve_name(module, package),
+                        attribute,
+                    )
     return homes
 
 
 def attach(
-    module_name: str, *, fallback: str | None = None
+    name: str, *, fallback: str | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `(__getattr__, __dir__, __all__)` for the module that calls it at import time.
+    """Return `(__getattr__, __dir__, __all__)` for the module `name`, which calls it in its body.
 
-    `fallback` names a module that is asked for public names that the block lacks. A name found is
-    stored in the module, so it costs its lookup once. Unknown names raise AttributeError.
+    Public names that the block lacks are asked of the module `fallback`. A name found is stored
+    in the module, so it is looked up once; an unknown one raises AttributeError.
     """
-    module = sys.modules[module_name]
-    spec = module.__spec__
-    source = spec.loader.get_source(module_name) if spec and spec.loader else None  # type: ignore[attr-defined]
-    if source is None:
-        raise ImportError(
-            f"{module_name} is a lazy face and needs its source file; install a wheel"
-        )
-    homes = read_names(source, module.__package__ or module_name)
+    module = sys.modules[name]
+    source = cast(Any, module.__spec__).loader.get_source(name)
+    homes = read_names(source or "", module.__package__ or name)
 
-    def load(name: str) -> Any:
-        if name in homes:
-            home, attribute = homes[name]
-            value = getattr(import_module(home), attribute)
-        elif fallback is None or name.startswith("_"):
-            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+    def load(attribute: str) -> Any:
+        if attribute in homes:
+            home, original = homes[attribute]
+            value = getattr(import_module(home), original)
+        elif fallback is None or attribute.startswith("_"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         else:
-            value = _borrow(module_name, fallback, name)
-        setattr(module, name, value)
+            value = _borrow(module, fallback, attribute)
+        setattr(module, attribute, value)
         return value
 
     return load, lambda: sorted({*vars(module), *homes}), list(homes)
 
 
-def _borrow(module_name: str, fallback: str, name: str) -> Any:
+def _borrow(module: Any, fallback: str, attribute: str) -> Any:
+    wanted = f"{module.__name__} has no {attribute!r}"
     try:
         other = import_module(fallback)
     except ImportError as error:
-        raise AttributeError(
-            f"{module_name} has no {name!r}, and {fallback}, which may, is not installed"
-        ) from error
+        raise AttributeError(f"{wanted}; {fallback}, which may, is not installed") from error
     # Under an alias the fallback can be this very module; asking it again would never end.
-    if other is sys.modules[module_name] or not hasattr(other, name):
-        raise AttributeError(f"neither {module_name} nor {fallback} has an attribute {name!r}")
-    return getattr(other, name)
+    if other is module or not hasattr(other, attribute):
+        raise AttributeError(f"{wanted}, nor has {fallback}")
+    return getattr(other, attribute)

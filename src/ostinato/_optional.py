@@ -1,6 +1,7 @@
 """The one way to reach an optional dependency: `need("sqlalchemy", extra="sql")`.
 
-Adapters, stores and hosts call it on first use, so that importing Ostinato never imports an integration.
+Adapters, stores and hosts call it on first use, so that importing Ostinato never imports an
+integration.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def need(module: str, *, extra: str) -> ModuleType:
       extra: the extra of this package that installs it.
 
     Raises:
-      MissingExtraError: the module's distribution is not installed; the message holds the install line.
+      MissingExtraError: the module's distribution is not installed; the message holds the install
+        line.
     """
     try:
         return importlib.import_module(module)

@@ -1,6 +1,8 @@
-"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned runs.
+"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned
+runs.
 
-The runner puts real objects behind them into the invocation; nothing here is implemented but the empty hooks.
+The runner puts real objects behind them into the invocation; nothing here is implemented but the
+empty hooks.
 """
 
 from __future__ import annotations
@@ -118,7 +120,7 @@ class Hooks(Protocol):
 
 
 class Spawn(Protocol):
-    """Runs another agent beside this invocation, in a session of its own; the runner provides it."""
+    """Runs another agent in a session of its own beside this invocation; the runner provides it."""
 
     def __call__(
         self,

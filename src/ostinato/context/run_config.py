@@ -5,14 +5,44 @@ from __future__ import annotations
 import logging
 import sys
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from .. import types
 from ..sessions.base_session_service import GetSessionConfig
+from ..types._record import later
+
+if TYPE_CHECKING:
+    from ..types import (
+        AudioTranscriptionConfig,
+        AvatarConfig,
+        ContextWindowCompressionConfig,
+        HistoryConfig,
+        ProactivityConfig,
+        RealtimeInputConfig,
+        SessionResumptionConfig,
+        SpeechConfig,
+        TranslationConfig,
+    )
+else:
+    SpeechConfig = later("SpeechConfig")
+    AvatarConfig = later("AvatarConfig")
+    RealtimeInputConfig = later("RealtimeInputConfig")
+    TranslationConfig = later("TranslationConfig")
+    ProactivityConfig = later("ProactivityConfig")
+    SessionResumptionConfig = later("SessionResumptionConfig")
+    HistoryConfig = later("HistoryConfig")
+    ContextWindowCompressionConfig = later("ContextWindowCompressionConfig")
+    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
+
 
 logger = logging.getLogger(__name__)
+
+
+def _default_transcription() -> AudioTranscriptionConfig:
+    return types.AudioTranscriptionConfig()
+
 
 _defaults: dict[str, Any] = {"sync_tools": "thread", "copy_contents": False}
 
@@ -20,7 +50,7 @@ _defaults: dict[str, Any] = {"sync_tools": "thread", "copy_contents": False}
 def set_process_defaults(
     *, sync_tools: Literal["thread", "inline"] | None = None, copy_contents: bool | None = None
 ) -> None:
-    """Set what RunConfigs made from now on default to; `ostinato.compat` does, for ADK's programs."""
+    """Set what later RunConfigs default to; `ostinato.compat` does, for ADK's programs."""
     if sync_tools is not None:
         _defaults["sync_tools"] = sync_tools
     if copy_contents is not None:
@@ -62,40 +92,39 @@ class RunConfig(BaseModel):
       copy_contents: hand models a deep copy of the history instead of shared Contents.
       tool_errors: `raise` a tool's exception to the caller, or hand it to the model as `feedback`.
       max_model_retries: how often in a row the model may repeat one kind of mistake.
-      max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is too large.
+      max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is
+        too large.
       quote_agents: mark quotes of other agents as untrusted data in the context.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    speech_config: types.SpeechConfig | None = None
+    speech_config: SpeechConfig | None = None
     response_modalities: list[str] | None = None
-    avatar_config: types.AvatarConfig | None = None
+    avatar_config: AvatarConfig | None = None
     save_input_blobs_as_artifacts: bool = False
     support_cfc: bool = False
     streaming_mode: StreamingMode = StreamingMode.NONE
-    output_audio_transcription: types.AudioTranscriptionConfig | None = Field(
-        default_factory=types.AudioTranscriptionConfig
+    output_audio_transcription: AudioTranscriptionConfig | None = Field(
+        default_factory=_default_transcription
     )
-    input_audio_transcription: types.AudioTranscriptionConfig | None = Field(
-        default_factory=types.AudioTranscriptionConfig
+    input_audio_transcription: AudioTranscriptionConfig | None = Field(
+        default_factory=_default_transcription
     )
-    realtime_input_config: types.RealtimeInputConfig | None = None
-    translation_config: types.TranslationConfig | None = None
+    realtime_input_config: RealtimeInputConfig | None = None
+    translation_config: TranslationConfig | None = None
     enable_affective_dialog: bool | None = None
-    proactivity: types.ProactivityConfig | None = None
-    session_resumption: types.SessionResumptionConfig | None = None
-    history_config: types.HistoryConfig | None = None
-    context_window_compression: types.ContextWindowCompressionConfig | None = None
+    proactivity: ProactivityConfig | None = None
+    session_resumption: SessionResumptionConfig | None = None
+    history_config: HistoryConfig | None = None
+    context_window_compression: ContextWindowCompressionConfig | None = None
     save_live_blob: bool = False
     tool_thread_pool_config: ToolThreadPoolConfig | None = None
     save_live_audio: bool = False
     max_llm_calls: int = 500
     custom_metadata: dict[str, Any] | None = None
     get_session_config: GetSessionConfig | None = None
-    sync_tools: Literal["thread", "inline"] = Field(
-        default_factory=lambda: _defaults["sync_tools"]
-    )
+    sync_tools: Literal["thread", "inline"] = Field(default_factory=lambda: _defaults["sync_tools"])
     copy_contents: bool = Field(default_factory=lambda: _defaults["copy_contents"])
     tool_errors: Literal["raise", "feedback"] | None = None
     max_model_retries: int = Field(default=5, ge=0)

@@ -110,8 +110,9 @@ class Event(LlmResponse):
     def is_final_response(self) -> bool:
         """Tell whether this event ends the agent's turn (Spec 2 §2.4).
 
-        True for a summary-skipping function response and for calls of long-running tools; otherwise for
-        events without calls, without responses, not partial, and not ending in a code execution result.
+        True for a summary-skipping function response and for calls of long-running tools; otherwise
+        for events without calls, without responses, not partial, and not ending in a code execution
+        result.
         """
         if self.actions.skip_summarization or self.long_running_tool_ids:
             return True

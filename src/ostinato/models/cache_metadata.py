@@ -1,4 +1,6 @@
-"""CacheMetadata: what is known about a provider-side context cache. Carried by requests, responses and events."""
+"""CacheMetadata: what is known about a provider-side context cache. Carried by requests, responses
+and events.
+"""
 
 from __future__ import annotations
 

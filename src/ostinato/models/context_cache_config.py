@@ -5,9 +5,18 @@ It lies here because requests carry it; `ostinato.agents.context_cache_config` i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from .. import types
+from ..types._record import later
+
+if TYPE_CHECKING:
+    from ..types import (
+        HttpOptions,
+    )
+else:
+    HttpOptions = later("HttpOptions")
 
 
 class ContextCacheConfig(BaseModel):
@@ -25,7 +34,7 @@ class ContextCacheConfig(BaseModel):
     cache_intervals: int = Field(default=10, ge=1, le=100)
     ttl_seconds: int = Field(default=1800, gt=0)
     min_tokens: int = Field(default=0, ge=0)
-    create_http_options: types.HttpOptions | None = None
+    create_http_options: HttpOptions | None = None
 
     @property
     def ttl_string(self) -> str:

@@ -26,8 +26,8 @@ class ToolLike(Protocol):
 class LlmRequest(BaseModel):
     """A request to a model (Spec 2 Appendix C).
 
-    `contents` is a fresh list of Contents that are shared with the session's history: an adapter must not
-    edit them, and calls `own_contents()` where it has to.
+    `contents` is a fresh list of Contents that are shared with the session's history: an adapter
+    must not edit them, and calls `own_contents()` where it has to.
 
     Attributes:
       model: the model's name.
@@ -60,14 +60,12 @@ class LlmRequest(BaseModel):
         self.contents = copy.deepcopy(self.contents)
         return self.contents
 
-    def append_instructions(
-        self, instructions: list[str] | types.Content
-    ) -> list[types.Content]:
+    def append_instructions(self, instructions: list[str] | types.Content) -> list[types.Content]:
         """Append text to the system instruction (Spec 2 Appendix C).
 
         Args:
-          instructions: texts, joined with a blank line; or a Content whose texts are appended and whose
-            other parts become user contents that the text refers to.
+          instructions: texts, joined with a blank line; or a Content whose texts are appended and
+            whose other parts become user contents that the text refers to.
 
         Returns:
           The user contents that were added; empty for texts.
@@ -124,7 +122,8 @@ class LlmRequest(BaseModel):
         """Ask for JSON that follows a schema (Spec 2 Appendix C).
 
         Args:
-          output_schema: a pydantic model, a generic alias such as `list[Model]`, a dict or a Schema.
+          output_schema: a pydantic model, a generic alias such as `list[Model]`, a dict or a
+            Schema.
           base_model: older name of the same argument.
 
         Raises:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .. import types
+from ..types._record import later
 from .cache_metadata import CacheMetadata
+
+if TYPE_CHECKING:
+    from ..types import (
+        CitationMetadata,
+        FinishReason,
+        GroundingMetadata,
+        LiveServerGoAway,
+        LiveServerSessionResumptionUpdate,
+        LogprobsResult,
+        Transcription,
+        TurnCompleteReason,
+    )
+else:
+    CitationMetadata = later("CitationMetadata")
+    FinishReason = later("FinishReason")
+    GroundingMetadata = later("GroundingMetadata")
+    LiveServerGoAway = later("LiveServerGoAway")
+    LiveServerSessionResumptionUpdate = later("LiveServerSessionResumptionUpdate")
+    LogprobsResult = later("LogprobsResult")
+    Transcription = later("Transcription")
+    TurnCompleteReason = later("TurnCompleteReason")
 
 
 class LlmResponse(BaseModel):
@@ -35,25 +57,25 @@ class LlmResponse(BaseModel):
 
     model_version: str | None = None
     content: types.Content | None = None
-    grounding_metadata: types.GroundingMetadata | None = None
+    grounding_metadata: GroundingMetadata | None = None
     partial: bool | None = None
     turn_complete: bool | None = None
-    turn_complete_reason: types.TurnCompleteReason | None = None
-    finish_reason: types.FinishReason | None = None
+    turn_complete_reason: TurnCompleteReason | None = None
+    finish_reason: FinishReason | None = None
     error_code: str | None = None
     error_message: str | None = None
     interrupted: bool | None = None
     custom_metadata: dict[str, Any] | None = None
     usage_metadata: types.GenerateContentResponseUsageMetadata | None = None
-    live_session_resumption_update: types.LiveServerSessionResumptionUpdate | None = None
+    live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
     live_session_id: str | None = None
-    go_away: types.LiveServerGoAway | None = None
-    input_transcription: types.Transcription | None = None
-    output_transcription: types.Transcription | None = None
+    go_away: LiveServerGoAway | None = None
+    input_transcription: Transcription | None = None
+    output_transcription: Transcription | None = None
     avg_logprobs: float | None = None
-    logprobs_result: types.LogprobsResult | None = None
+    logprobs_result: LogprobsResult | None = None
     cache_metadata: CacheMetadata | None = None
-    citation_metadata: types.CitationMetadata | None = None
+    citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
 
     def get_function_calls(self) -> list[types.FunctionCall]:

@@ -1,7 +1,7 @@
 """What a store of ours offers beyond the session service's port: rows beside events, and a fence.
 
-The runner looks for `DurableStore` by shape. A user's own session service need not have it; the runner then
-appends one event at a time and keeps no journal.
+The runner looks for `DurableStore` by shape. A user's own session service need not have it; the
+runner then appends one event at a time and keeps no journal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""BaseSessionService: the port behind which sessions are kept. Stores subclass it, the runner drives it."""
+"""BaseSessionService: the port behind which sessions are kept. Stores subclass it, the runner
+drives it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ class ListSessionsResponse(BaseModel):
 def check_name(kind: str, value: Any) -> str:
     """Return `value` if it may serve as an app name, user id or session id.
 
-    The same rule holds in every store: 1 to 256 printable characters, no blank at either end, no slash or
+    The same rule holds in every store: 1 to 256 printable characters, no blank at either end, no
+      slash or
     backslash, not `.` or `..`.
 
     Raises:
@@ -131,7 +134,8 @@ class BaseSessionService(abc.ABC):
     async def append_event(self, session: Session, event: Event) -> Event:
         """Show an event in `session`: state delta, temporary state, history (Spec 2 §7.3, §7.4).
 
-        A store calls this after it has committed the event. Partial events are returned as they are.
+        A store calls this after it has committed the event. Partial events are returned as they
+        are.
         """
         if event.partial:
             return event

@@ -1,7 +1,8 @@
 """The event log: compact records of committed events, as the runtime reads them.
 
-A stored event is one `EventRecord`; `Event` is its live view, built when somebody asks. The log of a session is
-shared by its store, by the `Session` handed to a run and by the projections of `flows/llm_flows/_history.py`.
+A stored event is one `EventRecord`; `Event` is its live view, built when somebody asks. The log of
+a session is shared by its store, by the `Session` handed to a run and by the projections of
+`flows/llm_flows/_history.py`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class EventRecord:
 
         Args:
           event: the event to store.
-          fallback: what to store in place of a value that JSON cannot carry; without it such a value raises.
+          fallback: what to store in place of a value that JSON cannot carry; without it such a
+            value raises.
 
         Raises:
           ValueError: the event holds something that JSON cannot carry.
@@ -123,7 +125,14 @@ class EventRecord:
 
     @classmethod
     def stored(
-        cls, *, id: str, invocation_id: str, author: str, branch: str | None, timestamp: float, data: str
+        cls,
+        *,
+        id: str,
+        invocation_id: str,
+        author: str,
+        branch: str | None,
+        timestamp: float,
+        data: str,
     ) -> EventRecord:
         """Build the record of an event that a store kept as columns and JSON text."""
         record = cls(

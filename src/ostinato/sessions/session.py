@@ -23,9 +23,9 @@ from .state import write_key
 class Session(BaseModel):
     """A conversation between a user and an app (Spec 1 §3).
 
-    A session that a run or a store hands out builds `events` from its log when they are first touched. From
-    then on the list is the caller's: what is assigned, inserted or removed shows in the next model request,
-    never in the store.
+    A session that a run or a store hands out builds `events` from its log when they are first
+    touched. From then on the list is the caller's: what is assigned, inserted or removed shows in
+    the next model request, never in the store.
 
     Attributes:
       id: unique within app and user.

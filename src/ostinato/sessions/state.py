@@ -16,8 +16,10 @@ SCOPED_PREFIXES = ("app:", "user:", "temp:")
 class State:
     """Committed state with the changes of one event on top (Spec 4 §3, Spec 3 "Dirty reads").
 
-    Writes show at once to every view on the same session, and reach the store when the event that carries
-    the delta is committed. Setting a key to None removes it: `state[k]` and `get` then give None, `k in state`
+    Writes show at once to every view on the same session, and reach the store when the event that
+    carries
+    the delta is committed. Setting a key to None removes it: `state[k]` and `get` then give None,
+      `k in state`
     is False, and `to_dict` leaves it out.
 
     Args:

@@ -114,8 +114,6 @@ if TYPE_CHECKING:
     from ostinato.types.http_options import HttpRetryOptions as HttpRetryOptions
     from ostinato.types.http_options import ResourceScope as ResourceScope
     from ostinato.types.image import Image as Image
-    from ostinato.types.json_schema import JSONSchema as JSONSchema
-    from ostinato.types.json_schema import JSONSchemaType as JSONSchemaType
     from ostinato.types.live import ActivityEnd as ActivityEnd
     from ostinato.types.live import ActivityStart as ActivityStart
     from ostinato.types.live import InteractionStatus as InteractionStatus
@@ -212,6 +210,8 @@ if TYPE_CHECKING:
     from ostinato.types.safety import HarmSeverity as HarmSeverity
     from ostinato.types.safety import SafetyRating as SafetyRating
     from ostinato.types.safety import SafetySetting as SafetySetting
+    from ostinato.types.schema import JSONSchema as JSONSchema
+    from ostinato.types.schema import JSONSchemaType as JSONSchemaType
     from ostinato.types.schema import Schema as Schema
     from ostinato.types.schema import Type as Type
     from ostinato.types.speech import AudioTranscriptionConfig as AudioTranscriptionConfig

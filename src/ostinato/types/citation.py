@@ -1,5 +1,9 @@
 """Where an answer comes from, and how sure the model was of it, token by token."""
 
+from typing import Any, cast
+
+from pydantic import model_validator
+
 from ostinato.types._record import CaseInsensitiveEnum, Record
 
 
@@ -26,6 +30,15 @@ class CitationMetadata(Record):
     """TODO"""
 
     citations: list[Citation] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def accept_old_name(cls, data: Any) -> Any:
+        """Read `citationSources`, the name that older services send."""
+        if isinstance(data, dict) and "citationSources" in data:
+            fields = cast(dict[str, Any], data)
+            return {("citations" if k == "citationSources" else k): v for k, v in fields.items()}
+        return cast(Any, data)
 
 
 class LogprobsResultCandidate(Record):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from mimetypes import guess_type
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import Field
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ToolResponse,
     )
 
-    PartLike = str | File | "Part" | Mapping[str, Any]
+    PartLike: TypeAlias = "str | File | Part | Mapping[str, Any]"
 else:
     AudioMetadata = later("AudioMetadata")
     DocumentMetadata = later("DocumentMetadata")
@@ -156,7 +156,7 @@ class Part(Record):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, value=None, /, **data):
+        def __init__(self, value: Any = None, /, **data: Any) -> None:
             if value is not None:
                 if data:
                     raise ValueError("a Part takes one positional value or keywords, not both")
@@ -266,8 +266,9 @@ class Content(Record):
 class UserContent(Content):
     """A content with role "user"; takes text, a part, a file, or a list of them."""
 
-    parts: list[Part]
-    role: Literal["user"] = Field(default="user", init=False, frozen=True)
+    if not TYPE_CHECKING:  # narrower than Content's, which a type checker would refuse
+        parts: list[Part]
+        role: Literal["user"] = Field(default="user", init=False, frozen=True)
 
     def __init__(self, parts: "PartLike | Sequence[PartLike]") -> None:
         """Make a content of `parts`; raises ValueError for an empty or foreign value."""
@@ -280,8 +281,9 @@ class UserContent(Content):
 class ModelContent(Content):
     """A content with role "model"; takes text, a part, a file, or a list of them."""
 
-    parts: list[Part]
-    role: Literal["model"] = Field(default="model", init=False, frozen=True)
+    if not TYPE_CHECKING:  # narrower than Content's, which a type checker would refuse
+        parts: list[Part]
+        role: Literal["model"] = Field(default="model", init=False, frozen=True)
 
     def __init__(self, parts: "PartLike | Sequence[PartLike]") -> None:
         """Make a content of `parts`; raises ValueError for an empty or foreign value."""
@@ -296,7 +298,7 @@ def _part_fields(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         return {"text": value}
     if isinstance(value, Part):
-        return dict(value)
+        return {name: getattr(value, name) for name in value.model_fields_set}
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
     if type(value).__name__ == "File" and getattr(value, "uri", None):
@@ -304,7 +306,7 @@ def _part_fields(value: Any) -> dict[str, Any]:
             raise ValueError(f"file {value.uri!r} has no MIME type; set mime_type")
         return {"file_data": FileData(file_uri=value.uri, mime_type=value.mime_type)}
     if type(value).__name__ == "Part":
-        return dict(Part.model_validate(value))
+        return _part_fields(Part.model_validate(value))
     raise ValueError(f"cannot make a Part of a {type(value).__name__}; pass text, a File or fields")
 
 

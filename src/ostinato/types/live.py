@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ostinato.types._record import CaseInsensitiveEnum, Record, later
-from ostinato.types.content import Content, FunctionCall
+from ostinato.types.content import Content, FunctionCall, Part
 
 if TYPE_CHECKING:
     from ostinato.types.citation import UrlContextMetadata
@@ -163,6 +163,21 @@ class LiveServerMessage(Record):
     session_resumption_update: LiveServerSessionResumptionUpdate | None = None
     voice_activity_detection_signal: VoiceActivityDetectionSignal | None = None
     voice_activity: VoiceActivity | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The text of the model's turn without its thoughts, or None."""
+        return "".join(p.text for p in self._parts() if p.text and not p.thought) or None
+
+    @property
+    def data(self) -> bytes | None:
+        """The inline bytes of the model's turn, joined, or None."""
+        blobs = (part.inline_data for part in self._parts())
+        return b"".join(blob.data for blob in blobs if blob and blob.data) or None
+
+    def _parts(self) -> list[Part]:
+        turn = self.server_content.model_turn if self.server_content else None
+        return (turn.parts if turn else None) or []
 
 
 class ActivityStart(Record):

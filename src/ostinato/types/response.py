@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from ostinato.types._record import CaseInsensitiveEnum, Record, later
-from ostinato.types.content import Content
+from ostinato.types.content import Content, FunctionCall, Part
 
 if TYPE_CHECKING:
     from ostinato.types.citation import CitationMetadata, LogprobsResult, UrlContextMetadata
@@ -87,3 +87,39 @@ class GenerateContentResponse(Record):
     model_status: ModelStatus | None = None
     automatic_function_calling_history: list[Content] | None = None
     parsed: BaseModel | dict[Any, Any] | Enum | None = None
+
+    @property
+    def parts(self) -> list[Part] | None:
+        """The parts of the first candidate, or None."""
+        content = self.candidates[0].content if self.candidates else None
+        return content.parts if content else None
+
+    @property
+    def text(self) -> str | None:
+        """The text of the first candidate without its thoughts, or None if it has none."""
+        texts = [
+            part.text for part in self.parts or () if part.text is not None and not part.thought
+        ]
+        return "".join(texts) if texts else None
+
+    @property
+    def function_calls(self) -> list[FunctionCall] | None:
+        """The calls of the first candidate, or None if there are none."""
+        return [part.function_call for part in self.parts or () if part.function_call] or None
+
+    @property
+    def executable_code(self) -> str | None:
+        """The first code of the first candidate, or None."""
+        codes = (part.executable_code for part in self.parts or ())
+        return next((code.code for code in codes if code), None)
+
+    @property
+    def code_execution_result(self) -> str | None:
+        """The first code output of the first candidate, or None."""
+        results = (part.code_execution_result for part in self.parts or ())
+        return next((result.output for result in results if result), None)
+
+    @property
+    def initial_prompt_token_count(self) -> int | None:
+        """The tokens of the prompt as it was sent, or None if the response does not say."""
+        return self.usage_metadata.initial_prompt_token_count if self.usage_metadata else None

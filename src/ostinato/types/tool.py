@@ -1,6 +1,6 @@
 """Function declarations, and the tool record that carries them to the model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ostinato.types._record import CaseInsensitiveEnum, Record, later
 from ostinato.types.schema import Schema
@@ -56,6 +56,16 @@ class FunctionDeclaration(Record):
     response: Schema | None = None
     response_json_schema: Any | None = None
     behavior: Behavior | None = None
+
+    @classmethod
+    def from_callable(cls, **options: Any) -> Self:
+        """Not offered: functions are described by the tools that call them."""
+        raise NotImplementedError(
+            "FunctionDeclaration.from_callable is google-genai's own reading of signatures; "
+            "use ostinato.tools.FunctionTool(func), whose declaration is what the model is told"
+        )
+
+    from_callable_with_api_option = from_callable
 
 
 class Tool(Record):

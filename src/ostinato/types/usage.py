@@ -54,6 +54,11 @@ class GenerateContentResponseUsageMetadata(Record):
     total_token_count: int | None = None
     traffic_type: TrafficType | None = None
 
+    @property
+    def initial_prompt_token_count(self) -> int | None:
+        """The tokens of the prompt as it was sent."""
+        return self.prompt_token_count
+
 
 class UsageMetadata(Record):
     """The tokens of a live session so far, by what they were spent on."""
