@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later, named
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later, named
 
 if TYPE_CHECKING:
     from ostinato.types.files import File
