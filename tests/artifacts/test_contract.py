@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ostinato.artifacts import (
     ArtifactVersion,
@@ -76,6 +76,18 @@ async def test_a_part_may_be_its_json(service: BaseArtifactService, names: tuple
     assert loaded == Part(inline_data=Blob(data=b"hi", mime_type="text/css"))
 
 
+class ForeignPart(BaseModel):
+    """Stands for the like-named record of another library."""
+
+    text: str
+
+
+async def test_a_part_may_be_another_librarys(service: BaseArtifactService) -> None:
+    foreign: Any = ForeignPart(text="theirs")
+    await service.save_artifact(filename="p", artifact=foreign, **S1)
+    assert await service.load_artifact(filename="p", **S1) == text("theirs")
+
+
 @pytest.mark.parametrize(
     "artifact", [Part(), Part(function_call=FunctionCall(name="f", args={})), "text", b"data", None]
 )
@@ -119,7 +131,9 @@ async def test_absent_things_are_none_or_empty(service: BaseArtifactService) -> 
 async def test_version_records(service: BaseArtifactService) -> None:
     png = Part(inline_data=Blob(data=b"x", mime_type="image/png"))
     await service.save_artifact(filename="p", artifact=text("x"), **S1)
-    await service.save_artifact(filename="p", artifact=png, custom_metadata={"k": {"v": None}}, **S1)
+    await service.save_artifact(
+        filename="p", artifact=png, custom_metadata={"k": {"v": None}}, **S1
+    )
     first, second = await service.list_artifact_versions(filename="p", **S1)
     assert (first.version, first.mime_type, first.custom_metadata) == (0, "text/plain", {})
     assert (second.version, second.mime_type) == (1, "image/png")
