@@ -66,7 +66,7 @@ class AutomaticFunctionCallingConfig(Record):
 
 
 class GenerateContentConfig(Record):
-    """The settings of one model request (Spec 2 §6.2).
+    """The settings of one model request (Spec 2, appendix C).
 
     `tools` takes records, dicts, callables, MCP sessions; `response_schema` a Schema, dict or type.
     """

@@ -45,7 +45,7 @@ class Behavior(CaseInsensitiveEnum):
 
 
 class FunctionDeclaration(Record):
-    """What the model is told of a function (Spec 2 §9.2).
+    """What the model is told of a function (Spec 2 §3.9).
 
     Parameters are given as `parameters` (a Schema) or as `parameters_json_schema`, never as both.
     """
