@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from tests.arch.floors import MAX_COMPLEXITY, PACKAGE
 from tests.arch.rules import RULES, Rule
 from tests.arch.tree import House

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.arch import rules
 from tests.arch.floors import MAX_ADAPTER_LINES, MAX_FILE_LINES, MAX_FUNCTION_LINES
 from tests.arch.rules import RULES, Rule

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.spec.bindings import read_bindings
 from tests.spec.rows import ROWS
 

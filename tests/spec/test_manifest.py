@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from tests.spec import plugin
 from tests.spec.bindings import read_bindings
 from tests.spec.report import bound_tests, in_order, listed_as_covered
