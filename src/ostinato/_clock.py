@@ -1,0 +1,63 @@
+"""The only source of time and of ids, so that a test or a replay can put its own in place.
+
+Every record that is stamped (events, artifacts, records of the stores) calls `now` and `new_id`.
+Order is the log's sequence number; a timestamp is for people, and rises strictly within one
+process.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_lock = threading.Lock()
+_last = 0.0
+
+
+def _random_id() -> str:
+    """Return a version 4 UUID as text; the same format as `str(uuid.uuid4())` at a quarter of its
+    cost.
+    """
+    h = os.urandom(16).hex()
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
+
+
+_time_source: Callable[[], float] = time.time
+_id_source: Callable[[], str] = _random_id
+
+
+def now() -> float:
+    """Return the time in seconds since 1970, strictly greater than every earlier answer in this
+    process.
+    """
+    global _last
+    with _lock:
+        stamp = _time_source()
+        if stamp <= _last:
+            stamp = math.nextafter(_last, math.inf)
+        _last = stamp
+    return stamp
+
+
+def new_id() -> str:
+    """Return a new unique id: 36 characters in the form of a version 4 UUID."""
+    return _id_source()
+
+
+@contextmanager
+def replaced(
+    *, time: Callable[[], float] | None = None, ids: Callable[[], str] | None = None
+) -> Iterator[None]:
+    """Put another source of time (seconds) or of ids in place for the length of a `with` block."""
+    global _time_source, _id_source, _last
+    before = (_time_source, _id_source, _last)
+    _time_source, _id_source = time or _time_source, ids or _id_source
+    _last = 0.0 if time else _last
+    try:
+        yield
+    finally:
+        _time_source, _id_source, _last = before

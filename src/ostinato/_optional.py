@@ -1,0 +1,33 @@
+"""The one way to reach an optional dependency: `need("sqlalchemy", extra="sql")`.
+
+Adapters, stores and hosts call it on first use, so that importing Ostinato never imports an
+integration.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from .errors import MissingExtraError
+
+
+def need(module: str, *, extra: str) -> ModuleType:
+    """Import and return an optional module.
+
+    Args:
+      module: dotted name of the module.
+      extra: the extra of this package that installs it.
+
+    Raises:
+      MissingExtraError: the module's distribution is not installed; the message holds the install
+        line.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module == error.name or module.startswith(error.name + ".")):
+            raise  # it is installed, and something that it imports is missing: that error says more
+        raise MissingExtraError(
+            f"{module!r} is not installed. Install it with: pip install 'ostinato[{extra}]'"
+        ) from error

@@ -1,0 +1,152 @@
+"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned
+runs.
+
+The runner puts real objects behind them into the invocation; nothing here is implemented but the
+empty hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from .. import types
+from ..events.event import Event
+from ..models.base_llm import BaseLlm
+from ..models.llm_request import LlmRequest
+from ..models.llm_response import LlmResponse
+
+if TYPE_CHECKING:
+    from .invocation import InvocationContext
+
+Callback = Callable[..., Any]
+
+
+class AgentLike(Protocol):
+    """An agent as contexts, processors and tools see it; `BaseAgent` and `LlmAgent` are."""
+
+    name: str
+    description: str
+
+    @property
+    def parent_agent(self) -> Any: ...
+    @property
+    def sub_agents(self) -> Sequence[Any]: ...
+    @property
+    def root_agent(self) -> Any: ...
+    def find_agent(self, name: str) -> Any: ...
+    def run_async(self, parent_context: Any) -> AsyncGenerator[Event, None]: ...
+
+
+class LlmAgentLike(AgentLike, Protocol):
+    """An agent that calls a model, as the flow sees it; `LlmAgent` is."""
+
+    tools: list[Any]
+    output_schema: Any
+    output_key: str | None
+    include_contents: Literal["default", "none"]
+    generate_content_config: types.GenerateContentConfig | None
+    instruction: Any
+    static_instruction: Any
+    global_instruction: Any
+    planner: Any
+    code_executor: Any
+    disallow_transfer_to_parent: bool
+    disallow_transfer_to_peers: bool
+
+    @property
+    def canonical_model(self) -> BaseLlm: ...
+    @property
+    def canonical_before_model_callbacks(self) -> Sequence[Callback]: ...
+    @property
+    def canonical_after_model_callbacks(self) -> Sequence[Callback]: ...
+    @property
+    def canonical_on_model_error_callbacks(self) -> Sequence[Callback]: ...
+    @property
+    def canonical_before_tool_callbacks(self) -> Sequence[Callback]: ...
+    @property
+    def canonical_after_tool_callbacks(self) -> Sequence[Callback]: ...
+    @property
+    def canonical_on_tool_error_callbacks(self) -> Sequence[Callback]: ...
+    async def canonical_instruction(self, ctx: Any) -> tuple[str, bool]: ...
+    async def canonical_global_instruction(self, ctx: Any) -> tuple[str, bool]: ...
+    async def canonical_tools(self, ctx: Any = None) -> list[Any]: ...
+
+
+class Hooks(Protocol):
+    """The plugins' side of every hook; `PluginManager` is one."""
+
+    @property
+    def plugins(self) -> Sequence[Any]: ...
+    async def run_on_user_message_callback(
+        self, *, user_message: types.Content, invocation_context: Any
+    ) -> types.Content | None: ...
+    async def run_before_run_callback(self, *, invocation_context: Any) -> types.Content | None: ...
+    async def run_after_run_callback(self, *, invocation_context: Any) -> None: ...
+    async def run_on_event_callback(
+        self, *, invocation_context: Any, event: Event
+    ) -> Event | None: ...
+    async def run_before_agent_callback(
+        self, *, agent: Any, callback_context: Any
+    ) -> types.Content | None: ...
+    async def run_after_agent_callback(
+        self, *, agent: Any, callback_context: Any
+    ) -> types.Content | None: ...
+    async def run_before_model_callback(
+        self, *, callback_context: Any, llm_request: LlmRequest
+    ) -> LlmResponse | None: ...
+    async def run_after_model_callback(
+        self, *, callback_context: Any, llm_response: LlmResponse
+    ) -> LlmResponse | None: ...
+    async def run_on_model_error_callback(
+        self, *, callback_context: Any, llm_request: LlmRequest, error: Exception
+    ) -> LlmResponse | None: ...
+    async def run_before_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
+    ) -> dict[str, Any] | None: ...
+    async def run_after_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
+    ) -> dict[str, Any] | None: ...
+    async def run_on_tool_error_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: Exception
+    ) -> dict[str, Any] | None: ...
+    async def run_on_agent_error_callback(
+        self, *, agent: Any, callback_context: Any, error: Exception
+    ) -> None: ...
+    async def run_on_run_error_callback(
+        self, *, invocation_context: Any, error: Exception
+    ) -> None: ...
+    async def close(self) -> None: ...
+
+
+class Spawn(Protocol):
+    """Runs another agent in a session of its own beside this invocation; the runner provides it."""
+
+    def __call__(
+        self,
+        *,
+        agent: Any,
+        parent: InvocationContext,
+        call_id: str | None,
+        message: types.Content,
+        state: dict[str, Any],
+        include_plugins: bool,
+    ) -> AsyncGenerator[Event, None]: ...
+
+
+class NodeLike(Protocol):
+    """A node that a graph or `Context.run_node` can run."""
+
+    name: str
+
+    def run(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]: ...
+
+
+Schedule = Callable[..., Awaitable[Any]]
+
+
+class CredentialStore(Protocol):
+    """Keeps credentials beyond one request; `BaseCredentialService` is one."""
+
+    async def load_credential(self, auth_config: Any, callback_context: Any) -> Any: ...
+    async def save_credential(self, auth_config: Any, callback_context: Any) -> None: ...

@@ -1,0 +1,55 @@
+"""Settings of an app that a run reads: resumability and compaction. `ostinato.apps` faces them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SkipValidation, model_validator
+
+from ..events.event import Event
+
+
+class ResumabilityConfig(BaseModel):
+    """Whether invocations may pause and be resumed (Spec 1 §19).
+
+    Attributes:
+      is_resumable: pause on long-running tools, keep agents' checkpoints, resume by invocation id.
+    """
+
+    is_resumable: bool = False
+
+
+class Summarizer(Protocol):
+    """Turns events into one event that carries their summary; `BaseEventsSummarizer` is one."""
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None: ...
+
+
+class EventsCompactionConfig(BaseModel):
+    """When earlier events are replaced by a summary (Spec 1 §20).
+
+    Attributes:
+      summarizer: makes the summary; the root agent's model where None.
+      compaction_interval: completed invocations after which a summary is made
+        (`compaction_invocation_threshold` is accepted too).
+      overlap_size: invocations before the window that are summarised again.
+      token_threshold: prompt tokens from which on a request compacts first.
+      event_retention_size: newest events that token compaction leaves as they are.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True)
+
+    summarizer: SkipValidation[Summarizer | None] = None
+    compaction_interval: int = Field(
+        gt=0,
+        validation_alias=AliasChoices("compaction_interval", "compaction_invocation_threshold"),
+    )
+    overlap_size: int = Field(ge=0)
+    token_threshold: int | None = Field(default=None, gt=0)
+    event_retention_size: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _token_settings_come_together(self) -> EventsCompactionConfig:
+        if (self.token_threshold is None) != (self.event_retention_size is None):
+            raise ValueError("token_threshold and event_retention_size must be set together.")
+        return self

@@ -1,0 +1,260 @@
+"""Context: what callbacks and tools are handed. CallbackContext and ToolContext are this class.
+
+`ostinato.agents.context`, `agents.callback_context` and `tools.tool_context` are its faces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import types
+from ..artifacts.base_artifact_service import ArtifactVersion
+from ..auth.auth_credential import AuthCredential
+from ..auth.auth_handler import AuthHandler
+from ..auth.auth_tool import AuthConfig
+from ..auth.tool_confirmation import ToolConfirmation
+from ..events.event import Event
+from ..events.event_actions import EventActions
+from ..events.ui_widget import UiWidget
+from ..memory.base_memory_service import SearchMemoryResponse
+from ..memory.memory_entry import MemoryEntry
+from ..sessions.session import tombstones_of
+from ..sessions.state import State
+from ._ports import CredentialStore, NodeLike
+from .invocation import InvocationContext
+from .readonly import ReadonlyContext
+
+
+class Context(ReadonlyContext):
+    """Writable view of a run for one callback or one tool call (Spec 1 §4, FEATURES rows 42, 43).
+
+    What is written goes into `actions`, and takes effect when the event that carries them is
+    committed.
+
+    Args:
+      invocation_context: the run.
+      event_actions: effects that go with the next event; new ones where None.
+      function_call_id: id of the tool call, for a tool.
+      tool_confirmation: the user's answer, where the call was confirmed or rejected.
+      node: the workflow node that runs, with `node_path` and `run_id` of its place.
+      resume_inputs: answers to the node's requests, by id.
+      attempt_count: number of this attempt of the node, from 1.
+    """
+
+    def __init__(
+        self,
+        invocation_context: InvocationContext,
+        *,
+        event_actions: EventActions | None = None,
+        function_call_id: str | None = None,
+        tool_confirmation: ToolConfirmation | None = None,
+        node: NodeLike | None = None,
+        node_path: str | None = None,
+        run_id: str = "",
+        resume_inputs: dict[str, Any] | None = None,
+        attempt_count: int = 1,
+    ) -> None:
+        super().__init__(invocation_context)
+        self._actions = EventActions() if event_actions is None else event_actions
+        self._state = State(
+            invocation_context.session.state,
+            self._actions.state_delta,
+            invocation_context.state_schema,
+            tombstones=tombstones_of(invocation_context.session),
+        )
+        self.function_call_id = function_call_id
+        self.tool_confirmation = tool_confirmation
+        self.node = node
+        self.node_path = node_path
+        self.run_id = run_id
+        self.resume_inputs = resume_inputs or {}
+        self.attempt_count = attempt_count
+
+    @property
+    def state(self) -> State:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The session's state; writes go into `actions.state_delta`."""
+        return self._state
+
+    @property
+    def actions(self) -> EventActions:
+        """The effects that go with the next event."""
+        return self._actions
+
+    @property
+    def isolation_scope(self) -> str | None:
+        """Scope of the delegated task this runs in; None in the conversation itself."""
+        return self._invocation_context.isolation_scope
+
+    @property
+    def idempotency_key(self) -> str:
+        """Key of this tool call, the same when the call is run again after a crash.
+
+        Raises:
+          ValueError: this is not the context of a tool call.
+        """
+        ctx, call_id = self._invocation_context, self._need_call("idempotency_key")
+        return "/".join((ctx.app_name, ctx.user_id, ctx.session.id, ctx.invocation_id, call_id))
+
+    def get_invocation_context(self) -> InvocationContext:
+        """Return the run itself."""
+        return self._invocation_context
+
+    async def run_node(self, node: NodeLike, node_input: Any = None, **options: Any) -> Any:
+        """Run a workflow node from within another and return its output.
+
+        Raises:
+          NotImplementedError: graph execution is not built yet.
+        """
+        schedule = self._invocation_context.ports.schedule
+        if schedule is None:
+            raise NotImplementedError(
+                f"run_node({node.name!r}): running workflow nodes is not built yet in Ostinato. "
+                "Use sub-agents, AgentTool, or Sequential, Parallel and Loop agents."
+            )
+        return await schedule(self, node, node_input, **options)
+
+    async def load_artifact(self, filename: str, version: int | None = None) -> types.Part | None:
+        """Return an artifact of this session, the newest version unless one is given."""
+        return await self._artifacts().load_artifact(
+            **self._place(), filename=filename, version=version
+        )
+
+    async def save_artifact(
+        self,
+        filename: str,
+        artifact: types.Part,
+        custom_metadata: dict[str, Any] | None = None,
+    ) -> int:
+        """Save an artifact and note its version in `actions.artifact_delta` (FEATURES row 197).
+
+        Returns:
+          The version, from 0.
+        """
+        version = await self._artifacts().save_artifact(
+            **self._place(), filename=filename, artifact=artifact, custom_metadata=custom_metadata
+        )
+        self._actions.artifact_delta[filename] = version
+        return version
+
+    async def get_artifact_version(
+        self, filename: str, version: int | None = None
+    ) -> ArtifactVersion | None:
+        """Return what is known about a version of an artifact, the newest unless one is given."""
+        return await self._artifacts().get_artifact_version(
+            **self._place(), filename=filename, version=version
+        )
+
+    async def list_artifacts(self) -> list[str]:
+        """Return the names of the session's artifacts and of the user's."""
+        return await self._artifacts().list_artifact_keys(**self._place())
+
+    async def save_credential(self, auth_config: AuthConfig) -> None:
+        """Keep the exchanged credential of `auth_config` in the credential service."""
+        await self._credentials().save_credential(auth_config, self)
+
+    async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None:
+        """Return the credential kept for `auth_config`, or None."""
+        return await self._credentials().load_credential(auth_config, self)
+
+    def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
+        """Return the credential the user gave in answer to a request, or None."""
+        return AuthHandler(auth_config).get_auth_response(self.state)
+
+    def request_credential(self, auth_config: AuthConfig) -> None:
+        """Ask the user for a credential; the tool is called again with it (Spec 1 §10).
+
+        Raises:
+          ValueError: this is not the context of a tool call.
+        """
+        call_id = self._need_call("request_credential")
+        request = AuthHandler(auth_config).generate_auth_request()
+        self._actions.requested_auth_configs[call_id] = request
+
+    def request_confirmation(self, *, hint: str | None = None, payload: Any | None = None) -> None:
+        """Ask the user to confirm this tool call (FEATURES rows 146, 147).
+
+        Args:
+          hint: what to tell the user.
+          payload: JSON the user may fill in.
+
+        Raises:
+          ValueError: this is not the context of a tool call.
+        """
+        call_id = self._need_call("request_confirmation")
+        self._actions.requested_tool_confirmations[call_id] = ToolConfirmation(
+            hint=hint or "", payload=payload
+        )
+
+    async def add_session_to_memory(self) -> None:
+        """Put the whole session into the memory service."""
+        await self._memory().add_session_to_memory(self.session)
+
+    async def add_events_to_memory(
+        self, *, events: Sequence[Event], custom_metadata: Mapping[str, object] | None = None
+    ) -> None:
+        """Put some events into the memory service."""
+        await self._memory().add_events_to_memory(
+            app_name=self.app_name,
+            user_id=self.user_id,
+            session_id=self.session.id,
+            events=events,
+            custom_metadata=custom_metadata,
+        )
+
+    async def add_memory(
+        self,
+        *,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Put ready-made memories into the memory service."""
+        await self._memory().add_memory(
+            app_name=self.app_name,
+            user_id=self.user_id,
+            memories=memories,
+            custom_metadata=custom_metadata,
+        )
+
+    async def search_memory(self, query: str) -> SearchMemoryResponse:
+        """Return what the memory service knows about `query` for this user."""
+        return await self._memory().search_memory(
+            app_name=self.app_name, user_id=self.user_id, query=query
+        )
+
+    def render_ui_widget(self, ui_widget: UiWidget) -> None:
+        """Ask the user interface to render a widget with this event.
+
+        Raises:
+          ValueError: a widget with its id was added already.
+        """
+        widgets = self._actions.render_ui_widgets or []
+        if any(widget.id == ui_widget.id for widget in widgets):
+            raise ValueError(f"UI widget {ui_widget.id!r} was added to this event already.")
+        self._actions.render_ui_widgets = [*widgets, ui_widget]
+
+    def _need_call(self, what: str) -> str:
+        if not self.function_call_id:
+            raise ValueError(
+                f"{what} needs the context of a tool call: function_call_id is not set."
+            )
+        return self.function_call_id
+
+    def _place(self) -> dict[str, str]:
+        ctx = self._invocation_context
+        return {"app_name": ctx.app_name, "user_id": ctx.user_id, "session_id": ctx.session.id}
+
+    def _artifacts(self) -> Any:
+        if self._invocation_context.artifact_service is None:
+            raise ValueError("Artifact service is not initialized: give the Runner one.")
+        return self._invocation_context.artifact_service
+
+    def _memory(self) -> Any:
+        if self._invocation_context.memory_service is None:
+            raise ValueError("Memory service is not available: give the Runner one.")
+        return self._invocation_context.memory_service
+
+    def _credentials(self) -> CredentialStore:
+        if self._invocation_context.credential_service is None:
+            raise ValueError("Credential service is not initialized: give the Runner one.")
+        return self._invocation_context.credential_service

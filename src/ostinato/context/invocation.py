@@ -1,0 +1,279 @@
+"""InvocationContext: everything one run carries through agents, flow and tools.
+
+The runner makes it; `ostinato.agents.invocation_context` is its public face.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
+
+from .. import _clock, types
+from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
+from ..errors import ModelRetriesExceededError
+from ..events.event import Event
+from ..models.context_cache_config import ContextCacheConfig
+from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..sessions.session import Session, log_of
+from ._ports import Hooks, Schedule, Spawn
+from .app_config import EventsCompactionConfig, ResumabilityConfig
+from .live_request_queue import LiveRequestQueue
+from .no_hooks import NoHooks
+from .run_config import RunConfig
+
+logger = logging.getLogger(__name__)
+
+
+class BaseAgentState(BaseModel):
+    """Checkpoint of an agent; subclasses add what they need to go on (Spec 1 §19)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RealtimeCacheEntry(BaseModel):
+    """A piece of audio or video of a live run that waits to be stored.
+
+    Attributes:
+      role: who sent it.
+      data: the bytes.
+      timestamp: seconds since 1970.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
+
+    role: str
+    data: types.Blob
+    timestamp: float
+
+
+class _InvocationCostManager(BaseModel):
+    """Counts the model calls of one invocation; shared by all contexts of it (Spec 2 §5.5)."""
+
+    _number_of_llm_calls: int = PrivateAttr(default=0)
+
+    def increment_and_enforce_llm_calls_limit(self, run_config: RunConfig | None) -> None:
+        """Count one model call; raise LlmCallsLimitExceededError where that is one too many."""
+        self._number_of_llm_calls += 1
+        limit = run_config.max_llm_calls if run_config else 0
+        if 0 < limit < self._number_of_llm_calls:
+            raise LlmCallsLimitExceededError(f"Max number of llm calls limit of `{limit}` exceeded")
+
+
+class RunPorts:
+    """What the runner lends to one invocation; shared by all contexts of it.
+
+    Attributes:
+      spawn: runs another agent in a session of its own, for AgentTool.
+      schedule: runs a workflow node, for `Context.run_node`.
+      tool_errors: what a raising tool does to the run.
+      mistakes: the model's mistakes in a row, by tool name or kind.
+    """
+
+    __slots__ = ("mistakes", "schedule", "spawn", "tool_errors")
+
+    def __init__(
+        self,
+        *,
+        spawn: Spawn | None = None,
+        schedule: Schedule | None = None,
+        tool_errors: str = "raise",
+    ) -> None:
+        self.spawn = spawn
+        self.schedule = schedule
+        self.tool_errors = tool_errors
+        self.mistakes: dict[str, int] = {}
+
+
+def new_invocation_context_id() -> str:
+    """Return a new invocation id: `e-` and a UUID (Spec 2 §1.3)."""
+    return "e-" + _clock.new_id()
+
+
+class InvocationContext(BaseModel):
+    """State of one invocation (Spec 1 §4, Spec 2 §1.3, Spec 4 §10).
+
+    Agents get copies that share the session, the counters and the ports; `agent`, `branch` and
+    `end_invocation` are each copy's own.
+
+    Attributes:
+      invocation_id: id of the run, on every event of it.
+      agent: the agent that runs now.
+      session: the conversation.
+      user_content: the message that started the run.
+      branch: dotted path of parallel branches; None outside of them.
+      agent_states: agents' checkpoints by agent name, for resumable runs.
+      end_of_agents: agents that have finished, by name.
+      end_invocation: set True to stop the run at the next check.
+      plugin_manager: hooks of the plugins.
+      ports: what the runner lends to the invocation.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    artifact_service: SkipValidation[Any] = None
+    session_service: SkipValidation[Any]
+    memory_service: SkipValidation[Any] = None
+    credential_service: SkipValidation[Any] = None
+    context_cache_config: SkipValidation[ContextCacheConfig | None] = None
+    invocation_id: str
+    branch: str | None = None
+    isolation_scope: str | None = None
+    agent: SkipValidation[Any] = None
+    user_content: SkipValidation[types.Content | None] = None
+    session: SkipValidation[Session]
+    node_path: str | None = None
+    agent_states: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    end_of_agents: dict[str, bool] = Field(default_factory=dict)
+    end_invocation: bool = False
+    live_request_queue: SkipValidation[LiveRequestQueue | None] = None
+    active_streaming_tools: SkipValidation[dict[str, Any] | None] = None
+    transcription_cache: SkipValidation[list[Any] | None] = None
+    live_session_resumption_handle: str | None = None
+    input_realtime_cache: SkipValidation[list[RealtimeCacheEntry] | None] = None
+    output_realtime_cache: SkipValidation[list[RealtimeCacheEntry] | None] = None
+    run_config: SkipValidation[RunConfig | None] = None
+    resumability_config: SkipValidation[ResumabilityConfig | None] = None
+    events_compaction_config: SkipValidation[EventsCompactionConfig | None] = None
+    token_compaction_checked: bool = False
+    plugin_manager: SkipValidation[Hooks] = Field(default_factory=NoHooks)
+    canonical_tools_cache: SkipValidation[list[Any] | None] = None
+    credential_by_key: SkipValidation[dict[str, Any]] = Field(default_factory=dict)
+    ports: SkipValidation[RunPorts] = Field(default_factory=RunPorts, exclude=True, repr=False)
+
+    _invocation_cost_manager: _InvocationCostManager = PrivateAttr(
+        default_factory=_InvocationCostManager
+    )
+    _state_schema: type[BaseModel] | None = PrivateAttr(default=None)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the run may pause and be resumed."""
+        return self.resumability_config is not None and self.resumability_config.is_resumable
+
+    @property
+    def app_name(self) -> str:
+        """Name of the app."""
+        return self.session.app_name
+
+    @property
+    def user_id(self) -> str:
+        """Id of the user."""
+        return self.session.user_id
+
+    @property
+    def log(self) -> EventLog:
+        """The session's records, as the runtime reads them."""
+        return log_of(self.session)
+
+    @property
+    def state_schema(self) -> type[BaseModel] | None:
+        """Schema of unprefixed state writes: that of the agent or of its nearest ancestor with one."""
+        node = self.agent
+        while node is not None:
+            schema = getattr(node, "state_schema", None)
+            if schema is not None:
+                return schema
+            node = getattr(node, "parent_agent", None)
+        return self._state_schema
+
+    def set_agent_state(
+        self,
+        agent_name: str,
+        *,
+        agent_state: BaseAgentState | None = None,
+        end_of_agent: bool = False,
+    ) -> None:
+        """Save an agent's checkpoint, mark it as finished, or clear both (Spec 1 §4).
+
+        Args:
+          agent_name: the agent.
+          agent_state: the checkpoint; ignored where `end_of_agent` is set.
+          end_of_agent: whether the agent has finished.
+        """
+        if end_of_agent:
+            self.end_of_agents[agent_name] = True
+            self.agent_states.pop(agent_name, None)
+        elif agent_state is not None:
+            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
+            self.end_of_agents[agent_name] = False
+        else:
+            self.end_of_agents.pop(agent_name, None)
+            self.agent_states.pop(agent_name, None)
+
+    def reset_sub_agent_states(self, agent_name: str) -> None:
+        """Clear the checkpoints of everything below an agent, so that it runs from its start."""
+        agent = self.agent.find_agent(agent_name) if self.agent is not None else None
+        for sub_agent in agent.sub_agents if agent is not None else ():
+            self.set_agent_state(sub_agent.name)
+            self.reset_sub_agent_states(sub_agent.name)
+
+    def populate_invocation_agent_states(self) -> None:
+        """Restore checkpoints from this invocation's events; only where the run is resumable."""
+        if not self.is_resumable:
+            return
+        for record in reversed(list(self.log.invocation(self.invocation_id))):
+            if record.kinds & END_OF_AGENT:
+                self.end_of_agents[record.author] = True
+                self.agent_states.pop(record.author, None)
+            elif record.kinds & AGENT_STATE:
+                self.agent_states[record.author] = record.event().actions.agent_state or {}
+                self.end_of_agents[record.author] = False
+            elif record.author != "user" and record.author not in self.agent_states:
+                # An agent that spoke without a checkpoint has started; an empty one says so.
+                self.agent_states[record.author] = {}
+                self.end_of_agents[record.author] = False
+
+    def increment_llm_call_count(self) -> None:
+        """Count one model call (Spec 2 §5.5).
+
+        Raises:
+          LlmCallsLimitExceededError: it is one more than `RunConfig.max_llm_calls` allows.
+        """
+        self._invocation_cost_manager.increment_and_enforce_llm_calls_limit(self.run_config)
+
+    def count_mistake(self, kind: str, message: str) -> None:
+        """Count one mistake of the model; a success of the same kind resets the count.
+
+        Args:
+          kind: tool name, or what else the mistake was made with.
+          message: what was wrong, for the error.
+
+        Raises:
+          ModelRetriesExceededError: it was made more often in a row than is allowed.
+        """
+        limit = self.run_config.max_model_retries if self.run_config else 5
+        count = self.ports.mistakes[kind] = self.ports.mistakes.get(kind, 0) + 1
+        if count > limit:
+            raise ModelRetriesExceededError(
+                f"Agent {self.agent.name!r}: the model made the same mistake with {kind!r} "
+                f"{count} times in a row; max_model_retries is {limit}. The last one: {message}"
+            )
+
+    def _get_events(
+        self, *, current_invocation: bool = False, current_branch: bool = False
+    ) -> list[Event]:
+        """Return the session's events; of this invocation or branch only if asked (Spec 1 §4)."""
+        if not current_invocation:
+            events = self.session.events
+            return [e for e in events if not current_branch or e.branch == self.branch]
+        records = list(self.log.invocation(self.invocation_id))
+        records.reverse()
+        return [r.event() for r in records if not current_branch or r.branch == self.branch]
+
+    def should_pause_invocation(self, event: Event) -> bool:
+        """Tell whether `event` calls a long-running tool in a resumable run (Spec 2 §10.2)."""
+        if not self.is_resumable or not event.long_running_tool_ids:
+            return False
+        return any(c.id in event.long_running_tool_ids for c in event.get_function_calls())
+
+    def _find_matching_function_call(self, function_response_event: Event) -> Event | None:
+        """Return the event of this invocation whose call the first response answers."""
+        responses = function_response_event.get_function_responses()
+        if not responses:
+            return None
+        for record in self.log.invocation(self.invocation_id):
+            if any(call == responses[0].id for call, _ in record.calls):
+                return record.event()
+        return None

@@ -1,0 +1,66 @@
+"""LiveRequestQueue: what a caller sends to a live run. `ostinato.agents.live_request_queue` faces
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel, ConfigDict
+
+from .. import types
+
+
+class LiveRequest(BaseModel):
+    """One message to a live run; one of the fields is set (Spec 1 §17).
+
+    Attributes:
+      content: a user message, or function responses.
+      blob: a piece of audio or video.
+      activity_start: the user began to speak.
+      activity_end: the user stopped speaking.
+      close: end the run.
+    """
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64", defer_build=True)
+
+    content: types.Content | None = None
+    blob: types.Blob | None = None
+    activity_start: types.ActivityStart | None = None
+    activity_end: types.ActivityEnd | None = None
+    close: bool = False
+
+
+class LiveRequestQueue:
+    """Queue of messages to a live run, in the order they were sent."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[LiveRequest] = asyncio.Queue()
+
+    def close(self) -> None:
+        """Ask the run to end."""
+        self._queue.put_nowait(LiveRequest(close=True))
+
+    def send_content(self, content: types.Content) -> None:
+        """Send a user message or function responses."""
+        self._queue.put_nowait(LiveRequest(content=content))
+
+    def send_realtime(self, blob: types.Blob) -> None:
+        """Send a piece of audio or video."""
+        self._queue.put_nowait(LiveRequest(blob=blob))
+
+    def send_activity_start(self) -> None:
+        """Say that the user began to speak."""
+        self._queue.put_nowait(LiveRequest(activity_start=types.ActivityStart()))
+
+    def send_activity_end(self) -> None:
+        """Say that the user stopped speaking."""
+        self._queue.put_nowait(LiveRequest(activity_end=types.ActivityEnd()))
+
+    def send(self, req: LiveRequest) -> None:
+        """Send a ready-made request."""
+        self._queue.put_nowait(req)
+
+    async def get(self) -> LiveRequest:
+        """Wait for the next request and return it."""
+        return await self._queue.get()

@@ -1,0 +1,90 @@
+"""ReadonlyContext: a view of the run that cannot change it. `ostinato.agents.readonly_context`
+faces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from .. import types
+from ..auth.auth_credential import AuthCredential
+from ..sessions.session import Session, tombstones_of
+from .invocation import InvocationContext
+from .run_config import RunConfig
+
+
+class ReadonlyContext:
+    """Read-only view of a run, for instructions, tool filters and guardrails (Spec 4 §9).
+
+    Args:
+      invocation_context: the run.
+    """
+
+    def __init__(self, invocation_context: InvocationContext) -> None:
+        self._invocation_context = invocation_context
+
+    @property
+    def user_content(self) -> types.Content | None:
+        """The message that started the run."""
+        return self._invocation_context.user_content
+
+    @property
+    def invocation_id(self) -> str:
+        """Id of the run."""
+        return self._invocation_context.invocation_id
+
+    @property
+    def agent_name(self) -> str:
+        """Name of the agent that runs now."""
+        return self._invocation_context.agent.name
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The session's state; writing to it raises TypeError."""
+        return MappingProxyType(self._invocation_context.session.state)
+
+    @property
+    def session(self) -> Session:
+        """The session."""
+        return self._invocation_context.session
+
+    @property
+    def user_id(self) -> str:
+        """Id of the user."""
+        return self._invocation_context.user_id
+
+    @property
+    def app_name(self) -> str:
+        """Name of the app."""
+        return self._invocation_context.app_name
+
+    @property
+    def run_config(self) -> RunConfig | None:
+        """Settings of the run."""
+        return self._invocation_context.run_config
+
+    def get_credential(self, key: str) -> AuthCredential | None:
+        """Return the credential that this run resolved under `key`, or None."""
+        return self._invocation_context.credential_by_key.get(key)
+
+    def removed_keys(self) -> set[str]:
+        """Return the state keys that were removed; templates render them as nothing."""
+        return tombstones_of(self._invocation_context.session)
+
+    async def read_artifact(self, filename: str) -> types.Part | None:
+        """Return the newest version of an artifact of this session, or None.
+
+        Raises:
+          ValueError: no artifact service is configured.
+        """
+        ctx = self._invocation_context
+        if ctx.artifact_service is None:
+            raise ValueError("Artifact service is not initialized.")
+        return await ctx.artifact_service.load_artifact(
+            app_name=ctx.app_name,
+            user_id=ctx.user_id,
+            session_id=ctx.session.id,
+            filename=filename,
+        )

@@ -1,0 +1,149 @@
+"""RunConfig: how one run behaves. `ostinato.agents.run_config` is its public face."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from .. import types
+from ..sessions.base_session_service import GetSessionConfig
+from ..types._record import later
+
+if TYPE_CHECKING:
+    from ..types import (
+        AudioTranscriptionConfig,
+        AvatarConfig,
+        ContextWindowCompressionConfig,
+        HistoryConfig,
+        ProactivityConfig,
+        RealtimeInputConfig,
+        SessionResumptionConfig,
+        SpeechConfig,
+        TranslationConfig,
+    )
+else:
+    SpeechConfig = later("SpeechConfig")
+    AvatarConfig = later("AvatarConfig")
+    RealtimeInputConfig = later("RealtimeInputConfig")
+    TranslationConfig = later("TranslationConfig")
+    ProactivityConfig = later("ProactivityConfig")
+    SessionResumptionConfig = later("SessionResumptionConfig")
+    HistoryConfig = later("HistoryConfig")
+    ContextWindowCompressionConfig = later("ContextWindowCompressionConfig")
+    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
+
+
+logger = logging.getLogger(__name__)
+
+
+def _default_transcription() -> AudioTranscriptionConfig:
+    return types.AudioTranscriptionConfig()
+
+
+_defaults: dict[str, Any] = {"sync_tools": "thread", "copy_contents": False}
+
+
+def set_process_defaults(
+    *, sync_tools: Literal["thread", "inline"] | None = None, copy_contents: bool | None = None
+) -> None:
+    """Set what later RunConfigs default to; `ostinato.compat` does, for ADK's programs."""
+    if sync_tools is not None:
+        _defaults["sync_tools"] = sync_tools
+    if copy_contents is not None:
+        _defaults["copy_contents"] = copy_contents
+
+
+class StreamingMode(Enum):
+    """How a model's response reaches the caller (Spec 1 §17)."""
+
+    NONE = None
+    SSE = "sse"
+    BIDI = "bidi"
+
+
+class ToolThreadPoolConfig(BaseModel):
+    """Worker threads for tools.
+
+    Attributes:
+      max_workers: number of threads, at least 1.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_workers: int = Field(default=4, ge=1)
+
+
+class RunConfig(BaseModel):
+    """Settings of one run (Spec 1 §17, §18; Spec 4 §10).
+
+    The fields that google-adk does not have are the last six.
+
+    Attributes:
+      streaming_mode: NONE for whole responses, SSE for partial events before each whole one.
+      max_llm_calls: model calls allowed in one invocation; 0 or less sets no limit.
+      custom_metadata: merged into every event of the run.
+      get_session_config: which events to load.
+      save_input_blobs_as_artifacts: store inline files of the user's message as artifacts first.
+      sync_tools: where plain `def` tools run: in a worker thread, or inline on the event loop.
+      copy_contents: hand models a deep copy of the history instead of shared Contents.
+      tool_errors: `raise` a tool's exception to the caller, or hand it to the model as `feedback`.
+      max_model_retries: how often in a row the model may repeat one kind of mistake.
+      max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is
+        too large.
+      quote_agents: mark quotes of other agents as untrusted data in the context.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    speech_config: SpeechConfig | None = None
+    response_modalities: list[str] | None = None
+    avatar_config: AvatarConfig | None = None
+    save_input_blobs_as_artifacts: bool = False
+    support_cfc: bool = False
+    streaming_mode: StreamingMode = StreamingMode.NONE
+    output_audio_transcription: AudioTranscriptionConfig | None = Field(
+        default_factory=_default_transcription
+    )
+    input_audio_transcription: AudioTranscriptionConfig | None = Field(
+        default_factory=_default_transcription
+    )
+    realtime_input_config: RealtimeInputConfig | None = None
+    translation_config: TranslationConfig | None = None
+    enable_affective_dialog: bool | None = None
+    proactivity: ProactivityConfig | None = None
+    session_resumption: SessionResumptionConfig | None = None
+    history_config: HistoryConfig | None = None
+    context_window_compression: ContextWindowCompressionConfig | None = None
+    save_live_blob: bool = False
+    tool_thread_pool_config: ToolThreadPoolConfig | None = None
+    save_live_audio: bool = False
+    max_llm_calls: int = 500
+    custom_metadata: dict[str, Any] | None = None
+    get_session_config: GetSessionConfig | None = None
+    sync_tools: Literal["thread", "inline"] = Field(default_factory=lambda: _defaults["sync_tools"])
+    copy_contents: bool = Field(default_factory=lambda: _defaults["copy_contents"])
+    tool_errors: Literal["raise", "feedback"] | None = None
+    max_model_retries: int = Field(default=5, ge=0)
+    max_tool_result_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
+    quote_agents: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_save_live_audio(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("save_live_audio"):
+            logger.warning("RunConfig.save_live_audio is deprecated; use save_live_blob.")
+            return {**data, "save_live_blob": True}
+        return data
+
+    @field_validator("max_llm_calls", mode="after")
+    @classmethod
+    def _check_max_llm_calls(cls, value: int) -> int:
+        if value == sys.maxsize:
+            raise ValueError(f"max_llm_calls must be less than {sys.maxsize}.")
+        if value <= 0:
+            logger.warning("max_llm_calls is %d: the number of model calls is not limited.", value)
+        return value

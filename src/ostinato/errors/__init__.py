@@ -1,0 +1,126 @@
+"""Every error Ostinato raises, in one tree whose branches are named after the one who can mend it.
+
+    OstinatoError
+    ├── ModelBehaviorError              the model: its bounded retries are used up
+    │   ├── LlmCallsLimitExceededError      more model calls than RunConfig.max_llm_calls
+    │   └── ModelRetriesExceededError       the same mistake too often (tool, arguments, output)
+    ├── DeveloperError                  the agent's author
+    │   ├── AgentConfigError (ValueError)   a tree, an app or a setting that cannot work
+    │   ├── CallbackError (TypeError)       a callback or plugin gave back the wrong type
+    │   ├── StateSchemaError (TypeError)    a state write that the declared schema refuses
+    │   ├── TemplateError (KeyError)        an instruction names a variable that is not there
+    │   ├── ToolResultError (TypeError)     a tool's result that JSON cannot carry
+    │   ├── ToolTimeoutError (TimeoutError) a tool that ran longer than its `timeout`
+    │   └── MissingExtraError (ImportError) an optional dependency is not installed
+    ├── CallerError                     whoever called the runner or a service
+    │   ├── InputValidationError (ValueError)   a name, an id or a value that breaks its rule
+    │   ├── NotFoundError                       what was named does not exist
+    │   │   └── SessionNotFoundError (ValueError)
+    │   ├── AlreadyExistsError                  what was to be made exists
+    │   ├── StaleSessionError (ValueError)      storage moved on since the session was loaded
+    │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
+    └── ProviderError                   the provider or its account
+        └── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
+
+`ModelRetry` is not an error: a tool raises it to hand its message to the model.
+"""
+
+from __future__ import annotations
+
+
+class OstinatoError(Exception):
+    """Base of every error of this package."""
+
+
+class ModelBehaviorError(OstinatoError):
+    """The model kept doing what it was told not to, until its bounded retries were used up."""
+
+
+class LlmCallsLimitExceededError(ModelBehaviorError):
+    """An invocation asked for more model calls than `RunConfig.max_llm_calls` (Spec 2 §5.5)."""
+
+
+class ModelRetriesExceededError(ModelBehaviorError):
+    """The model made the same kind of mistake more often than `RunConfig.max_model_retries`."""
+
+
+class DeveloperError(OstinatoError):
+    """The agent's code or configuration has to change."""
+
+
+class AgentConfigError(DeveloperError, ValueError):
+    """An agent tree, an app or a setting that cannot work."""
+
+
+class CallbackError(DeveloperError, TypeError):
+    """A callback or plugin hook gave back a value of the wrong type."""
+
+
+class StateSchemaError(DeveloperError, TypeError):
+    """A state write that the declared `state_schema` refuses (Spec 4 §3)."""
+
+
+class TemplateError(DeveloperError, KeyError):
+    """An instruction template names a state key or artifact that does not exist."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class ToolResultError(DeveloperError, TypeError):
+    """A tool returned something that JSON cannot carry."""
+
+
+class ToolTimeoutError(DeveloperError, TimeoutError):
+    """A tool ran longer than the `timeout` it was declared with."""
+
+
+class MissingExtraError(DeveloperError, ImportError):
+    """An optional dependency is not installed; the message holds the install line."""
+
+
+class CallerError(OstinatoError):
+    """The call to a runner or service has to change."""
+
+
+class InputValidationError(CallerError, ValueError):
+    """A name, an id or a value that breaks its rule."""
+
+
+class NotFoundError(CallerError):
+    """What was named does not exist."""
+
+
+class SessionNotFoundError(NotFoundError, ValueError):
+    """The session does not exist and the runner may not create it."""
+
+
+class AlreadyExistsError(CallerError):
+    """What was to be created exists already."""
+
+
+class StaleSessionError(CallerError, ValueError):
+    """The stored session moved on since this copy of it was loaded (Spec 4 §4)."""
+
+
+class NothingToResumeError(CallerError, ValueError):
+    """A resume was asked for and the session holds nothing to go on with."""
+
+
+class ProviderError(OstinatoError):
+    """A model provider, or the account with it, refused or failed."""
+
+
+class ModelUnavailableError(ProviderError, ValueError):
+    """No adapter, key or extra for the model that was named."""
+
+
+class ModelRetry(Exception):
+    """Raise this in a tool to hand `message` to the model, which may then call again.
+
+    Bounded by `RunConfig.max_model_retries` per tool and invocation.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

@@ -1,0 +1,3 @@
+"""Face: `SessionNotFoundError` at the path ADK programs import it from."""
+
+from . import SessionNotFoundError as SessionNotFoundError

@@ -1,0 +1,72 @@
+"""BaseLlm: the port of a model. Adapters and users' own models subclass it, the flow calls it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
+
+from pydantic import BaseModel, ConfigDict
+
+from .. import types
+from .base_llm_connection import BaseLlmConnection
+from .llm_request import LlmRequest
+from .llm_response import LlmResponse
+
+_CONTINUE = "Continue from where the conversation stands, as the instructions ask."
+
+
+class BaseLlm(BaseModel):
+    """A model that answers requests (Spec 2 §5).
+
+    Attributes:
+      model: the model's name.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    model: str
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Return regular expressions of the model names this class serves, for the registry."""
+        return []
+
+    @property
+    def supports_output_schema_with_tools(self) -> bool:
+        """Whether a request may carry a response schema and tools together (Spec 2 §3.3, §3.8)."""
+        return False
+
+    @abc.abstractmethod
+    def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer a request.
+
+        Args:
+          llm_request: the request; its contents are shared with the history and must not be edited.
+          stream: whether to yield partial responses before the complete one.
+
+        Yields:
+          One complete response; with `stream`, partial ones first, whose sum it repeats.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not generate content")
+        yield  # marks this as an async generator, as every implementation is
+
+    def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
+        """Open a live connection.
+
+        Raises:
+          NotImplementedError: this model has none.
+        """
+        raise NotImplementedError(f"Live connections are not supported for {self.model}.")
+
+    def _maybe_append_user_content(self, llm_request: LlmRequest) -> None:
+        """Add a user content where the request has none or ends with the model's own words."""
+        if not llm_request.contents:
+            text = "Handle the request that the system instruction describes."
+        elif llm_request.contents[-1].role != "user":
+            text = _CONTINUE
+        else:
+            return
+        llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))

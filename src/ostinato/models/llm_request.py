@@ -1,0 +1,160 @@
+"""LlmRequest: everything one model call needs. Processors and tools fill it in, adapters read it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+
+from .. import types
+from .cache_metadata import CacheMetadata
+from .context_cache_config import ContextCacheConfig
+
+
+class ToolLike(Protocol):
+    """What a request needs of a tool; `ostinato.tools.base_tool.BaseTool` is one."""
+
+    name: str
+    description: str
+    is_long_running: bool
+
+    def _get_declaration(self) -> types.FunctionDeclaration | None: ...
+
+
+class LlmRequest(BaseModel):
+    """A request to a model (Spec 2 Appendix C).
+
+    `contents` is a fresh list of Contents that are shared with the session's history: an adapter
+    must not edit them, and calls `own_contents()` where it has to.
+
+    Attributes:
+      model: the model's name.
+      contents: the conversation, oldest first.
+      config: generation settings, system instruction and tool declarations.
+      live_connect_config: settings of a live connection.
+      tools_dict: the tools by name; never serialised.
+      cache_config: context-cache settings of the app.
+      cache_metadata: what is known about a cache that may serve this request.
+      cacheable_contents_token_count: prompt tokens of the previous request.
+      previous_interaction_id: id of the provider-side interaction to go on from.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+
+    model: str | None = None
+    contents: list[types.Content] = Field(default_factory=list[types.Content])
+    config: types.GenerateContentConfig = Field(default_factory=types.GenerateContentConfig)
+    live_connect_config: SkipValidation[types.LiveConnectConfig] = Field(
+        default_factory=types.LiveConnectConfig
+    )
+    tools_dict: SkipValidation[dict[str, Any]] = Field(default_factory=dict, exclude=True)
+    cache_config: ContextCacheConfig | None = None
+    cache_metadata: CacheMetadata | None = None
+    cacheable_contents_token_count: int | None = None
+    previous_interaction_id: str | None = None
+
+    def own_contents(self) -> list[types.Content]:
+        """Replace `contents` by a deep copy that the caller may edit, and return it."""
+        self.contents = copy.deepcopy(self.contents)
+        return self.contents
+
+    def append_instructions(self, instructions: list[str] | types.Content) -> list[types.Content]:
+        """Append text to the system instruction (Spec 2 Appendix C).
+
+        Args:
+          instructions: texts, joined with a blank line; or a Content whose texts are appended and
+            whose other parts become user contents that the text refers to.
+
+        Returns:
+          The user contents that were added; empty for texts.
+
+        Raises:
+          TypeError: `instructions` is neither.
+        """
+        if isinstance(instructions, types.Content):
+            texts, contents = _texts_and_references(instructions)
+            self.contents.extend(contents)
+        elif isinstance(instructions, list) and all(isinstance(x, str) for x in instructions):
+            texts, contents = instructions, []
+        else:
+            raise TypeError("append_instructions takes a list of str or a Content")
+        if texts:
+            added = "\n\n".join(texts)
+            present = self.config.system_instruction
+            if present and not isinstance(present, str):
+                raise TypeError(
+                    "config.system_instruction is not a str, so text cannot be appended to it"
+                )
+            self.config.system_instruction = f"{present}\n\n{added}" if present else added
+        return contents
+
+    def append_tools(self, tools: Sequence[ToolLike]) -> None:
+        """Add tools and their declarations (Spec 2 §3.9).
+
+        Declarations go into the one `types.Tool` that holds function declarations; tools without a
+        declaration are left out.
+        """
+        declarations: list[types.FunctionDeclaration] = []
+        for tool in tools:
+            declaration = tool._get_declaration()
+            if declaration is not None:
+                declarations.append(declaration)
+                self.tools_dict[tool.name] = tool
+        if not declarations:
+            return
+        present: list[Any] = list(self.config.tools or [])
+        for index, entry in enumerate(present):
+            if isinstance(entry, types.Tool) and entry.function_declarations:
+                present[index] = types.Tool.model_construct(
+                    **{
+                        **entry.__dict__,
+                        "function_declarations": [*entry.function_declarations, *declarations],
+                    }
+                )
+                break
+        else:
+            present.append(types.Tool(function_declarations=declarations))
+        self.config.tools = present
+
+    def set_output_schema(self, output_schema: Any = None, *, base_model: Any = None) -> None:
+        """Ask for JSON that follows a schema (Spec 2 Appendix C).
+
+        Args:
+          output_schema: a pydantic model, a generic alias such as `list[Model]`, a dict or a
+            Schema.
+          base_model: older name of the same argument.
+
+        Raises:
+          ValueError: neither argument is given.
+        """
+        schema = output_schema if output_schema is not None else base_model
+        if schema is None:
+            raise ValueError("set_output_schema needs output_schema")
+        self.config.response_schema = schema
+        self.config.response_mime_type = "application/json"
+
+
+def _texts_and_references(content: types.Content) -> tuple[list[str], list[types.Content]]:
+    """Split a Content into instruction texts and user contents that stand for its other parts."""
+    texts: list[str] = []
+    contents: list[types.Content] = []
+    for part in content.parts or []:
+        if part.text:
+            texts.append(part.text)
+            continue
+        if part.inline_data is not None:
+            kind, what = "inline_data", part.inline_data.display_name or part.inline_data.mime_type
+        elif part.file_data is not None:
+            kind, what = "file_data", part.file_data.display_name or part.file_data.file_uri
+        else:
+            continue
+        reference = f"{kind}_{len(contents)}"
+        texts.append(f"[Reference to {kind}: {reference} ({what})]")
+        contents.append(
+            types.Content(
+                role="user", parts=[types.Part(text=f"Referenced {kind}: {reference}"), part]
+            )
+        )
+    return texts, contents

@@ -1,0 +1,131 @@
+"""LlmResponse: what one call of a model gave back. `Event` extends it, so it lies below the events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from .. import types
+from ..types._record import later
+from .cache_metadata import CacheMetadata
+
+if TYPE_CHECKING:
+    from ..types import (
+        CitationMetadata,
+        FinishReason,
+        GroundingMetadata,
+        LiveServerGoAway,
+        LiveServerSessionResumptionUpdate,
+        LogprobsResult,
+        Transcription,
+        TurnCompleteReason,
+    )
+else:
+    CitationMetadata = later("CitationMetadata")
+    FinishReason = later("FinishReason")
+    GroundingMetadata = later("GroundingMetadata")
+    LiveServerGoAway = later("LiveServerGoAway")
+    LiveServerSessionResumptionUpdate = later("LiveServerSessionResumptionUpdate")
+    LogprobsResult = later("LogprobsResult")
+    Transcription = later("Transcription")
+    TurnCompleteReason = later("TurnCompleteReason")
+
+
+class LlmResponse(BaseModel):
+    """One response, or one streamed piece of a response, of a model (Spec 2 §5.3, §7.1).
+
+    Attributes:
+      content: text, calls and other parts the model produced; None for control messages and errors.
+      partial: True for a streamed piece that a later, complete response repeats.
+      turn_complete: whether the model's turn has ended (live mode).
+      error_code: provider's code or finish reason where there is no usable content.
+      error_message: text that goes with `error_code`.
+      interrupted: whether the user interrupted the model (live mode).
+      usage_metadata: token counts of this call.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
+        defer_build=True,
+    )
+
+    model_version: str | None = None
+    content: types.Content | None = None
+    grounding_metadata: GroundingMetadata | None = None
+    partial: bool | None = None
+    turn_complete: bool | None = None
+    turn_complete_reason: TurnCompleteReason | None = None
+    finish_reason: FinishReason | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    interrupted: bool | None = None
+    custom_metadata: dict[str, Any] | None = None
+    usage_metadata: types.GenerateContentResponseUsageMetadata | None = None
+    live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
+    live_session_id: str | None = None
+    go_away: LiveServerGoAway | None = None
+    input_transcription: Transcription | None = None
+    output_transcription: Transcription | None = None
+    avg_logprobs: float | None = None
+    logprobs_result: LogprobsResult | None = None
+    cache_metadata: CacheMetadata | None = None
+    citation_metadata: CitationMetadata | None = None
+    interaction_id: str | None = None
+
+    def get_function_calls(self) -> list[types.FunctionCall]:
+        """Return the function calls among the parts, in order."""
+        if self.content is None or not self.content.parts:
+            return []
+        return [p.function_call for p in self.content.parts if p.function_call]
+
+    def get_function_responses(self) -> list[types.FunctionResponse]:
+        """Return the function responses among the parts, in order."""
+        if self.content is None or not self.content.parts:
+            return []
+        return [p.function_response for p in self.content.parts if p.function_response]
+
+    @staticmethod
+    def create(generate_content_response: types.GenerateContentResponse) -> LlmResponse:
+        """Build a response from a Gemini-shaped answer (Spec 2 §5.3).
+
+        Args:
+          generate_content_response: the provider's whole answer; its first candidate counts.
+        """
+        answer = generate_content_response
+        common: dict[str, Any] = {
+            "usage_metadata": answer.usage_metadata,
+            "model_version": answer.model_version,
+        }
+        if answer.candidates:
+            candidate = answer.candidates[0]
+            common |= {
+                "finish_reason": candidate.finish_reason,
+                "citation_metadata": candidate.citation_metadata,
+                "avg_logprobs": candidate.avg_logprobs,
+                "logprobs_result": candidate.logprobs_result,
+            }
+            stopped = candidate.finish_reason == types.FinishReason.STOP
+            if (candidate.content and candidate.content.parts) or stopped:
+                return LlmResponse(
+                    content=candidate.content,
+                    grounding_metadata=candidate.grounding_metadata,
+                    **common,
+                )
+            return LlmResponse(
+                error_code=candidate.finish_reason,
+                error_message=candidate.finish_message,
+                **common,
+            )
+        if answer.prompt_feedback:
+            return LlmResponse(
+                error_code=answer.prompt_feedback.block_reason,
+                error_message=answer.prompt_feedback.block_reason_message,
+                **common,
+            )
+        return LlmResponse(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)

@@ -1,0 +1,150 @@
+"""BaseSessionService: the port behind which sessions are kept. Stores subclass it, the runner
+drives it.
+"""
+
+from __future__ import annotations
+
+import abc
+import unicodedata
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from .. import _clock
+from ..errors import InputValidationError
+from ..events.event import Event
+from .event_log import EventRecord
+from .session import Session, apply_event
+from .state import State
+
+_MAX_ID = 256
+
+
+class GetSessionConfig(BaseModel):
+    """Which events to load (Spec 4 §4).
+
+    Attributes:
+      num_recent_events: only so many, the newest; 0 loads none.
+      after_timestamp: only events at or after this time, seconds since 1970.
+    """
+
+    num_recent_events: int | None = Field(default=None, ge=0)
+    after_timestamp: float | None = None
+
+
+class ListSessionsResponse(BaseModel):
+    """Sessions without their events.
+
+    Attributes:
+      sessions: the sessions.
+    """
+
+    sessions: list[Session] = Field(default_factory=list[Session])
+
+
+def check_name(kind: str, value: Any) -> str:
+    """Return `value` if it may serve as an app name, user id or session id.
+
+    The same rule holds in every store: 1 to 256 printable characters, no blank at either end, no
+      slash or
+    backslash, not `.` or `..`.
+
+    Raises:
+      InputValidationError: it may not; the message names the kind and what is wrong.
+    """
+    if not isinstance(value, str):
+        raise InputValidationError(f"The {kind} must be a str, not {type(value).__name__}.")
+    if not 0 < len(value) <= _MAX_ID:
+        raise InputValidationError(
+            f"The {kind} must have 1 to {_MAX_ID} characters; this one has {len(value)}."
+        )
+    if value != value.strip() or value in (".", ".."):
+        raise InputValidationError(f"The {kind} {value!r} may not start or end with a blank.")
+    for char in value:
+        if char in "/\\" or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp"):
+            raise InputValidationError(
+                f"The {kind} {value[:40]!r} may not contain the character {char!r}."
+            )
+    return value
+
+
+def drop_temp_delta(event: Event) -> dict[str, Any]:
+    """Take the `temp:` keys out of an event's state delta and return them."""
+    delta = event.actions.state_delta
+    temp = {k: v for k, v in delta.items() if k.startswith(State.TEMP_PREFIX)} if delta else {}
+    if temp:
+        event.actions.state_delta = {k: v for k, v in delta.items() if k not in temp}
+    return temp
+
+
+class BaseSessionService(abc.ABC):
+    """Port of session storage (Spec 3 "Session", FEATURES rows 190 and 191)."""
+
+    @abc.abstractmethod
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session.
+
+        Args:
+          app_name: the app.
+          user_id: the user.
+          state: initial state; prefixed keys go to their scope.
+          session_id: wanted id; made up where it is None or blank.
+
+        Raises:
+          AlreadyExistsError: a session with this id exists.
+          InputValidationError: a name or id breaks its rule.
+        """
+
+    @abc.abstractmethod
+    async def get_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Return a copy of a session, or None where there is none."""
+
+    @abc.abstractmethod
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """Return the sessions of a user, or of all users where `user_id` is None, without events."""
+
+    @abc.abstractmethod
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session and its events; nothing happens where there is none."""
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return the state a user shares between sessions, keys without their prefix.
+
+        Raises:
+          NotImplementedError: this service does not offer it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not implement get_user_state")
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Show an event in `session`: state delta, temporary state, history (Spec 2 §7.3, §7.4).
+
+        A store calls this after it has committed the event. Partial events are returned as they
+        are.
+        """
+        if event.partial:
+            return event
+        if not event.id:
+            event.id = _clock.new_id()
+        session.state.update(drop_temp_delta(event))
+        apply_event(session, event, EventRecord.of(event, fallback=repr))
+        return event
+
+    async def flush(self) -> None:
+        """Wait until everything appended so far is durable; nothing to do for most stores."""
+        return None

@@ -1,0 +1,246 @@
+"""The event log: compact records of committed events, as the runtime reads them.
+
+A stored event is one `EventRecord`; `Event` is its live view, built when somebody asks. The log of
+a session is shared by its store, by the `Session` handed to a run and by the projections of
+`flows/llm_flows/_history.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+from ..events.event import Event
+from ..events.event_actions import EventActions
+
+# Kinds of records that the runtime looks for without building the Event.
+COMPACTION = 1
+REWIND = 2
+AGENT_STATE = 4
+END_OF_AGENT = 8
+STATE_DELTA = 16
+ARTIFACT_DELTA = 32
+
+_COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
+_DUMPS = {
+    (actions, node): frozenset(
+        _COLUMNS | (set() if actions else {"actions"}) | (set() if node else {"node_info"})
+    )
+    for actions in (True, False)
+    for node in (True, False)
+}
+
+
+class EventRecord:
+    """One committed event in compact form; immutable.
+
+    Attributes:
+      id, invocation_id, author, branch, timestamp: as in the Event.
+      data: the rest of the Event as JSON text, nulls left out.
+      kinds: sum of the kind constants of this module.
+      calls: (id, name) of each function call.
+      responses: (id, name) of each function response.
+      long_running: ids of calls of long-running tools.
+      transfer_to_agent: target of a transfer.
+    """
+
+    __slots__ = (
+        "author",
+        "branch",
+        "calls",
+        "data",
+        "id",
+        "invocation_id",
+        "kinds",
+        "long_running",
+        "responses",
+        "timestamp",
+        "transfer_to_agent",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        invocation_id: str,
+        author: str,
+        branch: str | None,
+        timestamp: float,
+        data: str,
+    ) -> None:
+        self.id = id
+        self.invocation_id = invocation_id
+        self.author = author
+        self.branch = branch
+        self.timestamp = timestamp
+        self.data = data
+        self.kinds = 0
+        self.calls: tuple[tuple[str | None, str], ...] = ()
+        self.responses: tuple[tuple[str | None, str], ...] = ()
+        self.long_running: frozenset[str] = frozenset()
+        self.transfer_to_agent: str | None = None
+
+    @classmethod
+    def of(cls, event: Event, *, fallback: Any = None) -> EventRecord:
+        """Take a snapshot of `event`; later edits of it do not show.
+
+        Args:
+          event: the event to store.
+          fallback: what to store in place of a value that JSON cannot carry; without it such a
+            value raises.
+
+        Raises:
+          ValueError: the event holds something that JSON cannot carry.
+        """
+        actions = event.actions
+        has_effects = not actions.is_empty()
+        data = event.model_dump_json(
+            by_alias=True,
+            exclude_none=True,
+            exclude=_DUMPS[has_effects, bool(event.node_info.path)],  # pyright: ignore[reportArgumentType]
+            fallback=fallback,
+        )
+        record = cls(
+            id=event.id,
+            invocation_id=event.invocation_id,
+            author=event.author,
+            branch=event.branch,
+            timestamp=event.timestamp,
+            data=data,
+        )
+        for part in (event.content.parts if event.content is not None else None) or ():
+            if part.function_call is not None:
+                call = part.function_call
+                record.calls += ((call.id, call.name or ""),)
+            elif part.function_response is not None:
+                response = part.function_response
+                record.responses += ((response.id, response.name or ""),)
+        if event.long_running_tool_ids:
+            record.long_running = frozenset(event.long_running_tool_ids)
+        if has_effects:
+            record.transfer_to_agent = actions.transfer_to_agent
+            record.kinds = _kinds(actions)
+        return record
+
+    @classmethod
+    def stored(
+        cls,
+        *,
+        id: str,
+        invocation_id: str,
+        author: str,
+        branch: str | None,
+        timestamp: float,
+        data: str,
+    ) -> EventRecord:
+        """Build the record of an event that a store kept as columns and JSON text."""
+        record = cls(
+            id=id,
+            invocation_id=invocation_id,
+            author=author,
+            branch=branch,
+            timestamp=timestamp,
+            data=data,
+        )
+        if "function" in data or '"actions"' in data:
+            record._read_marks()
+        return record
+
+    def _read_marks(self) -> None:
+        """Fill in calls, responses and kinds from the JSON text."""
+        fields = json.loads(self.data)
+        for part in (fields.get("content") or {}).get("parts") or ():
+            if "functionCall" in part:
+                call = part["functionCall"]
+                self.calls += ((call.get("id"), call.get("name", "")),)
+            elif "functionResponse" in part:
+                response = part["functionResponse"]
+                self.responses += ((response.get("id"), response.get("name", "")),)
+        self.long_running = frozenset(fields.get("longRunningToolIds") or ())
+        if "actions" in fields:
+            actions = EventActions.model_validate(fields["actions"])
+            self.transfer_to_agent = actions.transfer_to_agent
+            self.kinds = _kinds(actions)
+
+    def event(self) -> Event:
+        """Build the live view; a new object at each call."""
+        event = Event.model_validate_json(self.data)
+        event.id = self.id
+        event.invocation_id = self.invocation_id
+        event.author = self.author
+        event.branch = self.branch
+        event.timestamp = self.timestamp
+        return event
+
+
+def _kinds(actions: EventActions) -> int:
+    return (
+        (COMPACTION if actions.compaction else 0)
+        | (REWIND if actions.rewind_before_invocation_id else 0)
+        | (AGENT_STATE if actions.agent_state is not None else 0)
+        | (END_OF_AGENT if actions.end_of_agent else 0)
+        | (STATE_DELTA if actions.state_delta else 0)
+        | (ARTIFACT_DELTA if actions.artifact_delta else 0)
+    )
+
+
+class EventLog:
+    """The records of one session, oldest first, with the indexes a run needs.
+
+    Attributes:
+      records: the records; append through `append` only.
+      offset: events of the session that are older than `records[0]` and were not loaded.
+      views: projections of this log, kept by whoever makes them under a key of their own.
+    """
+
+    __slots__ = ("_first", "_ids", "offset", "records", "views")
+
+    def __init__(self, records: Iterable[EventRecord] = (), *, offset: int = 0) -> None:
+        self.records: list[EventRecord] = []
+        self.offset = offset
+        self.views: dict[Hashable, Any] = {}
+        self._ids: set[str] = set()
+        self._first: dict[str, int] = {}
+        for record in records:
+            self.append(record)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def append(self, record: EventRecord) -> bool:
+        """Add a record; return False, and do nothing, where one with its id is there already."""
+        if record.id in self._ids:
+            return False
+        self._ids.add(record.id)
+        self._first.setdefault(record.invocation_id, len(self.records))
+        self.records.append(record)
+        return True
+
+    def start_of(self, invocation_id: str) -> int | None:
+        """Index of the first record of an invocation; None where there is none."""
+        return self._first.get(invocation_id)
+
+    def invocation(self, invocation_id: str, branch: str | None = None) -> Iterator[EventRecord]:
+        """Yield the records of one invocation, newest first.
+
+        Args:
+          invocation_id: the invocation.
+          branch: where given, records of this branch only.
+        """
+        start = self._first.get(invocation_id)
+        if start is None:
+            return
+        for index in range(len(self.records) - 1, start - 1, -1):
+            record = self.records[index]
+            if record.invocation_id == invocation_id and (
+                branch is None or record.branch == branch
+            ):
+                yield record
+
+    def find_call(self, call_id: str) -> EventRecord | None:
+        """Return the newest record that holds the function call with this id."""
+        for record in reversed(self.records):
+            if record.calls and any(call == call_id for call, _ in record.calls):
+                return record
+        return None

@@ -1,0 +1,239 @@
+"""InMemorySessionService: sessions in this process's memory. For tests, scripts and embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _clock
+from ..errors import AlreadyExistsError, SessionNotFoundError
+from ..events.event import Event
+from ._durable_store import Fence, JournalRow
+from .base_session_service import (
+    BaseSessionService,
+    GetSessionConfig,
+    ListSessionsResponse,
+    check_name,
+    drop_temp_delta,
+)
+from .event_log import EventLog, EventRecord
+from .session import Session, apply_event, copy_state, session_on
+from .state import State, write_key
+
+
+class _Scope:
+    """State of one scope: its values and its removed keys."""
+
+    __slots__ = ("removed", "value")
+
+    def __init__(self) -> None:
+        self.value: dict[str, Any] = {}
+        self.removed: set[str] = set()
+
+    def write(self, key: str, value: Any) -> None:
+        write_key(self.value, self.removed, key, value)
+
+
+class _Stored:
+    """One stored session: its log and its own state."""
+
+    __slots__ = ("log", "scope", "updated")
+
+    def __init__(self) -> None:
+        self.log = EventLog()
+        self.scope = _Scope()
+        self.updated = _clock.now()
+
+
+class InMemorySessionService(BaseSessionService):
+    """Session service that keeps everything in memory and loses it with the process (Spec 1 §3).
+
+    State values may be any Python object here; other stores take JSON only.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: dict[tuple[str, str, str], _Stored] = {}
+        self._users: dict[tuple[str, str], _Scope] = {}
+        self._apps: dict[str, _Scope] = {}
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session; see the port."""
+        return self.create_session_sync(
+            app_name=app_name, user_id=user_id, state=state, session_id=session_id
+        )
+
+    def create_session_sync(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session without an event loop; see the port."""
+        check_name("app name", app_name)
+        check_name("user id", user_id)
+        wanted = (session_id or "").strip()
+        key = (app_name, user_id, check_name("session id", wanted) if wanted else _clock.new_id())
+        if key in self._sessions:
+            raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
+        self._sessions[key] = stored = _Stored()
+        self._write(key, stored, copy_state(state or {}))
+        return self._view(key, stored, stored.log)
+
+    async def get_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Return a copy of a session; see the port."""
+        return self.get_session_sync(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=config
+        )
+
+    def get_session_sync(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Return a copy of a session without an event loop; see the port."""
+        key = (app_name, user_id, session_id)
+        stored = self._sessions.get(key)
+        if stored is None:
+            return None
+        return self._view(key, stored, limited(stored.log, config))
+
+    async def open_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Load a session for a run; see `DurableStore`."""
+        return self.get_session_sync(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=config
+        )
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """List sessions without events; see the port."""
+        return self.list_sessions_sync(app_name=app_name, user_id=user_id)
+
+    def list_sessions_sync(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """List sessions without an event loop; see the port."""
+        empty = EventLog()
+        return ListSessionsResponse(
+            sessions=[
+                self._view(key, stored, empty)
+                for key, stored in self._sessions.items()
+                if key[0] == app_name and user_id in (None, key[1])
+            ]
+        )
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session; see the port."""
+        self.delete_session_sync(app_name=app_name, user_id=user_id, session_id=session_id)
+
+    def delete_session_sync(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session without an event loop; see the port."""
+        self._sessions.pop((app_name, user_id, session_id), None)
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return a copy of the user's shared state; see the port."""
+        scope = self._users.get((app_name, user_id))
+        return copy_state(scope.value) if scope else {}
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Store an event and show it in `session`; partial events are not stored."""
+        if not event.partial:
+            await self.append(session, (event,))
+        return event
+
+    async def append(
+        self,
+        session: Session,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        fence: Fence | None = None,
+    ) -> None:
+        """Store events together; see `DurableStore`. Rows and fence are not kept in memory."""
+        key = (session.app_name, session.user_id, session.id)
+        stored = self._sessions.get(key)
+        if stored is None:
+            raise SessionNotFoundError(
+                f"Session not found: {session.id} (app {session.app_name}, user {session.user_id})."
+            )
+        for event in events:
+            if not event.id:
+                event.id = _clock.new_id()
+            session.state.update(drop_temp_delta(event))
+            record = EventRecord.of(event, fallback=repr)
+            if not stored.log.append(record):
+                continue
+            if event.actions.state_delta:
+                self._write(key, stored, copy_state(event.actions.state_delta))
+            stored.updated = event.timestamp
+            apply_event(session, event, record)
+
+    def _write(self, key: tuple[str, str, str], stored: _Stored, delta: dict[str, Any]) -> None:
+        for name, value in delta.items():
+            if name.startswith(State.APP_PREFIX):
+                scope = self._apps.setdefault(key[0], _Scope())
+                scope.write(name[len(State.APP_PREFIX) :], value)
+            elif name.startswith(State.USER_PREFIX):
+                scope = self._users.setdefault(key[:2], _Scope())
+                scope.write(name[len(State.USER_PREFIX) :], value)
+            elif not name.startswith(State.TEMP_PREFIX):
+                stored.scope.write(name, value)
+
+    def _view(self, key: tuple[str, str, str], stored: _Stored, log: EventLog) -> Session:
+        state = copy_state(stored.scope.value)
+        tombstones = set(stored.scope.removed)
+        shared = (
+            (State.APP_PREFIX, self._apps.get(key[0])),
+            (State.USER_PREFIX, self._users.get(key[:2])),
+        )
+        for prefix, scope in shared:
+            if scope is not None:
+                state.update({prefix + k: v for k, v in copy_state(scope.value).items()})
+                tombstones.update(prefix + k for k in scope.removed)
+        return session_on(
+            log,
+            id=key[2],
+            app_name=key[0],
+            user_id=key[1],
+            state=state,
+            tombstones=tombstones,
+            last_update_time=stored.updated,
+        )
+
+
+def limited(log: EventLog, config: GetSessionConfig | None) -> EventLog:
+    """Return `log` itself, or a log of the records that `config` asks for."""
+    if config is None or (config.num_recent_events is None and config.after_timestamp is None):
+        return log
+    start = 0
+    if config.num_recent_events is not None:
+        start = max(0, len(log) - config.num_recent_events)
+    if config.after_timestamp is not None:
+        while start < len(log) and log.records[start].timestamp < config.after_timestamp:
+            start += 1
+    return EventLog(log.records[start:], offset=log.offset + start)

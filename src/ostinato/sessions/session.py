@@ -1,0 +1,177 @@
+"""Session: one conversation, as callers and agents see it."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic.alias_generators import to_camel
+
+from ..events.event import Event
+from .event_log import EventLog, EventRecord
+from .state import write_key
+
+
+class Session(BaseModel):
+    """A conversation between a user and an app (Spec 1 §3).
+
+    A session that a run or a store hands out builds `events` from its log when they are first
+    touched. From then on the list is the caller's: what is assigned, inserted or removed shows in
+    the next model request, never in the store.
+
+    Attributes:
+      id: unique within app and user.
+      app_name: the app.
+      user_id: the user.
+      state: merged state; keys `app:` and `user:` are shared beyond this session.
+      events: the events, oldest first.
+      last_update_time: seconds since 1970 of the last change.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,
+    )
+
+    id: str
+    app_name: str
+    user_id: str
+    state: dict[str, Any] = Field(default_factory=dict)
+    events: list[Event] = Field(default_factory=list[Event])
+    last_update_time: float = 0.0
+
+    _log: EventLog | None = PrivateAttr(default=None)
+    _seen: int = PrivateAttr(default=0)
+    _mirror: list[Event] | None = PrivateAttr(default=None)
+    _tombstones: set[str] = PrivateAttr(default_factory=set[str])
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "events":
+                return self._build_events()
+            return super().__getattr__(name)
+
+    def _build_events(self) -> list[Event]:
+        log = self._log
+        events = [] if log is None else [r.event() for r in log.records[: self._seen]]
+        self.__dict__["events"] = events
+        self._mirror = list(events)
+        return events
+
+    @property
+    def session_id(self) -> str:
+        """The id, under the name that other interfaces use."""
+        return self.id
+
+    @model_serializer(mode="wrap")
+    def _with_events(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        _ = self.events  # builds them, so that the handler finds them
+        return handler(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Session):
+            return NotImplemented
+        return self.model_dump() == other.model_dump()
+
+    def __copy__(self) -> Session:
+        return self._detached(self.state, self.events)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Session:
+        return self._detached(copy_state(self.state), copy.deepcopy(self.events, memo))
+
+    def _detached(self, state: dict[str, Any], events: list[Event]) -> Session:
+        """Build a session of its own, without the log that this one shares with its store."""
+        twin = Session(
+            id=self.id,
+            app_name=self.app_name,
+            user_id=self.user_id,
+            state=state,
+            last_update_time=self.last_update_time,
+        )
+        twin.events = events
+        twin._tombstones = set(self._tombstones)
+        return twin
+
+
+def session_on(
+    log: EventLog,
+    *,
+    id: str,
+    app_name: str,
+    user_id: str,
+    state: dict[str, Any],
+    tombstones: set[str],
+    last_update_time: float,
+) -> Session:
+    """Build a session whose events come from `log`, as it is now, when they are first touched.
+
+    Args:
+      log: records, shared with the store.
+      state: merged state; the session's own from now on.
+      tombstones: removed keys of that state.
+    """
+    session = Session(
+        id=id, app_name=app_name, user_id=user_id, state=state, last_update_time=last_update_time
+    )
+    del session.__dict__["events"]
+    session._log = log
+    session._seen = len(log)
+    session._tombstones = tombstones
+    return session
+
+
+def log_of(session: Session) -> EventLog:
+    """Return the records behind `session.events`, brought up to date where the list was edited."""
+    events: list[Event] | None = session.__dict__.get("events")
+    log = session._log
+    if log is not None and (events is None or events == session._mirror):
+        return log
+    known = (
+        {id(e): r for e, r in zip(session._mirror, log.records, strict=False)}
+        if log is not None and session._mirror is not None
+        else {}
+    )
+    events = events or []
+    log = EventLog(known.get(id(e)) or EventRecord.of(e, fallback=repr) for e in events)
+    session._log, session._mirror, session._seen = log, list(events), len(log)
+    return log
+
+
+def tombstones_of(session: Session) -> set[str]:
+    """Return the session's removed state keys; `State` changes them in place."""
+    return session._tombstones
+
+
+def apply_event(session: Session, event: Event, record: EventRecord) -> None:
+    """Show a committed event in a session object: its state delta, the event itself, the time."""
+    for key, value in event.actions.state_delta.items():
+        write_key(session.state, session._tombstones, key, value)
+    events: list[Event] | None = session.__dict__.get("events")
+    if events is not None:
+        events.append(event)
+        if session._mirror is not None:
+            session._mirror.append(event)
+    if session._log is not None:
+        session._log.append(record)
+        session._seen = len(session._log)
+    session.last_update_time = event.timestamp
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+def copy_state(state: dict[str, Any]) -> dict[str, Any]:
+    """Copy a state dict so that neither side sees the other's edits."""
+    return {k: v if type(v) in _SCALARS else copy.deepcopy(v) for k, v in state.items()}

@@ -1,0 +1,111 @@
+"""The configuration of one model request."""
+
+from typing import TYPE_CHECKING, Any
+
+from ostinato.types._record import CaseInsensitiveEnum, Record, later
+
+if TYPE_CHECKING:
+    from ostinato.types.generation import (
+        GenerationConfigRoutingConfig,
+        GenerationOutputConfig,
+        ImageConfig,
+        MediaResolution,
+        ModelArmorConfig,
+        ModelSelectionConfig,
+        ServiceTier,
+    )
+    from ostinato.types.http_options import HttpOptions
+    from ostinato.types.safety import SafetySetting
+    from ostinato.types.speech import AudioTranscriptionConfig
+    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.unions import ContentUnion, SchemaUnion, SpeechConfigUnion, ToolListUnion
+else:
+    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
+    ContentUnion = later("ContentUnion")
+    GenerationConfigRoutingConfig = later("GenerationConfigRoutingConfig")
+    GenerationOutputConfig = later("GenerationOutputConfig")
+    HttpOptions = later("HttpOptions")
+    ImageConfig = later("ImageConfig")
+    MediaResolution = later("MediaResolution")
+    ModelArmorConfig = later("ModelArmorConfig")
+    ModelSelectionConfig = later("ModelSelectionConfig")
+    SafetySetting = later("SafetySetting")
+    SchemaUnion = later("SchemaUnion")
+    ServiceTier = later("ServiceTier")
+    SpeechConfigUnion = later("SpeechConfigUnion")
+    ToolConfig = later("ToolConfig")
+    ToolListUnion = later("ToolListUnion")
+
+
+class ThinkingLevel(CaseInsensitiveEnum):
+    """How much a model thinks before it answers."""
+
+    THINKING_LEVEL_UNSPECIFIED = "THINKING_LEVEL_UNSPECIFIED"
+    MINIMAL = "MINIMAL"
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+    XHIGH = "XHIGH"
+
+
+class ThinkingConfig(Record):
+    """How much a model thinks, and whether its thoughts are returned."""
+
+    include_thoughts: bool | None = None
+    thinking_budget: int | None = None
+    thinking_level: ThinkingLevel | None = None
+
+
+class AutomaticFunctionCallingConfig(Record):
+    """Settings of the function calling done inside google-genai's own client."""
+
+    disable: bool | None = None
+    maximum_remote_calls: int | None = 10
+    ignore_call_history: bool | None = None
+
+
+class GenerateContentConfig(Record):
+    """The settings of one model request (Spec 2 §6.2).
+
+    `tools` takes records, dicts, callables, MCP sessions; `response_schema` a Schema, dict or type.
+    """
+
+    http_options: HttpOptions | None = None
+    should_return_http_response: bool | None = None
+    system_instruction: ContentUnion | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: float | None = None
+    candidate_count: int | None = None
+    max_output_tokens: int | None = None
+    stop_sequences: list[str] | None = None
+    response_logprobs: bool | None = None
+    logprobs: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+    response_mime_type: str | None = None
+    response_schema: SchemaUnion | None = None
+    response_json_schema: Any | None = None
+    routing_config: GenerationConfigRoutingConfig | None = None
+    model_selection_config: ModelSelectionConfig | None = None
+    safety_settings: list[SafetySetting] | None = None
+    tools: ToolListUnion | None = None
+    tool_config: ToolConfig | None = None
+    labels: dict[str, str] | None = None
+    cached_content: str | None = None
+    response_modalities: list[str] | None = None
+    media_resolution: MediaResolution | None = None
+    speech_config: SpeechConfigUnion | None = None
+    audio_timestamp: bool | None = None
+    automatic_function_calling: AutomaticFunctionCallingConfig | None = None
+    thinking_config: ThinkingConfig | None = None
+    image_config: ImageConfig | None = None
+    enable_enhanced_civic_answers: bool | None = None
+    model_armor_config: ModelArmorConfig | None = None
+    service_tier: ServiceTier | None = None
+    audio_transcription_config: AudioTranscriptionConfig | None = None
+    continuation_token: bytes | None = None
+    automatic_continuation: bool | None = None
+    generation_output_config: GenerationOutputConfig | None = None
+    store: bool | None = None

@@ -1,0 +1,86 @@
+"""Function declarations, and the tool record that carries them to the model."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types.schema import Schema
+
+if TYPE_CHECKING:
+    from ostinato.types.retrieval import Retrieval
+    from ostinato.types.tool_kinds import (
+        ComputerUse,
+        EnterpriseWebSearch,
+        FileSearch,
+        GoogleMaps,
+        GoogleSearch,
+        GoogleSearchRetrieval,
+        McpServer,
+        ToolCodeExecution,
+        ToolExaAiSearch,
+        ToolParallelAiSearch,
+        UrlContext,
+    )
+else:
+    ComputerUse = later("ComputerUse")
+    EnterpriseWebSearch = later("EnterpriseWebSearch")
+    FileSearch = later("FileSearch")
+    GoogleMaps = later("GoogleMaps")
+    GoogleSearch = later("GoogleSearch")
+    GoogleSearchRetrieval = later("GoogleSearchRetrieval")
+    McpServer = later("McpServer")
+    Retrieval = later("Retrieval")
+    ToolCodeExecution = later("ToolCodeExecution")
+    ToolExaAiSearch = later("ToolExaAiSearch")
+    ToolParallelAiSearch = later("ToolParallelAiSearch")
+    UrlContext = later("UrlContext")
+
+
+class Behavior(CaseInsensitiveEnum):
+    """Whether the model waits for a function's response."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    BLOCKING = "BLOCKING"
+    NON_BLOCKING = "NON_BLOCKING"
+
+
+class FunctionDeclaration(Record):
+    """What the model is told of a function (Spec 2 §9.2).
+
+    Parameters are given as `parameters` (a Schema) or as `parameters_json_schema`, never as both.
+    """
+
+    description: str | None = None
+    name: str | None = None
+    parameters: Schema | None = None
+    parameters_json_schema: Any | None = None
+    response: Schema | None = None
+    response_json_schema: Any | None = None
+    behavior: Behavior | None = None
+
+    @classmethod
+    def from_callable(cls, **options: Any) -> Self:
+        """Not offered: functions are described by the tools that call them."""
+        raise NotImplementedError(
+            "FunctionDeclaration.from_callable is google-genai's own reading of signatures; "
+            "use ostinato.tools.FunctionTool(func), whose declaration is what the model is told"
+        )
+
+    from_callable_with_api_option = from_callable
+
+
+class Tool(Record):
+    """What a model may use: declared functions, or one of the tools that its service runs."""
+
+    retrieval: Retrieval | None = None
+    computer_use: ComputerUse | None = None
+    file_search: FileSearch | None = None
+    google_search: GoogleSearch | None = None
+    google_maps: GoogleMaps | None = None
+    code_execution: ToolCodeExecution | None = None
+    enterprise_web_search: EnterpriseWebSearch | None = None
+    function_declarations: list[FunctionDeclaration] | None = None
+    google_search_retrieval: GoogleSearchRetrieval | None = None
+    parallel_ai_search: ToolParallelAiSearch | None = None
+    url_context: UrlContext | None = None
+    mcp_servers: list[McpServer] | None = None
+    exa_ai_search: ToolExaAiSearch | None = None
