@@ -23,6 +23,7 @@ from tests.arch.floors import (
 )
 from tests.arch.tree import House, Module, matches
 
+NAMED_TUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[House], list[str]]
 
@@ -143,7 +144,7 @@ def no_foreign_private_name(house: House) -> list[str]:
     found: list[str] = []
     for module in house.modules.values():
         found += _foreign_imports(house, module)
-        visitor = _PrivateAttributes()
+        visitor = _PrivateAttributes(module.tree)
         visitor.visit(module.tree)
         found += [
             f"{house.where(module, node.lineno)} reaches `{ast.unparse(node)}`, a private name of "
@@ -160,19 +161,27 @@ def _foreign_imports(house: House, module: Module) -> Iterator[str]:
                 continue
             if part in SHARED_UNDERSCORE_MODULES and found.module.split(".")[0] == PACKAGE:
                 continue
-            folder = f"{PACKAGE}.{module.folder}".rstrip(".")
-            own_file = f"{module.folder}.{part}".lstrip(".")
-            if own_file in house.modules and found.module in {folder, f"{folder}.{part}"}:
+            if _is_package_private(house, module, found.module, part):
                 continue
             yield f"{house.where(module, found.line)} imports the private name `{part}`"
 
 
-class _PrivateAttributes(ast.NodeVisitor):
-    """Collects `x._y` where x is not the object itself and `_y` not a name of the class around."""
+def _is_package_private(house: House, module: Module, imported: str, part: str) -> bool:
+    """True if `part` is an underscore module of a folder that `module` lies in."""
+    folder = imported.partition(f".{part}")[0].removeprefix(PACKAGE).lstrip(".")
+    return (
+        bool(folder) and f"{folder}.{part}" in house.modules and matches(module.folder, (folder,))
+    )
 
-    def __init__(self) -> None:
+
+class _PrivateAttributes(ast.NodeVisitor):
+    """Collects `x._y` where x is not the object itself and `_y` not a name of the class around.
+    A function outside all classes may reach what the classes of its own file declare."""
+
+    def __init__(self, tree: ast.Module) -> None:
         self.found: list[ast.Attribute] = []
-        self._owned: list[set[str]] = []
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        self._owned = [{name for node in classes for name in _names_of_class(node)}]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._owned.append(_names_of_class(node))
@@ -183,7 +192,8 @@ class _PrivateAttributes(ast.NodeVisitor):
         self.generic_visit(node)
         if not _is_private(node.attr) or node.attr in SPEC_PRIVATE_NAMES:
             return
-        if self._owned and (_is_own_object(node.value) or node.attr in self._owned[-1]):
+        inside_a_class = len(self._owned) > 1
+        if node.attr in self._owned[-1] or (inside_a_class and _is_own_object(node.value)):
             return
         self.found.append(node)
 
@@ -217,7 +227,8 @@ def _is_own_object(node: ast.expr) -> bool:
 
 
 def _is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__") and name != "_"
+    """`_x`; not `__x__`, not enum's `_x_`, not the public names of named tuples."""
+    return name.startswith("_") and not name.endswith("_") and name not in NAMED_TUPLE_NAMES
 
 
 def no_long_file(house: House) -> list[str]:

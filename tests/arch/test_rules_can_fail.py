@@ -125,6 +125,13 @@ BAD = [
     (
         rules.no_foreign_private_name,
         "events/late.py",
+        DOC + "class A:\n    'A.'\n    _a: int\nclass B:\n    'B.'\n    def f(self, a):\n"
+        "        return a._a\ndef g(a): return a._a\n",
+        "events/late.py:8 reaches `a._a`",
+    ),
+    (
+        rules.no_foreign_private_name,
+        "events/late.py",
         DOC + "from ostinato.events.event import _build\n",
         "events/late.py:2 imports the private name `_build`",
     ),
