@@ -34,6 +34,7 @@ test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
 
 check: $(DEV_STAMP) ## Run every test, those that need services too; nothing may skip
+	$(if $(wildcard $(GOLDEN)),$(check_golden))
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(DEV_STAMP) ## Check style (ruff check, ruff format)
@@ -59,6 +60,14 @@ docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 
 clean: ## Remove the environments and caches (sessions under .ostinato stay)
 	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis
+
+# The golden traces are what google-adk does: each release plays its own again and must not differ.
+GOLDEN := tests/golden/record.py
+define check_golden
+$(BIN)/python bench/setup_peers.py adk23 adk
+	for peer in adk23 adk; do \
+	  "$$($(BIN)/python bench/setup_peers.py --python $$peer)" $(GOLDEN) --check || exit 1; done
+endef
 
 # -- set-up: made once, again when pyproject.toml or constraints.txt change ------------------------
 

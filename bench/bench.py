@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from setup_peers import ROOT
+from setup_peers import interpreter
 from table import failures, show
 
 HERE = Path(__file__).resolve().parent
@@ -47,12 +47,8 @@ QUICK_ARGUMENTS = {"s2": ["secs=2"], "s3": ["turns=200"], "s8": ["turns=200"]}
 
 def python(peer):
     """The interpreter of a peer."""
-    named = os.environ.get("BENCH_PY_" + peer.upper().replace("-", "_").replace("+", "_"))
     folder = PEERS[peer][1]
-    if not named and folder:
-        named = os.environ.get("BENCH_PY_" + folder.upper().replace("-", "_"))
-        named = named or str(ROOT / folder / "bin" / "python")
-    return named or sys.executable
+    return interpreter(folder) if folder else os.environ.get("BENCH_PY_OURS", sys.executable)
 
 
 def start(peer, script, *arguments, timeout=900):
