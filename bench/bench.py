@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from cold import show_cold
 from setup_peers import interpreter
 from table import failures, show
 
@@ -153,6 +154,8 @@ def run(options):
                 measure(data, peer, scenario, options)
                 out.write_text(json.dumps(data, indent=1))
     show(data, options.base)
+    if "ours" in peers:
+        show_cold(python("ours"), os.environ.get("OURS_PKG", "ostinato"))
     return 1 if any(failures({peer: data[peer] for peer in peers})) else 0
 
 
