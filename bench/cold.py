@@ -44,11 +44,9 @@ def show_cold(ours, package="ostinato"):
     if base is None or own is None:
         print("FAILED cold start: the imports do not work")
         return
-    print(
-        "cold start: %.3f CPU s, %.1f MB, %d modules; import pydantic with one model %.3f CPU s: "
-        "%.2f times"
-        % (own["cpu"], own["mb"], own["modules"], base["cpu"], own["cpu"] / base["cpu"])
-    )
+    times = own["cpu"] / base["cpu"]
+    print("cold start: %(cpu).3f CPU s, %(mb).1f MB, %(modules)d modules; " % own, end="")
+    print("import pydantic with one model %.3f CPU s: %.2f times" % (base["cpu"], times))
 
 
 if __name__ == "__main__":
