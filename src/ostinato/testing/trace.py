@@ -98,9 +98,8 @@ def _lines(event: Event) -> list[str]:
         lines.append(f"[error {event.error_code}: {event.error_message}]")
     if event.actions.transfer_to_agent:
         lines.append(f"[transfer to {event.actions.transfer_to_agent}]")
-    for name in _EFFECTS:
-        if value := getattr(event.actions, name):
-            lines.append(f"[{name}]" if value is True else f"[{name} {value}]")
+    effects = [(name, getattr(event.actions, name)) for name in _EFFECTS]
+    lines += [f"[{n}]" if value is True else f"[{n} {value}]" for n, value in effects if value]
     return lines
 
 
