@@ -134,11 +134,12 @@ def _to_parent(reading: Reading, found: Sequence[Fit]) -> list[_Call]:
 
 def _end(reading: Reading) -> str | list[_Call]:
     """Return the answer that ends the turn."""
-    if told := from_results(reading):
-        return _formed(reading, told)
     found = fits(reading, reading.message, reading.background)
-    if found:
-        return question(found[0].tool.name, found[0].filled.missing)
+    asking = question(found[0].tool.name, found[0].filled.missing) if found else ""
+    if told := from_results(reading):
+        return _formed(reading, f"{told} {asking}" if found and found[0].asked_for else told)
+    if asking:
+        return asking
     return _formed(reading, from_hearsay(reading) or no_fit(reading))
 
 

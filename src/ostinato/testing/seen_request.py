@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, cast
-
 from .. import types
 from ..models.llm_request import LlmRequest
 from ..models.request_text import declared_functions, instruction_text
@@ -81,8 +79,6 @@ class SeenRequest:
 
 
 def _short(part: types.Part) -> str:
-    fields = cast(
-        dict[str, Any], part.model_dump(mode="json", exclude_none=True, exclude={"inline_data"})
-    )
+    fields = part.model_dump(mode="json", exclude_none=True, exclude={"inline_data"})
     text = str(fields["text"]) if set(fields) == {"text"} else str(fields)
     return text if len(text) <= 200 else text[:197] + "..."

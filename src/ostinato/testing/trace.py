@@ -124,10 +124,10 @@ def _part_line(part: types.Part) -> str | None:
 
 def _matches(got: list[str], expected: list[Any]) -> bool:
     """Match lines against lines, patterns and `...`, which stands for any number of lines."""
-    reachable = {0}
+    reachable: set[int] = {0}
     for wanted in expected:
         if wanted is ...:
-            reachable = set(range(min(reachable), len(got) + 1)) if reachable else set()
+            reachable = set(range(min(reachable), len(got) + 1)) if reachable else set[int]()
             continue
         reachable = {at + 1 for at in reachable if at < len(got) and _line_matches(got[at], wanted)}
     return len(got) in reachable

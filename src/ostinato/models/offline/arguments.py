@@ -32,12 +32,14 @@ _TOPICS: tuple[tuple[str, str], ...] = (
     ("code", "id number reference code ticket sku"),
     ("expression", "expression formula equation"),
     ("place", "city location place destination origin town country airport region address"),
-    ("query", "query question text message prompt request topic subject search keyword input term"),
+    ("message", "body content message text"),
+    ("query", "query question prompt request topic subject search keyword input term"),
     ("person", "name person customer passenger guest user employee author owner who"),
     ("reason", "reason purpose justification cause"),
 )
 _ORIGIN = frozenset("from origin departure source start".split())
 _GOAL = frozenset("to destination arrival target goal end".split())
+_PLACED = frozenset("from to in at near via".split())
 _MONEY = frozenset("amount price budget cost total limit sum value".split())
 
 
@@ -89,8 +91,8 @@ def fill(tool: ToolView, texts: list[str], results: list[Result]) -> Filled:
     return filled
 
 
-def topic_of(param: Param) -> str:
-    """Return what a parameter is about; empty where its name does not tell."""
+def topic_of(param: Param, tool: str = "") -> str:
+    """Return what a parameter of the function `tool` is about; empty where nothing tells."""
     if param.form in ("date", "date-time"):
         return "date"
     name = plain_words(param.name)
@@ -98,7 +100,7 @@ def topic_of(param: Param) -> str:
         if any(word in words.split() for word in name):
             return topic
     if name and name[0] in ("from", "to"):
-        about = plain_words(param.about)
+        about = plain_words(param.about + " " + tool)
         return "email" if "email" in about or "mail" in about else "place"
     return "date" if re.search(r"\bYYYY-MM-DD\b|\bISO date\b|\bday\b", param.about) else ""
 
@@ -130,6 +132,7 @@ class _Hand:
             "code": self._code,
             "place": self._place,
             "person": self._person,
+            "message": lambda p: self._quoted() or self.facts.phrase_after("saying|says") or None,
             "reason": lambda p: self.facts.phrase_after("because(?: of)?|for") or None,
             "query": lambda p: (
                 self._quoted()
@@ -160,10 +163,12 @@ class _Hand:
             return None
         if param.kind in ("integer", "number"):
             return self._number(param, near=False)
-        topic = topic_of(param)
-        if topic in ("place", "person"):
+        topic = topic_of(param, self.tool.name)
+        if topic == "place":
             return self._take(self.facts.proper)
-        if topic == "query":
+        if topic == "person":
+            return self._take([f for f in self.facts.proper if f.before not in _PLACED])
+        if topic in ("query", "message") and not self._by_topic_elsewhere("email"):
             text = self.facts.text.strip()
             return text if len(stems(text)) >= 2 else None
         if topic == "code":
@@ -231,7 +236,7 @@ class _Hand:
         return values or None
 
     def _string(self, param: Param) -> Any:
-        by_topic = self._by_topic.get(topic_of(param))
+        by_topic = self._by_topic.get(topic_of(param, self.tool.name))
         if by_topic is not None:
             return by_topic(param)
         return self._named(param)
@@ -259,7 +264,7 @@ class _Hand:
 
     def _object_of_verb(self) -> str | None:
         """Return what the verb of the function's name acts on, as `milk` in `add milk to ...`."""
-        for word in plain_words(self.tool.name):
+        for word in plain_words(self.tool.name)[:1]:
             phrase = self.facts.phrase_after(re.escape(word))
             phrase = re.split(r"\s+(?:to|from|in|on|at|for|with)\s+", phrase)[0]
             if phrase and stem(phrase.split()[-1]) not in set(stems(self.tool.name)):
@@ -283,8 +288,15 @@ class _Hand:
         return self._take(candidates)
 
     def _person(self, param: Param) -> str | None:
-        said = self.facts.after("for", "to", "is", "am", "named", "called", "by")
+        words = ("for", "is", "am", "named", "called", "by")
+        if "recipient" in param.name:
+            words += ("to",)
+        said = self.facts.after(*words)
         return self._take([found for found in said if found.text[0].isupper()])
+
+    def _by_topic_elsewhere(self, topic: str) -> bool:
+        """Whether the function also takes something of a topic, as a mail's address."""
+        return any(topic_of(param, self.tool.name) == topic for param in self.tool.params)
 
     def _currency(self, param: Param) -> str | None:
         if role_of(param) == "to":

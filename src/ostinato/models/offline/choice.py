@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from .arguments import Filled, fill
+from .arguments import Filled, fill, topic_of
 from .reading import TRANSFER, Reading, Target, ToolView
-from .words import ACTING_STEMS, GENERIC_STEMS, stem, stems
+from .words import ACTING_STEMS, GENERIC_STEMS, stems
 
 EXIT_LOOP = "exit_loop"
 SET_RESPONSE = "set_model_response"
@@ -30,6 +30,11 @@ class Fit:
     filled: Filled
 
     @property
+    def asked_for(self) -> bool:
+        """Whether the user asked for the change that the function makes."""
+        return bool(self.named & ACTING_STEMS)
+
+    @property
     def ready(self) -> bool:
         """Whether every required argument is there."""
         return not self.filled.missing
@@ -43,13 +48,13 @@ def choosable(reading: Reading) -> list[ToolView]:
 def fits(reading: Reading, message: str, background: str = "") -> list[Fit]:
     """Return the functions that fit a message and were not called since, the best first."""
     said = set(stems(message)) | set(stems(background))
-    tools = choosable(reading)
+    tools = [tool for tool in choosable(reading) if _may_act(tool, said)]
     rarity = Counter(word for tool in tools for word in _words_of(tool))
     texts = [message, background] if background else [message]
     called = {name for name, _ in reading.calls}
     found: list[Fit] = []
     for tool in tools:
-        if tool.name in called or not _may_act(tool, said):
+        if tool.name in called:
             continue
         fit = _measure(tool, said, rarity, fill(tool, texts, reading.own_results))
         if fit.score >= _FITS:
@@ -138,6 +143,8 @@ def _measure(tool: ToolView, said: set[str], rarity: Counter[str], filled: Fille
     score = _BY_NAME * _weigh(said & name, rarity)
     score += _BY_ABOUT * _weigh(said & about - name, rarity)
     score += _BY_PARAM * _weigh(said & params - name - about, rarity)
+    if any(topic_of(param) == "expression" and param.name in filled.args for param in tool.params):
+        score += _FITS  # a sum in the message speaks for itself
     if score:
         score += _BY_EVIDENCE * min(filled.evidence, 3)
         score -= 0.5 * len((name & ACTING_STEMS) - said)
@@ -150,8 +157,3 @@ def _weigh(shared: set[str], rarity: Counter[str]) -> float:
         (0.25 if word in GENERIC_STEMS else 1.0) / (1 + 0.5 * max(0, rarity[word] - 1))
         for word in shared
     )
-
-
-def is_about(text: str, words: str) -> bool:
-    """Whether a text holds one of the words, by their stems."""
-    return bool(set(map(stem, text.lower().split())) & set(map(stem, words.split())))

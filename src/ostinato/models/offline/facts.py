@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .words import ACTING, GENERIC, is_stop, stem, stems
+from .words import is_everyday, is_stop, stem, stems
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -125,24 +125,32 @@ class Facts:
 
     def _is_opening(self, word: str, start: int) -> bool:
         """Whether a capital letter only opens the sentence, or the word can be no name."""
-        low = word.lower()
+        low = re.split(r"['\u2019]", word.lower())[0]
         if is_stop(low) or low in _NO_NAMES or _NUMBER_WORDS.get(low) is not None:
             return True
         opens = not self.text[:start].strip() or self.text[:start].rstrip()[-1] in ".!?:;\n"
         if not opens:
             return False
-        return low in GENERIC or low in ACTING or len(self.text.split()) > 3
+        if is_everyday(low):
+            return True
+        if self.text[start + len(word) :].startswith(" to "):  # "Berlin to Lisbon, please"
+            return False
+        return len(self.text.split()) > 3
 
     def after(self, *prepositions: str) -> list[Found]:
         """Return names that follow one of the prepositions; lower-case words if none do."""
         names = [f for f in self.proper if f.before in prepositions]
         if names:
             return names
-        pattern = rf"\b(?:{'|'.join(prepositions)})\s+([a-zß-ÿ]{{3,}})\b"
+        pattern = (
+            rf"\b(?:{'|'.join(prepositions)})\s+((?:(?:new|san|los|las|saint)\s)?[a-zß-ÿ]{{3,}})\b"
+        )
         return [
             self._found(m[1], m.start(1))
             for m in re.finditer(pattern, self.text)
-            if not is_stop(m[1]) and m[1] not in GENERIC | ACTING | _NO_NAMES
+            if not is_stop(m[1])
+            and not is_everyday(m[1])
+            and m[1] not in _NO_NAMES
             and m[1] not in _NUMBER_WORDS and not _DATE.fullmatch(m[1])
         ]  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from .answers import from_hearsay, from_results
 from .arguments import fill
@@ -76,13 +76,13 @@ def _as_kind(value: Any, param: Param) -> Any:
         case "array":
             return _as_list(value, param)
         case _:
-            return value if isinstance(value, dict) else None
+            return cast(Any, value) if isinstance(value, dict) else None
 
 
 def _as_list(value: Any, param: Param) -> list[Any] | None:
     if not isinstance(value, list) or param.item is None or param.item.kind == "object":
         return None
-    items: list[Any] = [_as_kind(item, param.item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    items = [_as_kind(item, param.item) for item in cast(list[Any], value)]
     return None if any(item is None for item in items) else items
 
 
@@ -117,5 +117,5 @@ def _said_as_json(reading: Reading) -> dict[str, Any]:
         except ValueError:
             continue
         if isinstance(value, dict):
-            return value  # pyright: ignore[reportUnknownVariableType]
+            return cast(dict[str, Any], value)
     return {}

@@ -58,7 +58,7 @@ def fields_of(schema: dict[str, Any]) -> tuple[Param, ...]:
     required = set[str](schema.get("required") or ())
     return tuple(
         _param(name, field, name in required)
-        for name, field in (schema.get("properties") or {}).items()
+        for name, field in cast(dict[str, Any], schema.get("properties") or {}).items()
     )
 
 
@@ -89,7 +89,9 @@ def _param(name: str, schema: dict[str, Any], required: bool) -> Param:
         enum=tuple(str(value) for value in values if value is not None),
         form=str(schema.get("format") or "").lower(),
         nullable=nullable,
-        item=_param(name, item, True) if kind == "array" and isinstance(item, dict) else None,
+        item=_param(name, cast(dict[str, Any], item), True)
+        if kind == "array" and isinstance(item, dict)
+        else None,
         fields=fields_of(schema) if kind == "object" else (),
     )
 
@@ -120,7 +122,7 @@ def _written_out(schema: Any, definitions: dict[str, Any], depth: int) -> Any:
     fields = cast(dict[str, Any], schema)
     ref = fields.get("$ref") or fields.get("ref")
     if isinstance(ref, str):
-        target = definitions.get(ref.rsplit("/", 1)[-1], {}) if depth < 8 else {}
+        target: dict[str, Any] = definitions.get(ref.rsplit("/", 1)[-1], {}) if depth < 8 else {}
         return _written_out({**target, **_besides_ref(fields)}, definitions, depth + 1)
     done = dict(fields)
     for key in _NESTED:

@@ -72,8 +72,14 @@ def _strip(word: str) -> str:
 
 
 _CANONICAL = {_strip(word): _strip(group.split()[0]) for group in _GROUPS for word in group.split()}
+_EVERYDAY = frozenset(word for group in _GROUPS for word in group.split()) | {"go", "drive", "move"}
 GENERIC_STEMS = frozenset(map(stem, GENERIC))
 ACTING_STEMS = frozenset(map(stem, ACTING))
+
+
+def is_everyday(word: str) -> bool:
+    """Whether a lower-case word is one of the verbs and things known here, hence no name."""
+    return word in GENERIC or word in ACTING or word in _EVERYDAY
 
 
 def is_stop(word: str) -> bool:
