@@ -6,7 +6,7 @@ from ostinato._lazy import attach
 
 if TYPE_CHECKING:
     from ostinato.auth.auth_tool import AuthToolArguments as AuthToolArguments
-    from ostinato.context.context import Context as ToolContext
+    from ostinato.context.context import Context as ToolContext  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from ostinato.tools.agent_tool import AgentTool as AgentTool
     from ostinato.tools.base_tool import BaseTool as BaseTool
     from ostinato.tools.exit_loop_tool import exit_loop as exit_loop

@@ -10,7 +10,7 @@ import inspect
 import types as python_types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
@@ -178,12 +178,21 @@ def target_of(func: Callable[..., Any]) -> Any:
 
 
 def type_name(annotation: Any) -> str:
-    """Return a type as its reader wrote it, such as `int` or `list[str] | None`."""
-    if typing.get_origin(annotation) is Annotated:
-        return type_name(typing.get_args(annotation)[0])
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
-    return str(annotation).replace("typing.", "")
+    """Return a type as its reader would write it, such as `int` or `list[Place] | None`."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return type_name(arguments[0])
+    if origin is Literal:
+        return " | ".join(repr(value) for value in arguments)
+    if origin in (Union, python_types.UnionType):
+        return " | ".join(type_name(option) for option in arguments)
+    if annotation is python_types.NoneType:
+        return "None"
+    if not isinstance(annotation, type) and origin is None:
+        return str(annotation).removeprefix("typing.")
+    name = (origin or annotation).__name__
+    inner = ", ".join("..." if x is ... else type_name(x) for x in arguments)
+    return f"{name}[{inner}]" if inner else name
 
 
 def _exact_type(annotation: Any) -> Any:
