@@ -67,6 +67,7 @@ class Entry:
       own, user, app: its state; `user` and `app` are shared with other entries.
       updated: time of the last change, seconds since 1970.
       size: bytes, about.
+      seq: number of the newest event in the log.
     """
 
     sid: int
@@ -76,24 +77,21 @@ class Entry:
     app: Scope
     updated: float
     size: int = _ENTRY_BYTES
+    seq: int = 0
 
     @property
     def known(self) -> tuple[int, int, int]:
         """Revisions of session, user and app state that this entry stands for."""
         return (self.own.revision, self.user.revision, self.app.revision)
 
-    @property
-    def seq(self) -> int:
-        """Number of the newest event in the log."""
-        return self.log.offset + len(self.log)
-
     def extend(self, first: int, records: Sequence[EventRecord]) -> None:
         """Add records of which the first has number `first`, but never leave a gap."""
         if first > self.seq + 1:
             return
         for record in records[self.seq + 1 - first :]:
-            if self.log.append(record):
-                self.size += len(record.data) + _RECORD_BYTES
+            self.log.append(record)
+            self.seq += 1
+            self.size += len(record.data) + _RECORD_BYTES
 
     def merged(self) -> tuple[dict[str, Any], set[str]]:
         """Return a copy of the merged state, and the removed keys."""
@@ -181,9 +179,8 @@ class SessionCache:
             before = entry.size + entry.own.size
             if done.missing:
                 entry.extend(done.missing_from, done.missing)
-            count = len(done.records)
-            entry.extend(done.revision - count + 1, done.records)
-            if entry.own.revision == done.revision - count:
+            entry.extend(done.first, done.records)
+            if entry.own.revision == done.first - 1:
                 entry.own.write(done.revision, done.own)
                 entry.updated = done.updated
             if done.user and entry.user.revision == done.user_revision - 1:

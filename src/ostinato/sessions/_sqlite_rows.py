@@ -80,7 +80,8 @@ class Appended:
 
     Attributes:
       sid: number of the session.
-      revision: its revision now.
+      first: number of the first event that is new to the store.
+      revision: the session's revision now.
       records: the events that are new to the store.
       updated: time of the newest of them, seconds since 1970.
       missing_from, missing: events of others that the caller's log lacks, and the first's number.
@@ -89,6 +90,7 @@ class Appended:
     """
 
     sid: int
+    first: int
     revision: int
     records: list[EventRecord]
     updated: float
@@ -225,7 +227,7 @@ def append(
         _check(db, sid, fence)
     seen = known(sid)
     missing = _events(db, sid, seen + 1, revision) if seen is not None else []
-    done = Appended(sid, revision, [], updated, (seen or 0) + 1, missing, [], [], [])
+    done = Appended(sid, revision + 1, revision, [], updated, (seen or 0) + 1, missing, [], [], [])
     for record, changes in batch:
         _insert(db, done, record, changes)
     if done.records:
