@@ -1,7 +1,6 @@
 """Lazy faces: a module names what it offers in one `if TYPE_CHECKING:` block and nowhere else.
 
-`attach` derives the module's `__getattr__`, `__dir__` and `__all__` from that block's source. Every
-package face calls it; it is one of the three places that import late.
+`attach` makes the module's `__getattr__`, `__dir__` and `__all__` of that block's source text.
 """
 
 import re
@@ -9,7 +8,10 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import resolve_name
-from typing import Any, cast
+from linecache import getlines
+from typing import Any
+
+Face = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 _BLOCK = re.compile(r"^if TYPE_CHECKING:[^\n]*\n((?:[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]+from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -21,27 +23,17 @@ def read_names(source: str, package: str) -> dict[str, tuple[str, str]]:
     homes: dict[str, tuple[str, str]] = {}
     if block := _BLOCK.search(source + "\n"):
         for module, names in _IMPORT.findall(_COMMENT.sub("", block[1])):
-            for item in names.strip("() \t").split(","):
-                attribute, *alias = item.split(" as ")
-                if attribute := attribute.strip():
-                    homes[alias[0].strip() if alias else attribute] = (
-                        resolve_name(module, package),
-                        attribute,
-                    )
+            for item in filter(str.strip, names.strip("() \t").split(",")):
+                original, *alias = item.split()[::2]  # "name" or "name as alias"
+                homes[alias[0] if alias else original] = (resolve_name(module, package), original)
     return homes
 
 
-def attach(
-    name: str, *, fallback: str | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `(__getattr__, __dir__, __all__)` for the module `name`, which calls it in its body.
-
-    Public names that the block lacks are asked of the module `fallback`. A name found is stored
-    in the module, so it is looked up once; an unknown one raises AttributeError.
-    """
+def attach(name: str, *, fallback: str | None = None) -> Face:
+    """Return `__getattr__`, `__dir__`, `__all__`; `fallback` is asked for unlisted names."""
     module = sys.modules[name]
-    source = cast(Any, module.__spec__).loader.get_source(name)
-    homes = read_names(source or "", module.__package__ or name)
+    source = "".join(getlines(module.__file__ or "", vars(module)))  # reads zipped modules too
+    homes = read_names(source, module.__package__ or name)
 
     def load(attribute: str) -> Any:
         if attribute in homes:
@@ -58,12 +50,11 @@ def attach(
 
 
 def _borrow(module: Any, fallback: str, attribute: str) -> Any:
-    wanted = f"{module.__name__} has no {attribute!r}"
     try:
         other = import_module(fallback)
     except ImportError as error:
-        raise AttributeError(f"{wanted}; {fallback}, which may, is not installed") from error
+        raise AttributeError(f"no {attribute!r} here, and {fallback} is not installed") from error
     # Under an alias the fallback can be this very module; asking it again would never end.
     if other is module or not hasattr(other, attribute):
-        raise AttributeError(f"{wanted}, nor has {fallback}")
+        raise AttributeError(f"neither {module.__name__} nor {fallback} has {attribute!r}")
     return getattr(other, attribute)

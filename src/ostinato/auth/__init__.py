@@ -5,25 +5,22 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.auth.auth_credential import (
-        AuthCredential,
-        AuthCredentialTypes,
-        HttpAuth,
-        HttpCredentials,
-        OAuth2Auth,
-        ServiceAccount,
-        ServiceAccountCredential,
-    )
-    from ostinato.auth.auth_handler import AuthHandler
-    from ostinato.auth.auth_schemes import (
-        AuthScheme,
-        AuthSchemeType,
-        CustomAuthScheme,
-        ExtendedOAuth2,
-        OAuthGrantType,
-        OpenIdConnectWithConfig,
-    )
-    from ostinato.auth.auth_tool import AuthConfig, AuthToolArguments
-    from ostinato.auth.tool_confirmation import ToolConfirmation
+    from ostinato.auth.auth_credential import AuthCredential as AuthCredential
+    from ostinato.auth.auth_credential import AuthCredentialTypes as AuthCredentialTypes
+    from ostinato.auth.auth_credential import HttpAuth as HttpAuth
+    from ostinato.auth.auth_credential import HttpCredentials as HttpCredentials
+    from ostinato.auth.auth_credential import OAuth2Auth as OAuth2Auth
+    from ostinato.auth.auth_credential import ServiceAccount as ServiceAccount
+    from ostinato.auth.auth_credential import ServiceAccountCredential as ServiceAccountCredential
+    from ostinato.auth.auth_handler import AuthHandler as AuthHandler
+    from ostinato.auth.auth_schemes import AuthScheme as AuthScheme
+    from ostinato.auth.auth_schemes import AuthSchemeType as AuthSchemeType
+    from ostinato.auth.auth_schemes import CustomAuthScheme as CustomAuthScheme
+    from ostinato.auth.auth_schemes import ExtendedOAuth2 as ExtendedOAuth2
+    from ostinato.auth.auth_schemes import OAuthGrantType as OAuthGrantType
+    from ostinato.auth.auth_schemes import OpenIdConnectWithConfig as OpenIdConnectWithConfig
+    from ostinato.auth.auth_tool import AuthConfig as AuthConfig
+    from ostinato.auth.auth_tool import AuthToolArguments as AuthToolArguments
+    from ostinato.auth.tool_confirmation import ToolConfirmation as ToolConfirmation
 
 __getattr__, __dir__, __all__ = attach(__name__)

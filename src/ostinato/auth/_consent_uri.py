@@ -32,8 +32,8 @@ def find_endpoint(scheme: AuthScheme) -> tuple[str, list[str]]:
         return scheme.authorization_endpoint, list(scheme.scopes or ())
     if not isinstance(scheme, OAuth2):
         raise NotImplementedError(
-            f"A scheme of type {type(scheme).__name__} does not say where consent is asked for, and "
-            "discovery of endpoints is not built yet. Use OpenIdConnectWithConfig with its "
+            f"A scheme of type {type(scheme).__name__} does not say where consent is asked for, "
+            "and discovery of endpoints is not built yet. Use OpenIdConnectWithConfig with its "
             "authorization_endpoint and token_endpoint, or give oauth2.auth_uri yourself."
         )
     flow = scheme.flows.implicit or scheme.flows.authorizationCode
@@ -42,8 +42,8 @@ def find_endpoint(scheme: AuthScheme) -> tuple[str, list[str]]:
     if scheme.flows.clientCredentials or scheme.flows.password:
         raise NotImplementedError(
             "The client credentials and password flows ask no user for consent; they exchange the "
-            "client's secret for a token, and credential exchange is not built yet. Fetch the token "
-            "yourself and pass it as oauth2.access_token in exchanged_auth_credential."
+            "client's secret for a token, and credential exchange is not built yet. Fetch the "
+            "token yourself and pass it as oauth2.access_token in exchanged_auth_credential."
         )
     raise InputValidationError(
         "The OAuth2 scheme has no flow. Give flows.authorizationCode with authorizationUrl and "

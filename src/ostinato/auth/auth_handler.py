@@ -18,7 +18,7 @@ _WITH_CONSENT = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
 
 
 class AuthHandler:
-    """Handles the request and the answer for one `AuthConfig` (Spec 1 §5, Spec 2 §10).
+    """Handles the request and the answer for one `AuthConfig` (Spec 1 §10, "Authentication Flow").
 
     API keys, HTTP credentials and OAuth2 credentials that hold an access token go all the way.
     Exchanging an authorization code or a client secret for a token is not built yet and raises.

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from .. import types
 from ..sessions.base_session_service import GetSessionConfig
-from ..types._record import later
+from ..types.late_field import later
 
 if TYPE_CHECKING:
     from ..types import (

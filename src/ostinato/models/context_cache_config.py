@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..types._record import later
+from ..types.late_field import later
 
 if TYPE_CHECKING:
     from ..types import (

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .. import types
-from ..types._record import later
+from ..types.late_field import later
 from .cache_metadata import CacheMetadata
 
 if TYPE_CHECKING:

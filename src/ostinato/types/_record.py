@@ -1,21 +1,15 @@
-"""The base of every content and config record, the base of their enums, and late field types.
+"""The base of every content and config record, and the base of their enums.
 
-Lowest file of `ostinato.types`; every other file there builds on it, and records elsewhere may use
-`later` for fields whose type is rarely met.
+Lowest file of `ostinato.types`; every other file there builds on it.
 """
 
-import sys
 import warnings
 from collections.abc import Iterable
 from enum import Enum
-from typing import Annotated, Any, cast
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema, to_json
-
-FACE = "ostinato.types"
 
 
 class Record(BaseModel):
@@ -64,57 +58,3 @@ class CaseInsensitiveEnum(str, Enum):  # noqa: UP042
         member = str.__new__(cls, value)
         member._name_ = member._value_ = value
         return member
-
-
-def named(name: str) -> Any:
-    """Return a type of `ostinato.types` by its name, importing its file at the first call."""
-    return getattr(sys.modules[FACE], name)
-
-
-class Later:
-    """Marks a field whose type is looked up in `ostinato.types` when a first value arrives.
-
-    Such a field costs neither the import nor the validator of its type until it is used; after
-    that it validates, dumps and describes itself in JSON schema as if it had been there.
-    """
-
-    __slots__ = ("_adapter", "name")
-
-    def __init__(self, name: str) -> None:
-        """Take the public `name` of the type."""
-        self.name = name
-        self._adapter: TypeAdapter[Any] | None = None
-
-    def __repr__(self) -> str:
-        return f"Later({self.name!r})"
-
-    def adapter(self) -> TypeAdapter[Any]:
-        """Return the type's validator, building it at the first call."""
-        if self._adapter is None:
-            self._adapter = TypeAdapter(named(self.name))
-        return self._adapter
-
-    def validate(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
-        """Validate as the type itself would; JSON goes through JSON again, for base64's sake."""
-        if info.mode == "json":
-            return self.adapter().validate_json(to_json(value), context=info.context)
-        return self.adapter().validate_python(value, context=info.context)
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.PlainValidatorFunctionSchema:
-        return core_schema.with_info_plain_validator_function(self.validate)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return handler(self.adapter().core_schema)
-
-
-def later(name: str) -> Any:
-    """Return the annotation of a field whose type is `ostinato.types.<name>`, resolved late.
-
-    Use it where the type checker imports the real class:
-    `if TYPE_CHECKING: from ... import X` / `else: X = later("X")`.
-    """
-    return cast(Any, Annotated[Any, Later(name)])

@@ -27,7 +27,7 @@ class Citation(Record):
 
 
 class CitationMetadata(Record):
-    """TODO"""
+    """The sources that an answer repeats."""
 
     citations: list[Citation] | None = None
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.generation import (
@@ -65,7 +66,7 @@ class AutomaticFunctionCallingConfig(Record):
 
 
 class GenerateContentConfig(Record):
-    """The settings of one model request (Spec 2 §6.2).
+    """The settings of one model request (Spec 2, appendix C).
 
     `tools` takes records, dicts, callables, MCP sessions; `response_schema` a Schema, dict or type.
     """

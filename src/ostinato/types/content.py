@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later, named
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later, named
 
 if TYPE_CHECKING:
     from ostinato.types.files import File
@@ -101,7 +102,7 @@ class Blob(Record):
 
 
 class FunctionCall(Record):
-    """A call that the model asks for (Spec 2 §6.6).
+    """A call that the model asks for (Spec 2 §6.3).
 
     `id` ties the response to it; `partial_args` and `will_continue` occur while it is streamed.
     """
@@ -257,7 +258,7 @@ class Part(Record):
 
 
 class Content(Record):
-    """One turn's words: parts and who says them, `role` "user" or "model" (Spec 2 §6.6)."""
+    """One turn's words: parts and who says them, `role` "user" or "model" (Spec 2 §4.1)."""
 
     parts: list[Part] | None = None
     role: str | None = None

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:

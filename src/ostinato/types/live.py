@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
 from ostinato.types.content import Content, FunctionCall, Part
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.citation import UrlContextMetadata

@@ -1,8 +1,10 @@
 """The rarer things a part can hold; loaded when a part first holds one."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from mimetypes import guess_type
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.media import (
@@ -84,6 +86,25 @@ class FunctionResponsePart(Record):
     document_metadata: DocumentMetadata | None = None
     spreadsheet_metadata: SpreadsheetMetadata | None = None
     audio_metadata: AudioMetadata | None = None
+
+    @classmethod
+    def from_bytes(cls, *, data: bytes, mime_type: str, display_name: str | None = None) -> Self:
+        """Return a media part that carries `data` inline."""
+        blob = FunctionResponseBlob(data=data, mime_type=mime_type, display_name=display_name)
+        return cls(inline_data=blob)
+
+    @classmethod
+    def from_uri(
+        cls, *, file_uri: str, mime_type: str | None = None, display_name: str | None = None
+    ) -> Self:
+        """Return a media part that names a file; without `mime_type` it is guessed or refused."""
+        kind = mime_type or guess_type(file_uri)[0]
+        if kind is None:
+            raise ValueError(f"cannot tell the MIME type of {file_uri!r}; pass mime_type=")
+        named = FunctionResponseFileData(
+            file_uri=file_uri, mime_type=kind, display_name=display_name
+        )
+        return cls(file_data=named)
 
 
 class ToolType(CaseInsensitiveEnum):

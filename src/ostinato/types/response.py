@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
 from ostinato.types.content import Content, FunctionCall, Part
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.citation import CitationMetadata, LogprobsResult, UrlContextMetadata

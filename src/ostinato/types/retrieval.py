@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 
 if TYPE_CHECKING:
     from ostinato.types.tool_auth import ApiAuth, AuthConfig

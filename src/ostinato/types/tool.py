@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Self
 
-from ostinato.types._record import CaseInsensitiveEnum, Record, later
+from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types.late_field import later
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Behavior(CaseInsensitiveEnum):
 
 
 class FunctionDeclaration(Record):
-    """What the model is told of a function (Spec 2 §9.2).
+    """What the model is told of a function (Spec 2 §3.9).
 
     Parameters are given as `parameters` (a Schema) or as `parameters_json_schema`, never as both.
     """

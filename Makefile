@@ -1,0 +1,102 @@
+# Every target does its own set-up: it needs Python 3.11 or newer, pip and make, nothing else.
+# make                     what there is
+# make demo                an agent at work, offline
+# make test                what a user runs, under two minutes
+# PYTHON=/path/to/python   uses that interpreter for .venv
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+RUN_STAMP := $(VENV)/.run-stamp
+DEV_STAMP := $(VENV)/.dev-stamp
+WORKERS ?= auto
+PYTEST_ARGS ?=
+
+DEMO_AGENT := examples/travel_desk
+DEMO_QUESTION := I want to fly from Berlin to Lisbon on Friday; find me a flight.
+DEMO_ARGS ?=
+
+LINTED := src tests bench examples docs conftest.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint format types bench spec docs clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	  while IFS=$$'\t' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and answer (offline)
+	@mkdir -p .ostinato
+	$(BIN)/ostinato run $(DEMO_AGENT) "$(DEMO_QUESTION)" $(DEMO_ARGS)
+
+test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
+
+check: $(DEV_STAMP) ## Run every test, those that need services too; nothing may skip
+	$(if $(wildcard $(GOLDEN)),$(check_golden))
+	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+lint: $(DEV_STAMP) ## Check style (ruff check, ruff format)
+	$(BIN)/ruff check $(wildcard $(LINTED))
+	$(BIN)/ruff format --check $(wildcard $(LINTED))
+
+format: $(DEV_STAMP) ## Put the code into the project's format
+	$(BIN)/ruff check --fix $(wildcard $(LINTED))
+	$(BIN)/ruff format $(wildcard $(LINTED))
+
+types: $(DEV_STAMP) ## Check types (pyright, strict on src)
+	$(BIN)/pyright
+
+bench: $(RUN_STAMP) ## Measure against google-adk; QUICK=1 takes about two minutes, without it all peers
+	$(BIN)/python bench/setup_peers.py $(if $(QUICK),adk,all)
+	$(BIN)/python bench/bench.py run $(if $(QUICK),--quick)
+
+spec: $(DEV_STAMP) ## Print which rows of the specification are covered by tests, and which are open
+	$(BIN)/python -m tests.spec.report $(SPEC_ARGS)
+
+docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
+	$(BIN)/python docs/check.py
+
+clean: ## Remove the environments and caches (sessions under .ostinato stay)
+	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis
+
+# The golden traces are what google-adk does: each release plays its own again and must not differ.
+GOLDEN := tests/golden/record.py
+define check_golden
+$(BIN)/python bench/setup_peers.py adk23 adk
+	for peer in adk23 adk; do \
+	  "$$($(BIN)/python bench/setup_peers.py --python $$peer)" $(GOLDEN) --check || exit 1; done
+endef
+
+# -- set-up: made once, again when pyproject.toml or constraints.txt change ------------------------
+
+$(RUN_STAMP): pyproject.toml constraints.txt
+	$(make_venv)
+	$(PIP) install -q -c constraints.txt -e .
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml constraints.txt
+	$(make_venv)
+	$(PIP) install -q -c constraints.txt -e '.[dev]'
+	@touch $(RUN_STAMP) $@
+
+# Some systems ship Python without ensurepip; their own pip then fills the environment.
+define make_venv
+@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+  found=; \
+  for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14 python3 python; do \
+    if "$$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+    then found=$$python; break; fi; \
+  done; \
+  if [ -z "$$found" ]; then \
+    echo 'Ostinato needs Python 3.11 or newer, and none was found on PATH.' >&2; \
+    echo 'Install one, or name it: make $(firstword $(MAKECMDGOALS)) PYTHON=/path/to/python3.11' >&2; \
+    exit 1; \
+  fi; \
+  echo "Setting up $(VENV) with $$("$$found" -V) ..."; \
+  if "$$found" -c 'import ensurepip' >/dev/null 2>&1; then "$$found" -m venv --clear $(VENV); \
+  else "$$found" -m venv --clear --without-pip $(VENV) && \
+    "$$found" -m pip --disable-pip-version-check --python $(BIN)/python install -q pip; fi; \
+fi
+endef

@@ -1,0 +1,160 @@
+"""The lower bound: a minimal asyncio loop over plain dicts, no framework. Each turn yields events
+through an async generator, every event has an id and a time, tools run as tasks when a response has
+more than one. S8: raw sqlite3, one row per event and one commit per event or per turn, on the event
+loop's thread; history is read once, when the session is opened."""
+
+import scenarios
+
+
+class A(scenarios.Adapter):
+    name = "floor"
+    persist_kinds = (
+        "WAL NORMAL commit/event",
+        "WAL FULL commit/event",
+        "WAL NORMAL commit/turn",
+        "WAL FULL commit/turn",
+    )
+    db = None
+
+    def load(self, variant=""):
+        import asyncio
+        import inspect
+        import uuid
+        from time import time
+
+        self.aio, self.iscoro, self.uuid4, self.time = (
+            asyncio,
+            inspect.iscoroutinefunction,
+            uuid.uuid4,
+            time,
+        )
+
+    def build(self, script, tools=("add",)):
+        self.script = script
+        self.tools = {x: (scenarios.TOOLS[x], self.iscoro(scenarios.TOOLS[x])) for x in tools}
+
+    async def model(self, system, contents, tools):
+        s = self.script
+        if s.delay:
+            await self.aio.sleep(s.delay)
+        n = s.calls("result" not in contents[-1]["parts"][-1])
+        if n:
+            yield {
+                "role": "model",
+                "parts": [
+                    {"call": {"id": s.new_id(), "name": s.tool, "args": s.args()}} for _ in range(n)
+                ],
+            }
+        elif s.chunks:
+            for _ in range(s.chunks):
+                yield {"role": "model", "parts": [{"text": scenarios.CHUNK}], "partial": True}
+            yield {"role": "model", "parts": [{"text": scenarios.CHUNK * s.chunks}]}
+        else:
+            yield {"role": "model", "parts": [{"text": scenarios.FINAL_TEXT}]}
+
+    async def call(self, c):
+        fn, is_async = self.tools[c["name"]]
+        if is_async:
+            r = await fn(**c["args"])
+        elif c["name"] == "block":
+            r = await self.aio.get_running_loop().run_in_executor(
+                self.pool(), lambda: fn(**c["args"])
+            )
+        else:
+            r = fn(**c["args"])
+        return {"result": {"id": c["id"], "name": c["name"], "value": r}}
+
+    _pool = None
+
+    def pool(self):
+        if not self._pool:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(32)
+        return self._pool
+
+    def event(self, h, author, msg):
+        ev = {"id": str(self.uuid4()), "time": self.time(), "author": author, **msg}
+        if not msg.get("partial"):
+            h["events"].append(ev)
+            if self.db:
+                self.db.execute(
+                    "INSERT INTO ev VALUES(NULL,?,?,?)", (h["sid"], ev["id"], self.dumps(ev))
+                )
+                if self.per_event:
+                    self.db.execute("COMMIT")
+                    self.db.execute("BEGIN")
+        return ev
+
+    async def run(self, h, text):
+        if self.db:
+            self.db.execute("BEGIN")
+        self.event(h, "user", {"role": "user", "parts": [{"text": text}]})
+        while True:
+            async for msg in self.model("You add numbers.", list(h["events"]), self.tools):
+                ev = self.event(h, "bench", msg)
+                yield ev
+            calls = [p["call"] for p in ev["parts"] if "call" in p]
+            if not calls:
+                break
+            parts = (
+                [await self.call(calls[0])]
+                if len(calls) == 1
+                else await self.aio.gather(*map(self.call, calls))
+            )
+            yield self.event(h, "bench", {"role": "user", "parts": parts})
+        if self.db:
+            self.db.execute("COMMIT")
+
+    async def open(self, sid):
+        return {"sid": sid, "events": self.read(sid, self.db) if self.db else []}
+
+    async def turn(self, h):
+        async for ev in self.run(h, scenarios.USER_TEXT):
+            pass
+        return ev["parts"][0].get("text")
+
+    async def stream(self, h):
+        n = 0
+        async for ev in self.run(h, scenarios.USER_TEXT):
+            n += "partial" in ev
+        return n
+
+    def connect(self, kind, path):
+        import json
+        import sqlite3
+
+        self.dumps, self.loads = json.dumps, json.loads
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=" + kind.split()[1])
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS ev(seq INTEGER PRIMARY KEY, sid TEXT, id TEXT, data TEXT)"
+        )
+        db.execute("CREATE INDEX IF NOT EXISTS i ON ev(sid, seq)")
+        self.per_event = kind.endswith("event")
+        return db
+
+    def read(self, sid, db):
+        return [
+            self.loads(d)
+            for (d,) in db.execute("SELECT data FROM ev WHERE sid=? ORDER BY seq", (sid,))
+        ]
+
+    async def persist_start(self, kind, path):
+        self.db = self.connect(kind, path)
+
+    async def load_session(self, kind, path, sid):
+        db = self.connect(kind, path)
+        n = len(self.read(sid, db))
+        db.close()
+        return n
+
+    async def close(self):
+        if self.db:
+            self.db.close()
+            self.db = None
+
+
+if __name__ == "__main__":
+    scenarios.main(A())

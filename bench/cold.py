@@ -1,0 +1,53 @@
+"""What a fresh process pays to import an agent, a runner and a session service, beside `import
+pydantic` with one model defined: CPU seconds (best of some runs) and resident MB. `bench.py` prints
+it under its table; the goal is at most twice pydantic, under 45 MB."""
+
+import json
+import subprocess
+import sys
+
+PYDANTIC = """
+from pydantic import BaseModel
+class One(BaseModel):
+    text: str
+"""
+AGENTS = """
+from {package}.agents import Agent
+from {package}.runners import Runner
+from {package}.sessions import InMemorySessionService
+"""
+MEASURE = """
+import time
+cpu = time.process_time()
+with open("/proc/self/statm") as file:
+    pages = int(file.read().split()[1])
+import json, os, sys
+rss = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+print(json.dumps({"cpu": cpu, "mb": rss, "modules": len(sys.modules)}))
+"""
+
+
+def cold(python, code, runs=7):
+    """The cheapest of some fresh processes that run `code`; None if it fails."""
+    rows = []
+    for _ in range(runs):
+        done = subprocess.run([python, "-c", code + MEASURE], capture_output=True, text=True)
+        if done.returncode:
+            return None
+        rows.append(json.loads(done.stdout))
+    return min(rows[1:], key=lambda row: row["cpu"])
+
+
+def show_cold(ours, package="ostinato"):
+    """Print the line."""
+    base, own = cold(ours, PYDANTIC), cold(ours, AGENTS.format(package=package))
+    if base is None or own is None:
+        print("FAILED cold start: the imports do not work")
+        return
+    times = own["cpu"] / base["cpu"]
+    print("cold start: %(cpu).3f CPU s, %(mb).1f MB, %(modules)d modules; " % own, end="")
+    print("import pydantic with one model %.3f CPU s: %.2f times" % (base["cpu"], times))
+
+
+if __name__ == "__main__":
+    show_cold(sys.executable, *sys.argv[1:])

@@ -1,0 +1,89 @@
+"""Checks the documents: relative links lead to files (and headings) that exist, and what stands in
+code quotes as a path or as a dotted name of the package exists too. Run by `make docs`."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?:src|tests|docs|bench|examples)/[\w./-]*")
+NAME = re.compile(r"ostinato(?:\.\w+)+")
+HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+
+
+def documents() -> list[Path]:
+    """The Markdown files of the project, without environments and caches."""
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")]
+    return sorted([*found, *ROOT.glob("examples/**/*.md")])
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that a page's headings make."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(text))
+    return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    """Relative links that lead nowhere."""
+    found = []
+    for link in LINK.findall(FENCE.sub("", text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        if not target.exists():
+            found.append(f"the link {link} leads nowhere")
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            found.append(f"the link {link} names no heading of {target.name}")
+    return found
+
+
+def missing_code(text: str) -> list[str]:
+    """Paths and dotted names in code quotes that do not exist."""
+    found = []
+    for quoted in CODE.findall(FENCE.sub("", text)):
+        if PATH.fullmatch(quoted) and not (ROOT / quoted).exists():
+            found.append(f"the path `{quoted}` does not exist")
+        elif NAME.fullmatch(quoted) and not resolves(quoted):
+            found.append(f"the name `{quoted}` does not exist")
+    return found
+
+
+def resolves(name: str) -> bool:
+    """True if a dotted name is a module, or an attribute of one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            value: object = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        try:
+            for attribute in parts[length:]:
+                value = getattr(value, attribute)
+        except AttributeError:
+            return False
+        return True
+    return False
+
+
+def main() -> int:
+    """Print what is broken; the exit code is 1 if something is."""
+    problems: list[str] = []
+    pages = documents()
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        where = path.relative_to(ROOT)
+        problems += [f"{where}: {it}" for it in broken_links(path, text) + missing_code(text)]
+    print("\n".join([*problems, f"{len(pages)} documents checked, {len(problems)} problem(s)"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

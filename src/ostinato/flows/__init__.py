@@ -1,0 +1,1 @@
+"""Flows: how an agent turns a message into model calls, tool calls and events."""

@@ -1,0 +1,53 @@
+"""Acting on calls: run them and yield what the session must know, in the specified order.
+
+The loop uses it after a response, the confirmation and credential processors after an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+
+from ...auth.tool_confirmation import ToolConfirmation
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...tools.base_tool import BaseTool
+from . import functions
+
+
+async def act(
+    ctx: InvocationContext,
+    call_event: Event,
+    tools: Mapping[str, BaseTool],
+    filters: set[str] | None = None,
+    confirmations: Mapping[str, ToolConfirmation] | None = None,
+) -> AsyncGenerator[Event, None]:
+    """Run the calls of an event (Spec 2 §6.3).
+
+    Args:
+      ctx: the run.
+      call_event: the event that holds the calls.
+      tools: tools by name.
+      filters: ids of the calls to run; all where None.
+      confirmations: the user's answers by call id.
+
+    Yields:
+      A request for credentials, a request for confirmation, the response event; each if there is one.
+
+    Raises:
+      Exception: what a tool raised, after the response event was committed.
+    """
+    calls = call_event.get_function_calls()
+    outcome = await functions.run_function_calls(ctx, calls, tools, filters, confirmations)
+    response = outcome.event
+    if response is not None:
+        if response.actions.requested_auth_configs:
+            auth_event = functions.generate_auth_event(ctx, response)
+            if auth_event is not None:
+                yield auth_event
+        if response.actions.requested_tool_confirmations:
+            confirmation = functions.generate_request_confirmation_event(ctx, call_event, response)
+            if confirmation is not None:
+                yield confirmation
+        yield response
+    if outcome.error is not None:
+        raise outcome.error

@@ -1,0 +1,53 @@
+"""Ports of the steps around a model call: one kind edits the request, the other the response.
+
+The flow runs them in order; every processor of `flows/llm_flows` is one, and users may write more.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...models.llm_request import LlmRequest
+from ...models.llm_response import LlmResponse
+
+
+class BaseLlmRequestProcessor(ABC):
+    """Prepares the request before the model is called (Spec 2 §3.1)."""
+
+    @abstractmethod
+    def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Edit `llm_request` in place; yield events that are to be committed before the call.
+
+        Args:
+          invocation_context: the run.
+          llm_request: the request as the processors before this one left it. Its `contents` are
+            shared with the session's history: replace entries of the list, never edit them.
+
+        Returns:
+          An async generator; it may yield nothing.
+        """
+        raise NotImplementedError
+
+
+class BaseLlmResponseProcessor(ABC):
+    """Works on a response of the model before it becomes an event (Spec 2 §3.3)."""
+
+    @abstractmethod
+    def run_async(
+        self, invocation_context: InvocationContext, llm_response: LlmResponse
+    ) -> AsyncGenerator[Event, None]:
+        """Edit `llm_response` in place; yield events that are to be committed before its own.
+
+        Args:
+          invocation_context: the run.
+          llm_response: the response; with `content` set to None it makes no event of its own.
+
+        Returns:
+          An async generator; it may yield nothing.
+        """
+        raise NotImplementedError

@@ -1,0 +1,59 @@
+"""Ids of function calls: made where the model gives none, and taken out again before it sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _clock, types
+from ...events.event import Event
+from . import _history
+
+AF_FUNCTION_CALL_ID_PREFIX = _history.CLIENT_ID_PREFIX
+
+
+def generate_client_function_call_id() -> str:
+    """Return a new call id: `adk-` and a UUID (Spec 2 §6.9)."""
+    return AF_FUNCTION_CALL_ID_PREFIX + _clock.new_id()
+
+
+def populate_client_function_call_id(model_response_event: Event) -> None:
+    """Give an id to every call of the event that has none.
+
+    The calls are replaced, not edited: a model may hand out the same object again.
+    """
+    content = model_response_event.content
+    if content is None or not content.parts:
+        return
+    if all(p.function_call is None or p.function_call.id for p in content.parts):
+        return
+    parts = [
+        p
+        if p.function_call is None or p.function_call.id
+        else p.model_copy(
+            update={
+                "function_call": p.function_call.model_copy(
+                    update={"id": generate_client_function_call_id()}
+                )
+            }
+        )
+        for p in content.parts
+    ]
+    model_response_event.content = types.Content(role=content.role, parts=parts)
+
+
+def remove_client_function_call_id(content: types.Content | None) -> None:
+    """Take ids made by `generate_client_function_call_id` out of a content, in place."""
+    if content is not None:
+        _history.strip_client_ids(content)
+
+
+def get_long_running_function_calls(
+    function_calls: Sequence[types.FunctionCall], tools_dict: dict[str, Any]
+) -> set[str]:
+    """Return the ids of those calls whose tools are long-running."""
+    return {
+        call.id
+        for call in function_calls
+        if call.id and call.name in tools_dict and tools_dict[call.name].is_long_running
+    }

@@ -1,0 +1,63 @@
+"""Structured output beside tools, for models that cannot do both: by a tool (Spec 2 §3.8, Spec 1 §21)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+
+from ... import types
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...models.llm_request import LlmRequest
+from ...tools.set_model_response_tool import SetModelResponseTool
+from ._base_llm_processor import BaseLlmRequestProcessor
+
+_INSTRUCTION = (
+    "IMPORTANT: You may call other tools to gather what you need. To give your final answer you "
+    "must call the `set_model_response` tool with every required field; do not answer in plain text."
+)
+
+
+class _OutputSchemaRequestProcessor(BaseLlmRequestProcessor):
+    """Offers `set_model_response` where output schema and tools do not go together."""
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Add tool and instruction; yields nothing."""
+        agent = invocation_context.agent
+        if agent.output_schema is None or not agent.tools:
+            return
+        if agent.canonical_model.supports_output_schema_with_tools:
+            return
+        tool = SetModelResponseTool(agent.output_schema)
+        await tool.process_llm_request(
+            tool_context=Context(invocation_context), llm_request=llm_request
+        )
+        llm_request.append_instructions([_INSTRUCTION])
+        return
+        yield
+
+
+request_processor = _OutputSchemaRequestProcessor()
+
+
+def get_structured_model_response(function_response_event: Event) -> str | None:
+    """Return the final output given through `set_model_response` as JSON text, or None."""
+    answer = function_response_event.actions.set_model_response
+    if answer is None:
+        return None
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def create_final_model_response_event(
+    invocation_context: InvocationContext, json_response: str
+) -> Event:
+    """Return the final model event that carries structured output as text."""
+    return Event(
+        invocation_id=invocation_context.invocation_id,
+        author=invocation_context.agent.name,
+        branch=invocation_context.branch,
+        content=types.Content(role="model", parts=[types.Part(text=json_response)]),
+    )

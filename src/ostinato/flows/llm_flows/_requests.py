@@ -1,0 +1,99 @@
+"""Calls the framework itself makes to the user: for credentials and for confirmations.
+
+`functions.py` offers these functions under the names ADK's programs import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import types
+from ...auth.auth_tool import AuthConfig, AuthToolArguments
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ._call_ids import generate_client_function_call_id
+
+REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
+REQUEST_CONFIRMATION_FUNCTION_CALL_NAME = "adk_request_confirmation"
+
+
+def build_auth_request_event(
+    invocation_context: InvocationContext,
+    auth_requests: dict[str, AuthConfig],
+    *,
+    author: str | None = None,
+    role: str | None = None,
+) -> Event:
+    """Build the event that asks the user for credentials (Spec 1 §10).
+
+    Args:
+      invocation_context: the run.
+      auth_requests: what is asked for, by function call id.
+      author: author of the event; the current agent where None.
+      role: role of the content.
+    """
+    calls = [
+        (
+            REQUEST_EUC_FUNCTION_CALL_NAME,
+            AuthToolArguments(function_call_id=call_id, auth_config=config).model_dump(
+                mode="json", exclude_none=True, by_alias=True
+            ),
+        )
+        for call_id, config in auth_requests.items()
+    ]
+    return _request_event(invocation_context, calls, author, role)
+
+
+def generate_auth_event(
+    invocation_context: InvocationContext, function_response_event: Event
+) -> Event | None:
+    """Return the event that asks for the credentials the tools requested, or None."""
+    requested = function_response_event.actions.requested_auth_configs
+    if not requested:
+        return None
+    return build_auth_request_event(invocation_context, requested, role="user")
+
+
+def generate_request_confirmation_event(
+    invocation_context: InvocationContext,
+    function_call_event: Event,
+    function_response_event: Event,
+) -> Event | None:
+    """Return the event that asks for the confirmations the tools requested, or None."""
+    requested = function_response_event.actions.requested_tool_confirmations
+    by_id = {call.id: call for call in function_call_event.get_function_calls()}
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for call_id, confirmation in requested.items():
+        call = by_id.get(call_id)
+        if call is None:
+            continue
+        arguments = {
+            "originalFunctionCall": call.model_dump(exclude_none=True, by_alias=True, mode="json"),
+            "toolConfirmation": confirmation.model_dump(
+                by_alias=True, exclude_none=True, mode="json"
+            ),
+        }
+        calls.append((REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, arguments))
+    return _request_event(invocation_context, calls, None, "model") if calls else None
+
+
+def _request_event(
+    ctx: InvocationContext,
+    calls: list[tuple[str, dict[str, Any]]],
+    author: str | None,
+    role: str | None,
+) -> Event:
+    parts: list[types.Part] = []
+    ids: set[str] = set()
+    for name, arguments in calls:
+        call_id = generate_client_function_call_id()
+        ids.add(call_id)
+        call = types.FunctionCall(name=name, args=arguments, id=call_id)
+        parts.append(types.Part(function_call=call))
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=author or ctx.agent.name,
+        branch=ctx.branch,
+        content=types.Content(parts=parts, role=role),
+        long_running_tool_ids=ids,
+    )

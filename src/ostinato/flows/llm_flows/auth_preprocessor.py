@@ -1,0 +1,60 @@
+"""The credential processor: takes the user's credentials and runs the calls that waited for them.
+
+`ostinato.auth.auth_preprocessor` is its other path (FEATURES A.27 X28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from ..._aclosing import Aclosing
+from ...auth.auth_handler import AuthHandler
+from ...auth.auth_tool import AuthConfig, AuthToolArguments
+from ...context.invocation import InvocationContext
+from ...context.readonly import ReadonlyContext
+from ...events.event import Event
+from ...models.llm_request import LlmRequest
+from ...sessions.state import State
+from ._act import act
+from ._base_llm_processor import BaseLlmRequestProcessor
+from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME
+from ._user_answers import is_answered, user_answers
+
+TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
+
+
+class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
+    """Takes up the user's answers to `adk_request_credential` (Spec 1 §10, FEATURES row 148)."""
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Store the credentials, run the waiting calls and yield their response events."""
+        ctx = invocation_context
+        waiting: dict[str, set[str]] = {}
+        for answer in user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
+            asked = AuthToolArguments.model_validate(answer.arguments)
+            call_id = asked.function_call_id
+            if is_answered(call_id, answer.after):
+                continue
+            config = AuthConfig.model_validate(answer.response)
+            # Credentials live in this run only: a throw-away delta keeps them out of events.
+            state = State(ctx.session.state, {})
+            await AuthHandler(config).parse_and_store_auth_response(state)
+            if call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
+                continue
+            record = ctx.log.find_call(call_id)
+            if record is not None:
+                waiting.setdefault(record.id, set()).add(call_id)
+        if not waiting:
+            return
+        tools = {t.name: t for t in await ctx.agent.canonical_tools(ReadonlyContext(ctx))}
+        for record in ctx.log.records:
+            if record.id not in waiting:
+                continue
+            async with Aclosing(act(ctx, record.event(), tools, waiting[record.id])) as events:
+                async for event in events:
+                    yield event
+
+
+request_processor = _AuthLlmRequestProcessor()

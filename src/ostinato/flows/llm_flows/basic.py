@@ -1,0 +1,60 @@
+"""The basic processor: model name, generation settings and output schema (Spec 2 §3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from ... import types
+from ...context.invocation import InvocationContext
+from ...context.run_config import StreamingMode
+from ...events.event import Event
+from ...models.llm_request import LlmRequest
+from ._base_llm_processor import BaseLlmRequestProcessor
+
+_LIVE_FIELDS = (
+    "response_modalities",
+    "speech_config",
+    "output_audio_transcription",
+    "input_audio_transcription",
+    "realtime_input_config",
+    "enable_affective_dialog",
+    "proactivity",
+    "session_resumption",
+    "context_window_compression",
+)
+
+
+class _BasicLlmRequestProcessor(BaseLlmRequestProcessor):
+    """Names the model and copies the agent's settings, so that a request may be edited."""
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Fill in model and config; yields nothing."""
+        agent = invocation_context.agent
+        model = agent.canonical_model
+        llm_request.model = model.model
+        settings: types.GenerateContentConfig | None = agent.generate_content_config
+        if settings is not None:
+            llm_request.config = settings.model_copy(deep=True)
+        if agent.output_schema is not None and (
+            not agent.tools or model.supports_output_schema_with_tools
+        ):
+            llm_request.set_output_schema(agent.output_schema)
+        _copy_live_settings(invocation_context, llm_request)
+        return
+        yield
+
+
+request_processor = _BasicLlmRequestProcessor()
+
+
+def _copy_live_settings(ctx: InvocationContext, llm_request: LlmRequest) -> None:
+    """Copy the run's live settings where they were set, or where the run is live."""
+    run = ctx.run_config
+    if run is None:
+        return
+    live = run.streaming_mode is StreamingMode.BIDI
+    for name in _LIVE_FIELDS:
+        if live or name in run.model_fields_set:
+            setattr(llm_request.live_connect_config, name, getattr(run, name))

@@ -1,0 +1,390 @@
+"""Tool calls: resolve, run with all hooks, answer errors, merge into one event (Spec 2 §6).
+
+The flow calls `run_function_calls` for each response of the model that asks for tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ... import types
+from ...auth.tool_confirmation import ToolConfirmation
+from ...context.callbacks import first_answer, plugin_answer
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
+from ...events.event import Event
+from ...events.event_actions import EventActions
+from ...sessions.session import copy_state
+from ...telemetry.tracing import span
+from ...tools._answers import ModelMistake
+from ...tools.base_tool import BaseTool
+from ._call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
+from ._call_ids import generate_client_function_call_id as generate_client_function_call_id
+from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
+from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
+from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
+from ._requests import (
+    REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+)
+from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME
+from ._requests import build_auth_request_event as build_auth_request_event
+from ._requests import generate_auth_event as generate_auth_event
+from ._requests import generate_request_confirmation_event as generate_request_confirmation_event
+from ._tool_result import ResultTooLarge, response_dict
+
+# An adapter puts what it could not parse as a call's arguments under this key.
+INVALID_ARGS_KEY = "__invalid_json__"
+_DEFAULT_MAX_RESULT = 4 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one call, or of all calls of one response.
+
+    Attributes:
+      event: the response event; None where a long-running tool gave nothing yet.
+      error: what to raise to the caller once `event` is committed.
+    """
+
+    event: Event | None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call on its way through the hooks."""
+
+    ctx: InvocationContext
+    agent: Any
+    call: types.FunctionCall
+    tool: BaseTool
+    context: Context
+    args: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+async def handle_function_calls_async(
+    invocation_context: InvocationContext,
+    function_call_event: Event,
+    tools_dict: Mapping[str, BaseTool],
+    filters: set[str] | None = None,
+    tool_confirmation_dict: dict[str, ToolConfirmation] | None = None,
+) -> Event | None:
+    """Run the calls of an event and return the response event (Spec 2 §6.4).
+
+    Args:
+      invocation_context: the run.
+      function_call_event: the event that holds the calls.
+      tools_dict: tools by name.
+      filters: ids of the calls to run; all where None.
+      tool_confirmation_dict: the user's answers by call id.
+
+    Raises:
+      Exception: what a tool raised, unless a hook or `tool_errors="feedback"` answered it.
+    """
+    return await handle_function_call_list_async(
+        invocation_context,
+        function_call_event.get_function_calls(),
+        tools_dict,
+        filters,
+        tool_confirmation_dict,
+    )
+
+
+async def handle_function_call_list_async(
+    invocation_context: InvocationContext,
+    function_calls: Sequence[types.FunctionCall],
+    tools_dict: Mapping[str, BaseTool],
+    filters: set[str] | None = None,
+    tool_confirmation_dict: dict[str, ToolConfirmation] | None = None,
+) -> Event | None:
+    """Run a list of calls; see `handle_function_calls_async`."""
+    outcome = await run_function_calls(
+        invocation_context, function_calls, tools_dict, filters, tool_confirmation_dict
+    )
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.event
+
+
+async def run_function_calls(
+    ctx: InvocationContext,
+    function_calls: Sequence[types.FunctionCall],
+    tools_dict: Mapping[str, BaseTool],
+    filters: set[str] | None = None,
+    confirmations: Mapping[str, ToolConfirmation] | None = None,
+) -> Outcome:
+    """Run calls side by side and merge what came of them.
+
+    No call is left without an answer: where tools raised, their siblings finish, an error response
+    stands in for each, and the first exception comes back beside the event.
+    """
+    wanted = [c for c in function_calls if filters is None or c.id in filters]
+    answers = confirmations or {}
+    if len(wanted) == 1:
+        call = wanted[0]
+        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
+    else:
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(_run_call(ctx, c, tools_dict, answers.get(c.id or "")))
+                for c in wanted
+            ]
+        outcomes = [task.result() for task in tasks]
+    events = [o.event for o in outcomes if o.event is not None]
+    return Outcome(
+        merge_parallel_function_response_events(events) if events else None,
+        next((o.error for o in outcomes if o.error is not None), None),
+    )
+
+
+async def _run_call(
+    ctx: InvocationContext,
+    function_call: types.FunctionCall,
+    tools_dict: Mapping[str, BaseTool],
+    confirmation: ToolConfirmation | None,
+) -> Outcome:
+    """Run one call through all its hooks (Spec 2 §6.5)."""
+    name = function_call.name or ""
+    tool = tools_dict.get(name)
+    context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
+    run = _Call(ctx, ctx.agent, function_call, tool or _UnknownTool(name), context)
+    run.args = copy_state(function_call.args) if function_call.args else {}
+    error: BaseException | None = None
+    with span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id):
+        try:
+            if tool is None:
+                result = await _unknown_tool(run, tools_dict)
+            else:
+                result = await _run_with_hooks(run)
+            if run.tool.is_long_running and not result:
+                return Outcome(None)
+            response = _response(run, result)
+            _count(run, result)
+        except ResultTooLarge as too_large:
+            response = {"error": str(too_large)}
+        except Exception as raised:  # boundary: a tool's exception waits until its siblings end
+            response, error = {"error": _describe(raised)}, _note(run, raised)
+    return Outcome(_response_event(run, response), error)
+
+
+async def _run_with_hooks(run: _Call) -> Any:
+    """before_tool hooks, the tool, after_tool hooks; the first answer of each hook counts."""
+    hooks, agent, name = run.ctx.plugin_manager, run.agent, run.agent.name
+    result: Any = None
+    if hooks.overrides("before_tool_callback"):
+        result = await plugin_answer(
+            hooks.run_before_tool_callback(
+                tool=run.tool, tool_args=run.args, tool_context=run.context
+            ),
+            dict,
+            "before_tool_callback",
+            name,
+        )
+    callbacks = agent.canonical_before_tool_callbacks
+    if result is None and callbacks:
+        result = await first_answer(
+            callbacks,
+            dict,
+            "before_tool_callback",
+            name,
+            tool=run.tool,
+            args=run.args,
+            tool_context=run.context,
+        )
+    if result is None:
+        result = await _run_tool(run)
+    altered: Any = None
+    if hooks.overrides("after_tool_callback"):
+        altered = await plugin_answer(
+            hooks.run_after_tool_callback(
+                tool=run.tool, tool_args=run.args, tool_context=run.context, result=result
+            ),
+            dict,
+            "after_tool_callback",
+            name,
+        )
+    callbacks = agent.canonical_after_tool_callbacks
+    if altered is None and callbacks:
+        altered = await first_answer(
+            callbacks,
+            dict,
+            "after_tool_callback",
+            name,
+            tool=run.tool,
+            args=run.args,
+            tool_context=run.context,
+            tool_response=result,
+        )
+    return result if altered is None else altered
+
+
+async def _run_tool(run: _Call) -> Any:
+    """Run the tool itself; what it raises goes to the error hooks first."""
+    if INVALID_ARGS_KEY in run.args:
+        return ModelMistake(
+            error=f"Invoking `{run.tool.name}()` failed as its arguments are not valid JSON: "
+            f"{run.args[INVALID_ARGS_KEY]!r}. You could retry calling this tool with a JSON object."
+        )
+    try:
+        return await run.tool.run_async(args=run.args, tool_context=run.context)
+    except Exception as error:  # boundary: the error hooks may answer what a tool raised
+        answer = await _error_answer(run, error)
+        if answer is not None:
+            return answer
+        if isinstance(error, ModelRetry):
+            return ModelMistake(error=error.message)
+        if isinstance(error, ToolTimeoutError) or run.ctx.ports.tool_errors == "feedback":
+            return {"error": _describe(error)}
+        raise
+
+
+async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
+    """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
+    name, known = run.tool.name, ", ".join(tools_dict) or "none"
+    error = ValueError(
+        f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}."
+    )
+    answer = await _error_answer(run, error)
+    if answer is not None:
+        return answer
+    return ModelMistake(
+        error=f"Invoking `{name}()` failed as no tool with that name is available. The tools you "
+        f"can call are: {known}. You could retry, but it is IMPORTANT that you only call a tool "
+        "from that list."
+    )
+
+
+async def _error_answer(run: _Call, error: Exception) -> dict[str, Any] | None:
+    """Run the on_tool_error hooks."""
+    hooks, name = run.ctx.plugin_manager, run.agent.name
+    if hooks.overrides("on_tool_error_callback"):
+        answer = await plugin_answer(
+            hooks.run_on_tool_error_callback(
+                tool=run.tool, tool_args=run.args, tool_context=run.context, error=error
+            ),
+            dict,
+            "on_tool_error_callback",
+            name,
+        )
+        if answer is not None:
+            return answer
+    return await first_answer(
+        run.agent.canonical_on_tool_error_callbacks,
+        dict,
+        "on_tool_error_callback",
+        name,
+        tool=run.tool,
+        args=run.args,
+        tool_context=run.context,
+        error=error,
+    )
+
+
+class _UnknownTool(BaseTool):
+    """Stands for a tool that the model asked for and the agent does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, description="A tool that does not exist.")
+
+
+def _count(run: _Call, result: Any) -> None:
+    """Count a mistake of the model, or forget the earlier ones of this tool."""
+    if isinstance(result, ModelMistake):
+        run.ctx.count_mistake(run.tool.name, result.message)
+    else:
+        run.ctx.ports.mistakes.pop(run.tool.name, None)
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _note(run: _Call, error: Exception) -> Exception:
+    """Say in the exception where it comes from."""
+    if not isinstance(error, ModelBehaviorError):
+        error.add_note(
+            f"raised by tool {run.tool.name!r} of agent {run.agent.name!r} "
+            f"(call {run.call.id}, invocation {run.ctx.invocation_id})"
+        )
+    return error
+
+
+def _response(run: _Call, result: Any) -> dict[str, Any]:
+    config = run.ctx.run_config
+    return response_dict(
+        result,
+        tool=run.tool.name,
+        agent=run.agent.name,
+        max_bytes=config.max_tool_result_bytes if config else _DEFAULT_MAX_RESULT,
+    )
+
+
+def _response_event(run: _Call, response: dict[str, Any]) -> Event:
+    """Build the response event of one call (Spec 2 §6.6)."""
+    answer = types.FunctionResponse(id=run.call.id, name=run.tool.name, response=response)
+    return Event(
+        invocation_id=run.ctx.invocation_id,
+        author=run.agent.name,
+        branch=run.ctx.branch,
+        content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
+        actions=run.context.actions,
+    )
+
+
+def merge_parallel_function_response_events(function_response_events: list[Event]) -> Event:
+    """Merge the response events of one response's calls (Spec 2 §6.8).
+
+    Parts are joined in call order, actions merged deeply, the first event's timestamp kept.
+
+    Raises:
+      ValueError: there is nothing to merge.
+    """
+    if not function_response_events:
+        raise ValueError("No function response events provided.")
+    first = function_response_events[0]
+    if len(function_response_events) == 1:
+        return first
+    parts: list[types.Part] = []
+    effects: dict[str, Any] = {}
+    for event in function_response_events:
+        parts.extend((event.content.parts if event.content else None) or ())
+        deep_merge_dicts(effects, event.actions.model_dump(exclude_none=True))
+    return Event(
+        invocation_id=first.invocation_id,
+        author=first.author,
+        branch=first.branch,
+        timestamp=first.timestamp,
+        content=types.Content(role="user", parts=parts),
+        actions=EventActions.model_validate(effects),
+    )
+
+
+def deep_merge_dicts(d1: dict[str, Any], d2: dict[str, Any]) -> dict[str, Any]:
+    """Merge `d2` into `d1`, dicts within dicts too, and return `d1`."""
+    for key, value in d2.items():
+        present = d1.get(key)
+        if isinstance(present, dict) and isinstance(value, dict):
+            d1[key] = deep_merge_dicts(cast(dict[str, Any], present), cast(dict[str, Any], value))
+        else:
+            d1[key] = value
+    return d1
+
+
+def find_event_by_function_call_id(events: Sequence[Event], function_call_id: str) -> Event | None:
+    """Return the newest event that holds the call with this id."""
+    for event in reversed(events):
+        if any(call.id == function_call_id for call in event.get_function_calls()):
+            return event
+    return None
+
+
+def find_matching_function_call(events: Sequence[Event]) -> Event | None:
+    """Return the event whose call the last event answers, or None (Spec 2 §1.4)."""
+    responses = events[-1].get_function_responses() if events else []
+    if not responses or responses[0].id is None:
+        return None
+    return find_event_by_function_call_id(events[:-1], responses[0].id)

@@ -1,0 +1,32 @@
+"""The interactions processor: continues a provider-side conversation (FEATURES row 214)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...models.llm_request import LlmRequest
+from ._base_llm_processor import BaseLlmRequestProcessor
+
+
+class _InteractionsLlmRequestProcessor(BaseLlmRequestProcessor):
+    """Names the agent's last interaction, for models that chain them."""
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Fill in `previous_interaction_id` where the model chains; yields nothing."""
+        ctx = invocation_context
+        if not getattr(ctx.agent.canonical_model, "use_interactions_api", False):
+            return
+        for record in reversed(ctx.log.records):
+            same = record.author == ctx.agent.name and record.branch == ctx.branch
+            if same and '"interactionId"' in record.data:
+                llm_request.previous_interaction_id = record.event().interaction_id
+                break
+        return
+        yield
+
+
+request_processor = _InteractionsLlmRequestProcessor()

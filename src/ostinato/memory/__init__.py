@@ -1,0 +1,13 @@
+"""What is remembered across a user's sessions: a port, its records, and a keeper in memory."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.memory.base_memory_service import BaseMemoryService as BaseMemoryService
+    from ostinato.memory.in_memory_memory_service import (
+        InMemoryMemoryService as InMemoryMemoryService,
+    )
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,54 @@
+"""Reads which tests are bound to which rows of the manifest, from the `@pytest.mark.spec(...)`
+marks in the test files' source, so that the report needs no test run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One mark: the test file, the test's name and the rows that it shows."""
+
+    path: Path
+    test: str
+    rows: tuple[str, ...]
+
+
+def read_bindings(path: Path) -> list[Binding]:
+    """The bindings of one test file; a mark on a class or a module counts for each test in it."""
+    return list(_walk(path, ast.parse(path.read_text(encoding="utf-8")), "", ()))
+
+
+def read_all(folder: Path) -> list[Binding]:
+    """The bindings of every test file below `folder`."""
+    return [b for path in sorted(folder.rglob("test_*.py")) for b in read_bindings(path)]
+
+
+def _walk(path: Path, node: ast.AST, prefix: str, outer: tuple[str, ...]) -> Iterator[Binding]:
+    body = getattr(node, "body", [])
+    for child in body:
+        if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "pytestmark":
+            outer += _rows(child.value)
+    for child in body:
+        if isinstance(child, ast.ClassDef):
+            marks = tuple(row for d in child.decorator_list for row in _rows(d))
+            yield from _walk(path, child, f"{prefix}{child.name}::", outer + marks)
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            rows = outer + tuple(row for d in child.decorator_list for row in _rows(d))
+            if child.name.startswith("test") and rows:
+                yield Binding(path, prefix + child.name, tuple(dict.fromkeys(rows)))
+
+
+def _rows(expression: ast.expr) -> tuple[str, ...]:
+    """The literal rows of every `pytest.mark.spec(...)` in the expression."""
+    return tuple(
+        str(argument.value)
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.spec"
+        for argument in node.args
+        if isinstance(argument, ast.Constant)
+    )
