@@ -182,7 +182,9 @@ class BaseAgent(BaseNode):
         try:
             event = await self._handle_before_agent_callback(ctx)
             if event is not None:
+                tracing.suspend()
                 yield event
+                tracing.resume()
             if ctx.end_invocation:
                 return
             async with Aclosing(run(ctx)) as events:
@@ -194,6 +196,7 @@ class BaseAgent(BaseNode):
                 return
             event = await self._handle_after_agent_callback(ctx)
             if event is not None:
+                tracing.suspend()
                 yield event
         except Exception as raised:  # boundary: plugins may note an agent's error, nobody hides it
             error = raised
