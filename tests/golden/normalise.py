@@ -8,6 +8,7 @@ _UUID = r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}"
 _ID = re.compile(rf"(adk-|e-)?{_UUID}")
 _NAMES = {"adk-": "adk", "e-": "inv"}
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):.*?\\n(?=\w+Error\b)")
+_OAUTH_STATE = re.compile(r"[?&]state=([\w-]{8,})")
 _SENTENCES = ("error", "error_message", "hint", "result")
 _LONG = 30
 _DROPPED = {"id", "timestamp", "content", "author", "invocation_id", "actions", "node_info"}
@@ -76,6 +77,8 @@ def finish(
     if not notes:
         del trace["notes"]
     text = _ID.sub(lambda match: names[match[0]], json.dumps(trace))
+    for state in set(_OAUTH_STATE.findall(text)):
+        text = text.replace(state, "(oauth state)")
     return _wordless(json.loads(_TRACEBACK.sub("(traceback) ", text)), words)
 
 
