@@ -1,7 +1,7 @@
-"""Where ostinato does otherwise than google-adk on purpose, each with its reason. Used by test_golden.py.
+"""Where ostinato does otherwise than google-adk on purpose, each with its reason.
 
-A deviation edits the recorded trace at a path of keys and positions, as in "turns.0.events.2"; `test_golden.py`
-fails for one that is not needed.
+A deviation edits the recorded trace at a path of keys and positions, as in "turns.0.events.2";
+`test_golden.py` applies them, and fails for one that is not needed.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Edit = Literal["put", "insert", "drop"]
 
 @dataclass(frozen=True)
 class Deviation:
-    """One edit of the recorded traces of the scenarios that match: put a value, insert a list item, or drop."""
+    """One edit of the recorded traces of the scenarios that match: put a value, insert or drop."""
 
     scenario: str
     edit: Edit
@@ -67,6 +67,6 @@ DEVIATIONS: list[Deviation] = [
     ),
     Deviation(
         "resume_of_ended_invocation", "put", "turns.1.events",
-        "An invocation whose root has ended has nothing to resume; google-adk asks the model again.", [],
+        "An invocation whose root has ended has nothing to resume (google-adk asks the model).", [],
     ),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""The handle a golden scenario works with: one package (google.adk or ostinato) bound to short names.
+"""The handle of a golden scenario: one package (google.adk or ostinato) under short names.
 
-Scenarios build agents with it, talk to them, and it keeps the trace. `record.py` binds it to google.adk and stores
-the traces; `test_golden.py` binds it to ostinato and compares.
+Scenarios build agents with it, talk to them, and it keeps the trace. `record.py` binds it to
+google.adk and stores the traces; `test_golden.py` binds it to ostinato and compares.
 """
 
 import importlib
@@ -126,7 +126,7 @@ class Kit:
         contents = [
             [c.role, *(part_record(p) for p in c.parts or [])] for c in request.contents or []
         ]
-        record: dict[str, Any] = {"contents": contents}
+        record: dict[str, Any] = {} if "no contents" in self.show else {"contents": contents}
         tools = sorted(request.tools_dict)
         if tools:
             record["tools"] = tools

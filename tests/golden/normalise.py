@@ -1,4 +1,4 @@
-"""Events, parts and states as small records in which ids and times have stable names. Used by the kit."""
+"""Events and parts as small records in which ids and times have stable names; for the kit."""
 
 import json
 import re
@@ -83,7 +83,7 @@ def finish(
 
 
 def _wordless(value: Any, words: tuple[str, ...]) -> Any:
-    """The value with every long sentence under "error", "hint" or "result" replaced by its words."""
+    """The value with every long sentence under "error", "hint" or "result" cut to its words."""
     if isinstance(value, list):
         return [_wordless(item, words) for item in value]
     if not isinstance(value, dict):

@@ -2,8 +2,8 @@
 
     python tests/golden/record.py --package google.adk [--check] [NAME ...]
 
-Only scenarios that follow the installed release are recorded (2.3.0 or 2.13.0). `--check` writes nothing: it plays
-every scenario and says where the stored trace differs.
+Only scenarios that follow the installed release are recorded (2.3.0 or 2.13.0). `--check` writes
+nothing: it plays every scenario and says where the stored trace differs.
 """
 
 import argparse

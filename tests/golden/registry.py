@@ -1,4 +1,4 @@
-"""The table of scenarios: each scenario file adds to it with the decorator. Read by recorder and tests."""
+"""The table of scenarios: scenario files add to it by decorator; recorder and tests read it."""
 
 import importlib
 import pkgutil
@@ -32,8 +32,9 @@ def scenario(
 ) -> Callable[..., Any]:
     """Register an async function as a scenario.
 
-    `show` adds "system" or "config" to its requests. `words` are what the package's own sentences (errors given to
-    the model, hints) have to name; the sentences themselves are not recorded.
+    `show` adds "system" or "config" to its requests, or leaves the contents out ("no contents").
+    `words` are what the package's own sentences (errors given to the model,
+    hints) have to name; the sentences themselves are not recorded.
     """
 
     def register(run: Callable[[Kit], Any]) -> Callable[[Kit], Any]:

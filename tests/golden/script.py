@@ -1,4 +1,4 @@
-"""The scripted model: a BaseLlm of the bound package that gives prepared replies. Built by the kit."""
+"""The scripted model: a BaseLlm of the bound package that gives prepared replies; for the kit."""
 
 import inspect
 from typing import Any

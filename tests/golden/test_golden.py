@@ -1,5 +1,6 @@
 """Replay every golden scenario on ostinato and compare with what google-adk did."""
 
+import asyncio
 import copy
 import json
 import sys
@@ -39,7 +40,8 @@ def expected(name: str, without: Deviation | None = None) -> dict[str, Any]:
 async def played(name: str) -> dict[str, Any]:
     """What ostinato does, played once per test run."""
     if name not in _played:
-        _played[name] = await play(SCENARIOS[name], "ostinato")
+        async with asyncio.timeout(20):
+            _played[name] = await play(SCENARIOS[name], "ostinato")
     return _played[name]
 
 

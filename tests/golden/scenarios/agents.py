@@ -205,11 +205,13 @@ async def custom_agent(kit):
         async def _run_async_impl(self, ctx):
             yield kit.Event(
                 author=self.name, invocation_id=ctx.invocation_id, partial=True,
-                content=kit.content("model", "Wor"), actions=kit.EventActions(state_delta={"no": 1}),
+                content=kit.content("model", "Wor"),
+                actions=kit.EventActions(state_delta={"no": 1}),
             )  # fmt: skip
             yield kit.Event(
                 author=self.name, invocation_id=ctx.invocation_id,
-                content=kit.content("model", "Working"), actions=kit.EventActions(state_delta={"step": 1}),
+                content=kit.content("model", "Working"),
+                actions=kit.EventActions(state_delta={"step": 1}),
             )  # fmt: skip
             kit.note("after the yield", ctx.session.state.get("step"), ctx.session.state.get("no"))
             yield kit.Event(
@@ -268,7 +270,8 @@ async def others_calls_as_context(kit):
         return {"b": a}
 
     one = kit.agent(
-        "one", [kit.thought("Hm."), "Calling.", kit.call("tool", a=1)], [kit.thought("Ok."), "Called."],
+        "one", [kit.thought("Hm."), "Calling.", kit.call("tool", a=1)],
+        [kit.thought("Ok."), "Called."],
         tools=[tool],
     )  # fmt: skip
     two = kit.agent("two", "Seen.")

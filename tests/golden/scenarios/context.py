@@ -1,4 +1,4 @@
-"""What the model is told: instructions, state, schema, planners, code; and what becomes of history."""
+"""What the model is told: instructions, state, schema, planners, code, compacted history."""
 
 from pydantic import BaseModel
 
@@ -51,7 +51,8 @@ async def output_schema_broken(kit):
 async def instruction_with_state(kit):
     root = kit.agent(
         "root", "Hi.",
-        instruction="Talk to {name} of {user:team}; {app:rule}; {maybe?}; {temp:now}; {not a name}; {x.y}.",
+        instruction="Talk to {name} of {user:team}; {app:rule}; {maybe?}; {temp:now}; "
+        "{not a name}; {x.y}.",
     )  # fmt: skip
     talk = await kit.open(root, state={"name": "Ann", "user:team": "B", "app:rule": "short"})
     await talk.say("Hi", state_delta={"temp:now": "noon"})
@@ -96,7 +97,8 @@ async def static_instruction(kit):
 @scenario(55, 89, 92, show=("system",))
 async def global_instruction(kit):
     child = kit.agent(
-        "child", "Child.", instruction="Child rule.", global_instruction="Unheard.", description="Helps.",
+        "child", "Child.", instruction="Child rule.", global_instruction="Unheard.",
+        description="Helps.",
         disallow_transfer_to_parent=True, disallow_transfer_to_peers=True,
     )  # fmt: skip
     end = kit.agent("end", "End.", instruction="End rule.")

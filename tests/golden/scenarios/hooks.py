@@ -167,7 +167,8 @@ class _Everything:
     def of(kit, **answers):
         hooks = (
             "on_user_message", "before_run", "on_event", "after_run", "before_agent", "after_agent",
-            "before_model", "after_model", "on_model_error", "before_tool", "after_tool", "on_tool_error",
+            "before_model", "after_model", "on_model_error", "before_tool", "after_tool",
+            "on_tool_error",
         )  # fmt: skip
 
         def method(hook):

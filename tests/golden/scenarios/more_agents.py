@@ -31,7 +31,11 @@ def _emitter(kit, name, **actions):
 
 @scenario(76)
 async def loop_with_escalating_agent(kit):
-    one, stop, never = _emitter(kit, "one"), _emitter(kit, "stop", escalate=True), _emitter(kit, "no")
+    one, stop, never = (
+        _emitter(kit, "one"),
+        _emitter(kit, "stop", escalate=True),
+        _emitter(kit, "no"),
+    )
     talk = await kit.open(kit.LoopAgent(name="loop", sub_agents=[one, stop, never]))
     await talk.say("Go")
 
@@ -83,7 +87,8 @@ async def parallel_of_sequences(kit):
         after_agent_callback=lambda **_: left_done.set(),
     )
     right = kit.SequentialAgent(
-        name="right", sub_agents=[kit.agent("right_one", late), kit.agent("right_two", "Right two.")]
+        name="right",
+        sub_agents=[kit.agent("right_one", late), kit.agent("right_two", "Right two.")],
     )
     talk = await kit.open(kit.ParallelAgent(name="both", sub_agents=[left, right]))
     await talk.say("Go")
@@ -146,7 +151,9 @@ async def resumable_parallel(kit):
 
 @scenario(26, 67, 74)
 async def resumable_sequential_whole(kit):
-    line = kit.SequentialAgent(name="line", sub_agents=[kit.agent("one", "1."), kit.agent("two", "2.")])
+    line = kit.SequentialAgent(
+        name="line", sub_agents=[kit.agent("one", "1."), kit.agent("two", "2.")]
+    )
     talk = await kit.open(line, app=_resumable(kit))
     await talk.say("Go")
     await talk.say(invocation_id=talk.invocation())
@@ -214,7 +221,9 @@ async def session_created_on_demand(kit):
 
 @scenario(129)
 async def agent_tool_with_schema(kit):
-    helper = kit.agent("helper", '{"what": "tea", "count": 2}', input_schema=Order, output_schema=Order)
+    helper = kit.agent(
+        "helper", '{"what": "tea", "count": 2}', input_schema=Order, output_schema=Order
+    )
     tool = kit.AgentTool(agent=helper, skip_summarization=True)
     root = kit.agent("root", kit.call("helper", what="tea"), "Next.", tools=[tool])
     talk = await kit.open(root)
@@ -259,7 +268,8 @@ async def transfer_beside_another_call(kit):
     await talk.say("Go")
 
 
-@scenario(14, 16, "X16", adk="2.13.0")  # 2.3.0 runs nobody
+# 2.3.0 runs nobody; the contents are left out because 2.13.0 quotes other agents its own way.
+@scenario(14, 16, "X16", adk="2.13.0", show=("no contents",))
 async def answer_goes_to_untransferable_child(kit):
     def ask(what: str) -> None:
         return None
@@ -270,7 +280,10 @@ async def answer_goes_to_untransferable_child(kit):
         disallow_transfer_to_parent=True, disallow_transfer_to_peers=True,
     )  # fmt: skip
     root = kit.agent(
-        "root", kit.call("transfer_to_agent", agent_name="child"), "Root took it.", sub_agents=[child]
+        "root",
+        kit.call("transfer_to_agent", agent_name="child"),
+        "Root took it.",
+        sub_agents=[child],
     )
     talk = await kit.open(root)
     await talk.say("Ask")
@@ -282,7 +295,12 @@ async def answer_within_sequence(kit):
     def ask(what: str) -> None:
         return None
 
-    one = kit.agent("one", kit.call("ask", what="tea"), "Granted.", tools=[kit.LongRunningFunctionTool(func=ask)])
+    one = kit.agent(
+        "one",
+        kit.call("ask", what="tea"),
+        "Granted.",
+        tools=[kit.LongRunningFunctionTool(func=ask)],
+    )
     two = kit.agent("two", "Two.", "Two again.")
     talk = await kit.open(kit.SequentialAgent(name="line", sub_agents=[one, two]))
     await talk.say("Ask")
@@ -347,3 +365,20 @@ async def two_long_running_answered_one_by_one(kit):
     await talk.say("Ask")
     await talk.answer("ask", {"granted": True})
     await talk.answer("grant", {"granted": True})
+
+
+@scenario(82, 207)
+async def two_long_running_not_resumable(kit):
+    def ask(what: str) -> None:
+        return None
+
+    root = kit.agent(
+        "root", [kit.call("ask", what="a"), kit.call("ask", what="b")], "Half.", "Both.",
+        tools=[kit.LongRunningFunctionTool(func=ask)],
+    )  # fmt: skip
+    talk = await kit.open(root)
+    events = await talk.say("Ask")
+    types = kit.types
+    for call in events[0].get_function_calls():
+        answer = types.FunctionResponse(name="ask", id=call.id, response={"granted": True})
+        await talk.say([types.Part(function_response=answer)])

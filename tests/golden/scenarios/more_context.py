@@ -1,4 +1,4 @@
-"""Further requests: streaming hooks, compaction by tokens, toolsets, credentials, memory of state."""
+"""Further requests: streaming hooks, compaction by tokens, toolsets, credentials, state."""
 
 import copy
 
@@ -53,7 +53,9 @@ async def output_key_in_tool_turn(kit):
     def tool() -> dict:
         return {"ok": True}
 
-    root = kit.agent("root", ["Looking.", kit.call("tool")], "Found.", tools=[tool], output_key="said")
+    root = kit.agent(
+        "root", ["Looking.", kit.call("tool")], "Found.", tools=[tool], output_key="said"
+    )
     talk = await kit.open(root)
     await talk.say("Go")
 
@@ -62,7 +64,10 @@ async def output_key_in_tool_turn(kit):
 async def output_key_of_parent(kit):
     child = kit.agent("child", "Child says.", description="Helps.")
     root = kit.agent(
-        "root", kit.call("transfer_to_agent", agent_name="child"), sub_agents=[child], output_key="said"
+        "root",
+        kit.call("transfer_to_agent", agent_name="child"),
+        sub_agents=[child],
+        output_key="said",
     )
     talk = await kit.open(root)
     await talk.say("Go")
@@ -74,7 +79,8 @@ async def set_model_response_with_wrong_args(kit):
         return {"ok": True}
 
     root = kit.agent(
-        "root", kit.call("set_model_response", town="Rome"), kit.call("set_model_response", city="Rome"),
+        "root", kit.call("set_model_response", town="Rome"),
+        kit.call("set_model_response", city="Rome"),
         output_schema=Answer, tools=[look],
     )  # fmt: skip
     talk = await kit.open(root)
@@ -84,7 +90,8 @@ async def set_model_response_with_wrong_args(kit):
 @scenario(59, 62, 215, show=("config",))
 async def output_schema_below_parent(kit):
     child = kit.agent(
-        "child", '{"city": "Rome"}', '{"city": "Oslo"}', output_schema=Answer, output_key="c", description="City."
+        "child", '{"city": "Rome"}', '{"city": "Oslo"}', output_schema=Answer, output_key="c",
+        description="City."
     )  # fmt: skip
     root = kit.agent(
         "root", kit.call("transfer_to_agent", agent_name="child"), "Next.", sub_agents=[child]
@@ -152,7 +159,11 @@ async def credential_oauth2(kit):
             },
             "rawAuthCredential": {
                 "authType": "oauth2",
-                "oauth2": {"clientId": "c", "clientSecret": "s", "redirectUri": "https://app.example/back"},
+                "oauth2": {
+                    "clientId": "c",
+                    "clientSecret": "s",
+                    "redirectUri": "https://app.example/back",
+                },
             },
             "credentialKey": "golden_oauth",
         }
@@ -251,7 +262,12 @@ async def transcriptions_in_history(kit):
     types = kit.types
     talk = await kit.open(kit.agent("root", "Seen."))
     session = await talk.load()
-    said = [("user", "input", "Hel"), ("user", "input", "lo"), ("root", "output", "Good"), ("root", "output", " day")]
+    said = [
+        ("user", "input", "Hel"),
+        ("user", "input", "lo"),
+        ("root", "output", "Good"),
+        ("root", "output", " day"),
+    ]
     for author, side, text in said:
         event = kit.Event(author=author, invocation_id="before")
         setattr(event, f"{side}_transcription", types.Transcription(text=text))
@@ -276,9 +292,14 @@ async def foreign_events_in_history(kit):
     session = await talk.load()
     events = [
         kit.Event(author="user", content=kit.content("user", "")),
-        kit.Event(author="root", content=kit.content("model", kit.call("adk_request_input", _id="q1", message="?"))),
+        kit.Event(
+            author="root",
+            content=kit.content("model", kit.call("adk_request_input", _id="q1", message="?")),
+        ),
         kit.Event(author="root", content=kit.content("model", kit.thought("Only thinking."))),
-        kit.Event(author="root", branch="other.branch", content=kit.content("model", "On a branch.")),
+        kit.Event(
+            author="root", branch="other.branch", content=kit.content("model", "On a branch.")
+        ),
         kit.Event(author="root", actions=kit.EventActions(state_delta={"k": 1})),
     ]
     for event in events:

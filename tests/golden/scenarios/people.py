@@ -300,7 +300,7 @@ async def credential_round_trip(kit):
     root = kit.agent("root", kit.call("fetch"), "Got it.", "More.", tools=[fetch])
     talk = await kit.open(root)
     events = await talk.say("Fetch")
-    asked = [c for e in events for c in e.get_function_calls() if c.name == CREDENTIAL][0]
+    asked = next(c for e in events for c in e.get_function_calls() if c.name == CREDENTIAL)
     answer = copy.deepcopy(asked.args["authConfig"])
     answer["exchangedAuthCredential"] = {"authType": "apiKey", "apiKey": "k1"}
     await talk.answer(CREDENTIAL, answer)

@@ -65,7 +65,8 @@ async def several_tool_steps(kit):
         return a + b
 
     root = kit.agent(
-        "root", kit.call("add", a=1, b=2), kit.call("add", a=3, b=4), kit.call("add", a=7, b=8), "15",
+        "root", kit.call("add", a=1, b=2), kit.call("add", a=3, b=4),
+        kit.call("add", a=7, b=8), "15",
         tools=[add],
     )  # fmt: skip
     talk = await kit.open(root)
@@ -138,7 +139,8 @@ async def missing_argument(kit):
         return {"city": city}
 
     root = kit.agent(
-        "root", kit.call("weather", unit="F"), kit.call("weather", city="Rome", day="today"), "Clear.",
+        "root", kit.call("weather", unit="F"), kit.call("weather", city="Rome", day="today"),
+        "Clear.",
         tools=[weather],
     )  # fmt: skip
     talk = await kit.open(root)
