@@ -10,6 +10,10 @@ class NoHooks:
 
     plugins: tuple[Any, ...] = ()
 
+    def overrides(self, hook_name: str) -> bool:
+        """Tell whether any plugin overrides a hook: there is none."""
+        return False
+
     async def _none(self, **_: Any) -> None:
         return None
 

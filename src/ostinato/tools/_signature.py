@@ -1,0 +1,217 @@
+"""What FunctionTool knows of its function: read once, so that a call costs next to nothing.
+
+`Signature` turns a model's arguments into the function's; `_schema` describes its parameters.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types as python_types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+
+from ..context.readonly import ReadonlyContext
+from ..errors import AgentConfigError
+from ._answers import ModelMistake, complaint, missing_arguments, wrong_arguments
+
+EMPTY: Any = inspect.Parameter.empty
+
+CONTEXT_PARAMETER = "tool_context"
+_CONTEXT_NAMES = frozenset(("ToolContext", "CallbackContext", "Context", "ReadonlyContext"))
+_EXACT = frozenset((str, int, float, bool, dict, list))
+
+
+class Parameter:
+    """One parameter that the model fills in.
+
+    Args:
+      name: its name.
+      annotation: its type, pydantic's constraints included; Any where it has none.
+      default: its default; EMPTY where it is mandatory.
+      inject_default: the default has to be passed, because the function's own is a pydantic Field.
+    """
+
+    __slots__ = ("_adapter", "annotation", "default", "exact", "inject_default", "name", "tool")
+
+    def __init__(
+        self, tool: str, name: str, annotation: Any, default: Any, inject_default: bool
+    ) -> None:
+        self.tool = tool
+        self.name = name
+        self.annotation = annotation
+        self.default = default
+        self.inject_default = inject_default
+        self.exact = _exact_type(annotation)
+        self._adapter: TypeAdapter[Any] | None = None
+
+    @property
+    def adapter(self) -> TypeAdapter[Any]:
+        """The validator of the type, built at the first need.
+
+        Raises:
+          AgentConfigError: pydantic knows no JSON form of the type.
+        """
+        if self._adapter is None:
+            try:
+                self._adapter = TypeAdapter(self.annotation)
+            except (PydanticSchemaGenerationError, PydanticUndefinedAnnotation) as error:
+                raise AgentConfigError(
+                    f"Tool {self.tool!r}: parameter {self.name!r} has the type "
+                    f"{type_name(self.annotation)}, which a model cannot give as JSON. Use a "
+                    "pydantic model, a dataclass or a plain type, or bind the value beforehand."
+                ) from error
+        return self._adapter
+
+    def convert(self, value: Any) -> Any:
+        """Return `value` as the declared type; raise pydantic's ValidationError if it is none."""
+        if self.annotation is Any or (value is None and self.default is None):
+            return value
+        return self.adapter.validate_python(value)
+
+
+class Signature:
+    """A function as a tool: its parameters for the model, and the one for the context.
+
+    Args:
+      func: the function.
+      tool: the tool's name, for messages.
+
+    Raises:
+      AgentConfigError: a parameter that cannot be passed by name, or a type that does not exist.
+    """
+
+    __slots__ = ("context_name", "parameters", "tool")
+
+    def __init__(self, func: Callable[..., Any], tool: str) -> None:
+        self.tool = tool
+        self.context_name: str | None = None
+        self.parameters: list[Parameter] = []
+        bound: dict[str, Any] = getattr(func, "keywords", {})
+        namespace = getattr(inspect.unwrap(target_of(func)), "__globals__", {})
+        for parameter in inspect.signature(func).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if parameter.name not in bound:
+                self._add(parameter, namespace)
+
+    def _add(self, parameter: inspect.Parameter, namespace: dict[str, Any]) -> None:
+        name = parameter.name
+        if name == CONTEXT_PARAMETER or _is_context_name(parameter.annotation):
+            self.context_name = name
+            return
+        annotation = self._resolve(name, parameter.annotation, namespace)
+        if _is_context(annotation):
+            self.context_name = name
+            return
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise AgentConfigError(
+                f"Tool {self.tool!r}: parameter {name!r} is positional-only, but a model gives "
+                "arguments by name. Wrap the function in one whose parameters have names."
+            )
+        default, inject = parameter.default, False
+        if isinstance(default, FieldInfo):
+            annotation = Annotated[annotation, default]
+            inject = not default.is_required()
+            default = default.get_default(call_default_factory=True) if inject else EMPTY
+        self.parameters.append(Parameter(self.tool, name, annotation, default, inject))
+
+    def _resolve(self, name: str, annotation: Any, namespace: dict[str, Any]) -> Any:
+        """Return an annotation as a type, where it is a string or holds one."""
+        if annotation is EMPTY:
+            return Any
+        holder = python_types.SimpleNamespace(__annotations__={name: annotation})
+        try:
+            return typing.get_type_hints(holder, namespace, include_extras=True)[name]
+        except (NameError, AttributeError, SyntaxError) as error:
+            raise AgentConfigError(
+                f"Tool {self.tool!r}: the type {annotation!r} of parameter {name!r} cannot be "
+                f"resolved ({error}). Import it at module level, outside of TYPE_CHECKING blocks."
+            ) from error
+
+    def bind(self, args: Mapping[str, Any]) -> dict[str, Any] | ModelMistake:
+        """Return the function's keyword arguments (FEATURES rows 141 to 143).
+
+        Unknown arguments are dropped, and values of another type converted where pydantic's lax
+        rules allow it.
+
+        Returns:
+          The arguments, without the context; or what to answer the model.
+        """
+        values: dict[str, Any] = {}
+        missing: list[str] = []
+        complaints: list[str] = []
+        for parameter in self.parameters:
+            name = parameter.name
+            if name in args:
+                value = args[name]
+                if type(value) is not parameter.exact:
+                    try:
+                        value = parameter.convert(value)
+                    except ValidationError as error:
+                        expected = type_name(parameter.annotation)
+                        complaints.append(complaint(name, expected, value, error))
+                values[name] = value
+            elif parameter.default is EMPTY:
+                missing.append(name)
+            elif parameter.inject_default:
+                values[name] = parameter.default
+        if missing:
+            return missing_arguments(self.tool, missing)
+        if complaints:
+            return wrong_arguments(self.tool, complaints)
+        return values
+
+
+def target_of(func: Callable[..., Any]) -> Any:
+    """Return the plain function behind a partial, a bound method or an object with `__call__`."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    if inspect.isroutine(func) or inspect.isclass(func):
+        return inspect.unwrap(func) if inspect.isclass(func) else getattr(func, "__func__", func)
+    return type(func).__call__
+
+
+def type_name(annotation: Any) -> str:
+    """Return a type as its reader would write it, such as `int` or `list[Place] | None`."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return type_name(arguments[0])
+    if origin is Literal:
+        return " | ".join(repr(value) for value in arguments)
+    if origin in (Union, python_types.UnionType):
+        return " | ".join(type_name(option) for option in arguments)
+    if annotation is python_types.NoneType:
+        return "None"
+    if not isinstance(annotation, type) and origin is None:
+        return str(annotation).removeprefix("typing.")
+    name = (origin or annotation).__name__
+    inner = ", ".join("..." if x is ... else type_name(x) for x in arguments)
+    return f"{name}[{inner}]" if inner else name
+
+
+def _exact_type(annotation: Any) -> Any:
+    """Return the class whose own instances need no conversion; EMPTY, which has none, else."""
+    if annotation in ((dict[str, Any]), list[Any]):
+        return typing.get_origin(annotation)
+    return annotation if isinstance(annotation, type) and annotation in _EXACT else EMPTY
+
+
+def _is_context_name(annotation: Any) -> bool:
+    """Tell whether a string that need not resolve, under TYPE_CHECKING, means a context."""
+    if not isinstance(annotation, str):
+        return False
+    names = {part.strip().rpartition(".")[2] for part in annotation.split("|")}
+    return not names.isdisjoint(_CONTEXT_NAMES) and names <= {*_CONTEXT_NAMES, "None"}
+
+
+def _is_context(annotation: Any) -> bool:
+    options = typing.get_args(annotation) or (annotation,)
+    return any(
+        isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options
+    )

@@ -1,0 +1,214 @@
+"""AgentTool: another agent as a tool. Its answer is the result; its events stay its own.
+
+The runner's `spawn` port runs the agent, so that no runner is needed here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from .. import types
+from .._aclosing import Aclosing
+from ..context._ports import AgentLike
+from ..errors import AgentConfigError
+from ..events.event import Event
+from ._answers import ModelMistake, missing_arguments, reasons, wrong_arguments
+from .base_tool import BaseTool
+
+if TYPE_CHECKING:
+    from ..context.context import Context as ToolContext
+
+_GROUNDING_KEY = "temp:_adk_grounding_metadata"
+# What a child neither gets nor gives back: keys of the runtime, and of one invocation.
+_OWN_KEYS = ("_adk", "temp:")
+
+
+class AgentTool(BaseTool):
+    """An agent that another agent calls like a function (Spec 1 §10, FEATURES row 129).
+
+    The agent gets a session of its own with a copy of the state, and one message: the argument
+    `request`, or the arguments as JSON where the agent has an `input_schema`. The last text it says
+    is the result, or the value of that text where it has an `output_schema`. Its changes of the
+    state, those of `temp:` keys left aside, and of artifacts go with the response.
+
+    Args:
+      agent: the agent; its name and description become the tool's.
+      skip_summarization: let the result stand as the answer, without another model call.
+      include_plugins: let the plugins of this run see the agent's run as well.
+      propagate_grounding_metadata: put the last grounding metadata of the agent into the state, as
+        `temp:_adk_grounding_metadata`.
+    """
+
+    def __init__(
+        self,
+        agent: AgentLike,
+        skip_summarization: bool = False,
+        *,
+        include_plugins: bool = True,
+        propagate_grounding_metadata: bool = False,
+    ) -> None:
+        super().__init__(name=agent.name, description=agent.description)
+        self.agent = agent
+        self.skip_summarization = skip_summarization
+        self.include_plugins = include_plugins
+        self.propagate_grounding_metadata = propagate_grounding_metadata
+        self._input_schema = _input_schema_of(agent)
+        self._output_schema = _output_schema_of(agent)
+        self._declaration: types.FunctionDeclaration | None = None
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        if self._declaration is None:
+            if self._input_schema is not None:
+                schema = self._input_schema.model_json_schema()
+            else:
+                schema = {
+                    "type": "object",
+                    "properties": {"request": {"type": "string"}},
+                    "required": ["request"],
+                }
+            self._declaration = types.FunctionDeclaration(
+                name=self.name, description=self.description, parameters_json_schema=schema
+            )
+        return self._declaration
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Run the agent to its end.
+
+        Returns:
+          The answer; or a dict with `error`, where the arguments do not fit the agent's input
+          schema, its answer does not fit the output schema, or it ended with an error event.
+
+        Raises:
+          AgentConfigError: the run was not started by a Runner.
+        """
+        message = self._message(args)
+        if isinstance(message, ModelMistake):
+            return message
+        if self.skip_summarization:
+            tool_context.actions.skip_summarization = True
+        last, failure = await self._drive(message, tool_context)
+        if last is not None and last.grounding_metadata and self.propagate_grounding_metadata:
+            tool_context.state[_GROUNDING_KEY] = last.grounding_metadata
+        if last is None and failure is not None:
+            return {
+                "error": f"Agent `{self.name}` failed: {failure.error_code}"
+                + (f": {failure.error_message}" if failure.error_message else "")
+            }
+        return self._result(_text_of(last))
+
+    def _message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
+        """Return what the agent is told; or what to answer the model."""
+        if self._input_schema is not None:
+            try:
+                text = self._input_schema.model_validate(args).model_dump_json(exclude_none=True)
+            except ValidationError as error:
+                return wrong_arguments(self.name, reasons(error))
+        elif "request" not in args:
+            return missing_arguments(self.name, ("request",))
+        else:
+            request = args["request"]
+            text = request if isinstance(request, str) else json.dumps(request)
+        return types.Content(role="user", parts=[types.Part(text=text)])
+
+    async def _drive(
+        self, message: types.Content, tool_context: ToolContext
+    ) -> tuple[Event | None, Event | None]:
+        """Run the agent, take its effects over, and return its last event with content.
+
+        The second event is the error event that came after it, if one did.
+        """
+        context = tool_context.get_invocation_context()
+        spawn = context.ports.spawn
+        if spawn is None:
+            raise AgentConfigError(
+                f"AgentTool {self.name!r} of agent {tool_context.agent_name!r} cannot run its "
+                "agent: the invocation has no `spawn` port. Run the agent with a Runner."
+            )
+        state = tool_context.state.to_dict()
+        last: Event | None = None
+        failure: Event | None = None
+        run = spawn(
+            agent=self.agent,
+            parent=context,
+            call_id=tool_context.function_call_id,
+            message=message,
+            state={key: value for key, value in state.items() if not key.startswith(_OWN_KEYS)},
+            include_plugins=self.include_plugins,
+        )
+        async with Aclosing(run) as events:
+            async for event in events:
+                if event.partial:
+                    continue
+                _take_effects(event, tool_context)
+                if event.content is not None:
+                    last, failure = event, None
+                elif event.error_code:
+                    last, failure = None, event
+        return last, failure
+
+    def _result(self, text: str) -> Any:
+        schema = self._output_schema
+        if schema is None or not text:
+            return text
+        try:
+            if isinstance(schema, (dict, types.Schema)):
+                return json.loads(text)
+            adapter: TypeAdapter[Any] = TypeAdapter(schema)
+            return adapter.dump_python(adapter.validate_json(text), mode="json", exclude_none=True)
+        except ValidationError as error:
+            found = reasons(error)
+        except json.JSONDecodeError as error:
+            found = [str(error)]
+        return ModelMistake(
+            error=f"Agent `{self.name}` answered with something that does not fit its output "
+            "schema:\n" + "\n".join(found) + "\nYou could retry with a clearer request."
+        )
+
+
+def _take_effects(event: Event, tool_context: ToolContext) -> None:
+    actions = event.actions
+    for key, value in actions.state_delta.items():
+        if not key.startswith(_OWN_KEYS):
+            tool_context.state[key] = value
+    tool_context.actions.artifact_delta.update(actions.artifact_delta)
+
+
+def _text_of(event: Event | None) -> str:
+    """Return what the agent said, its thoughts left out and the code it ran put in."""
+    if event is None or event.content is None:
+        return ""
+    texts: list[str] = []
+    for part in event.content.parts or ():
+        if part.thought:
+            continue
+        if part.text:
+            texts.append(part.text)
+        elif part.executable_code is not None and part.executable_code.code:
+            texts.append(part.executable_code.code)
+        elif part.code_execution_result is not None and part.code_execution_result.output:
+            texts.append(part.code_execution_result.output)
+    return "\n".join(texts)
+
+
+def _input_schema_of(agent: Any) -> type[BaseModel] | None:
+    """Return an agent's input schema; of a shell, that of the agent it starts with."""
+    schema = getattr(agent, "input_schema", None)
+    if schema is None and _is_shell(agent) and agent.sub_agents:
+        return _input_schema_of(agent.sub_agents[0])
+    return schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
+
+
+def _output_schema_of(agent: Any) -> Any:
+    """Return an agent's output schema; of a shell, that of the agent it ends with."""
+    schema = getattr(agent, "output_schema", None)
+    if schema is None and _is_shell(agent) and agent.sub_agents:
+        return _output_schema_of(agent.sub_agents[-1])
+    return schema
+
+
+def _is_shell(agent: Any) -> bool:
+    """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
+    return not hasattr(agent, "canonical_model")

@@ -1,0 +1,80 @@
+"""BaseToolset: a group of tools that is made known, filtered, renamed and closed together.
+
+Agents list toolsets among their tools; the agent asks them for their tools at each step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, final, runtime_checkable
+
+from ..auth.auth_tool import AuthConfig
+from ..context.context import Context as ToolContext
+from ..context.readonly import ReadonlyContext
+from ..models.llm_request import LlmRequest
+from .base_tool import BaseTool
+
+
+@runtime_checkable
+class ToolPredicate(Protocol):
+    """Decides whether a toolset offers one of its tools in a run."""
+
+    def __call__(self, tool: BaseTool, readonly_context: ReadonlyContext | None = None) -> bool: ...
+
+
+class BaseToolset(ABC):
+    """A group of tools (Spec 1 §10, FEATURES row 130).
+
+    Args:
+      tool_filter: names of the tools to offer, or a predicate; all where None. `get_tools` of a
+        subclass asks `_is_tool_selected`.
+      tool_name_prefix: put before each tool's name, with an underscore between.
+    """
+
+    def __init__(
+        self,
+        *,
+        tool_filter: ToolPredicate | list[str] | None = None,
+        tool_name_prefix: str | None = None,
+    ) -> None:
+        self.tool_filter = tool_filter
+        self.tool_name_prefix = tool_name_prefix
+
+    @abstractmethod
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """Return the tools offered in the run that `readonly_context` shows."""
+
+    @final
+    async def get_tools_with_prefix(
+        self, readonly_context: ReadonlyContext | None = None
+    ) -> list[BaseTool]:
+        """Return the tools of `get_tools` under the names that the model is told.
+
+        With a prefix they are copies; the toolset's own tools keep their names.
+        """
+        tools = await self.get_tools(readonly_context)
+        if not self.tool_name_prefix:
+            return tools
+        return [tool.renamed(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
+
+    async def close(self) -> None:
+        """Release what the toolset holds, such as connections; the runner calls it at its end."""
+        return
+
+    async def process_llm_request(
+        self, *, tool_context: ToolContext, llm_request: LlmRequest
+    ) -> None:
+        """Change a request before the toolset's tools are added to it (Spec 2 §3.9)."""
+        return
+
+    def get_auth_config(self) -> AuthConfig | None:
+        """Return the credential that the toolset needs before it can list its tools, or None."""
+        return None
+
+    def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
+        """Tell whether `tool_filter` lets a tool through."""
+        if not self.tool_filter:
+            return True
+        if isinstance(self.tool_filter, list):
+            return tool.name in self.tool_filter
+        return self.tool_filter(tool, readonly_context)

@@ -1,0 +1,187 @@
+"""FunctionTool: a Python function as a tool. Agents wrap the functions among their tools in it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import types
+from ..errors import ToolTimeoutError
+from ._answers import ModelMistake
+from ._schema import declaration_of
+from ._signature import Signature, target_of
+from ._worker_pool import POOL_SIZE, CallTimeout, pool_of
+from .base_tool import BaseTool
+
+if TYPE_CHECKING:
+    from ..context.context import Context as ToolContext
+
+UNCONFIRMED = "This tool call requires confirmation, please approve or reject."
+REJECTED = "This tool call is rejected."
+
+
+class FunctionTool(BaseTool):
+    """A function that the model may call (Spec 2 §6.7, FEATURES rows 141 to 146).
+
+    Name, description and parameters are those of the function: its docstring is the description.
+    A parameter called `tool_context`, or annotated with a context class, gets the context.
+
+    Args:
+      func: a function, coroutine function, bound method, partial or object with `__call__`. A
+        plain one runs in a worker thread, or on the event loop if `RunConfig.sync_tools` says so.
+      require_confirmation: ask the user before each call; or a function, plain or async, that
+        takes the call's arguments and tells whether to ask.
+      timeout: seconds after which a call is given up. A coroutine is cancelled; a thread is
+        abandoned, for it cannot be killed. A plain function with a timeout always gets a thread.
+
+    Raises:
+      TypeError: `func` is not callable, or is a generator function.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        *,
+        require_confirmation: bool | Callable[..., Any] = False,
+        timeout: float | None = None,
+    ) -> None:
+        if not callable(func):
+            raise TypeError(f"FunctionTool takes a callable, not {func!r}")
+        target = target_of(func)
+        name = _name_of(func)
+        if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+            raise TypeError(
+                f"Tool {name!r} is a generator function, which gives no single result. Return "
+                "a value, such as a list of what it yields."
+            )
+        super().__init__(name=name, description=_description_of(func))
+        self.func = func
+        self._require_confirmation = require_confirmation
+        self._timeout = timeout
+        self._is_async = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(target)
+        self._signature: Signature | None = None
+        self._condition: Signature | None = None
+        self._declaration: types.FunctionDeclaration | None = None
+
+    def _get_declaration(self) -> types.FunctionDeclaration | None:
+        declaration = self._declaration
+        if declaration is None or declaration.name != self.name:
+            declaration = self._declare()
+            self._declaration = declaration
+        return declaration
+
+    def _declare(self) -> types.FunctionDeclaration:
+        """Build the declaration, once; subclasses add to it."""
+        return declaration_of(self.name, self.description, self._read_signature())
+
+    def _read_signature(self) -> Signature:
+        signature = self._signature
+        if signature is None or signature.tool != self.name:
+            signature = self._signature = Signature(self.func, self.name)
+        return signature
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Call the function with the model's arguments.
+
+        Returns:
+          What the function returned; or a dict with `error` where an argument is missing or of the
+          wrong type, or where the user has yet to confirm the call or has rejected it.
+
+        Raises:
+          ToolTimeoutError: the call took longer than `timeout`.
+        """
+        signature = self._read_signature()
+        values = signature.bind(args)
+        if isinstance(values, ModelMistake):
+            return values
+        if signature.context_name is not None:
+            values[signature.context_name] = tool_context
+        if self._require_confirmation is not False:
+            refusal = await self._ask(values, tool_context)
+            if refusal is not None:
+                return refusal
+        return await self._call(values, tool_context)
+
+    async def _ask(
+        self, values: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Return what to answer instead of calling the function; None to call it."""
+        needed: Any = self._require_confirmation
+        if callable(needed):
+            needed = await self._ask_condition(needed, values, tool_context)
+        if not needed:
+            return None
+        answer = tool_context.tool_confirmation
+        if answer is None:
+            tool_context.request_confirmation(
+                hint=f"Please approve or reject the tool call {self.name}() by responding with a "
+                "FunctionResponse with an expected ToolConfirmation payload."
+            )
+            tool_context.actions.skip_summarization = True
+            return {"error": UNCONFIRMED}
+        return None if answer.confirmed else {"error": REJECTED}
+
+    async def _ask_condition(
+        self, condition: Callable[..., Any], values: dict[str, Any], tool_context: ToolContext
+    ) -> Any:
+        """Call the function that decides on confirmation with those arguments that it takes."""
+        if self._condition is None:
+            self._condition = Signature(condition, self.name)
+        wanted = {parameter.name for parameter in self._condition.parameters}
+        kwargs = {name: value for name, value in values.items() if name in wanted}
+        if self._condition.context_name is not None:
+            kwargs[self._condition.context_name] = tool_context
+        result = condition(**kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+    async def _call(self, values: dict[str, Any], tool_context: ToolContext) -> Any:
+        if self._is_async:
+            if self._timeout is None:
+                return await self.func(**values)
+            return await self._call_in_time(values, self._timeout)
+        config = tool_context.run_config
+        if config is not None and config.sync_tools == "inline" and self._timeout is None:
+            result = self.func(**values)
+        else:
+            pool_config = config and config.tool_thread_pool_config
+            pool = pool_of(pool_config.max_workers if pool_config else POOL_SIZE)
+            try:
+                result = await pool.run(
+                    functools.partial(self.func, **values), seconds=self._timeout
+                )
+            except CallTimeout as error:
+                raise self._timed_out() from error
+        # A plain function may hand back a coroutine, as an undeclared wrapper of one does.
+        return await result if inspect.isawaitable(result) else result
+
+    async def _call_in_time(self, values: dict[str, Any], seconds: float) -> Any:
+        scope = asyncio.timeout(seconds)
+        try:
+            async with scope:
+                return await self.func(**values)
+        except TimeoutError as error:
+            if scope.expired():
+                raise self._timed_out() from error
+            raise
+
+    def _timed_out(self) -> ToolTimeoutError:
+        return ToolTimeoutError(
+            f"Tool {self.name!r} ran longer than its timeout of {self._timeout} s. Make it "
+            "faster, or give it more time: FunctionTool(func, timeout=seconds)."
+        )
+
+
+def _name_of(func: Callable[..., Any]) -> str:
+    while isinstance(func, functools.partial):
+        func = func.func
+    return getattr(func, "__name__", None) or type(func).__name__
+
+
+def _description_of(func: Callable[..., Any]) -> str:
+    """Return the docstring of a function; of an object, that of its class or of `__call__`."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    return inspect.getdoc(func) or inspect.getdoc(target_of(func)) or ""
