@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+
 from .. import types
 from ..models.llm_request import LlmRequest
 from ..models.request_text import declared_functions, instruction_text

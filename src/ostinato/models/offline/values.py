@@ -102,6 +102,8 @@ def _is_list_of_records(value: Any) -> bool:
 def _listed(name: str, values: list[Any]) -> str:
     if not values:
         return f"{name.capitalize()}: nothing found."
+    if all(isinstance(value, str) and value.endswith(".") for value in values):
+        return " ".join(values)
     if not _is_list_of_records(values):
         return _ended(f"{name.capitalize()}: {_plain(values)}")
     rows = [f"({n}) {_plain(value)}" for n, value in enumerate(values[:_SHOWN], 1)]
