@@ -29,7 +29,7 @@ def search_figures(topic: str) -> dict[str, Any]:
 facts = Agent(
     name="facts",
     description="Gathers facts.",
-    instruction="Use search_facts to find facts on the user's topic. Report them, nothing else.",
+    instruction="Use search_facts to find facts on the user's topic. Report only them.",
     tools=[search_facts],
     output_key="facts",
 )
@@ -37,7 +37,7 @@ facts = Agent(
 figures = Agent(
     name="figures",
     description="Gathers figures.",
-    instruction="Use search_figures to find numbers on the user's topic. Report them, nothing else.",
+    instruction="Use search_figures to find numbers on the user's topic. Report only them.",
     tools=[search_figures],
     output_key="figures",
 )

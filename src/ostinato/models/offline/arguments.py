@@ -244,7 +244,8 @@ class _Hand:
     def _named(self, param: Param) -> str | None:
         """Return what follows the parameter's own name, as in `title "Foo"` or `color: blue`."""
         for word in plain_words(param.name):
-            pattern = rf"\b{re.escape(word)}\s*(?::|=|is|called|named)?\s*(\"[^\"]+\"|[\w.-]+)"
+            own = rf"\b{re.escape(word)}(?:e?d)?\b\s*(?::|=|is|called|named)?"
+            pattern = own + r"\s*(\"[^\"]+\"|[\w.-]+)"
             match = re.search(pattern, self.facts.text, re.IGNORECASE)
             if match and match[1].lower() not in (
                 "of",

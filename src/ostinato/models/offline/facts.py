@@ -135,7 +135,8 @@ class Facts:
             return True
         if self.text[start + len(word) :].startswith(" to "):  # "Berlin to Lisbon, please"
             return False
-        return len(self.text.split()) > 3
+        rest = self.text[start + len(word) :].replace("please", "")
+        return rest != rest.title()
 
     def after(self, *prepositions: str) -> list[Found]:
         """Return names that follow one of the prepositions; lower-case words if none do."""
