@@ -10,7 +10,7 @@ from ..apps.app import App
 from ..events.event import Event
 from ..runners import InMemoryRunner, Runner
 from ..sessions.session import Session
-from .trace import final_text
+from .event_trace import final_text
 
 
 class Conversation:
