@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Iterable
 from typing import Any
 
 from .. import types
+from .._log import get_logger
 from ..context._ports import AgentLike
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
@@ -19,7 +19,7 @@ from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 from .base_plugin import BasePlugin
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 HOOKS = (
     "on_user_message_callback",

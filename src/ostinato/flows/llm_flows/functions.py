@@ -245,9 +245,7 @@ async def _run_tool(run: _Call) -> Any:
 async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
     """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
-    error = ValueError(
-        f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}."
-    )
+    error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")
     answer = await _error_answer(run, error)
     if answer is not None:
         return answer
