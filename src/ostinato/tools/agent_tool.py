@@ -15,8 +15,8 @@ from .._aclosing import Aclosing
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
-from ._answers import ModelMistake, missing_arguments, reasons, wrong_arguments
 from .base_tool import BaseTool
+from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext

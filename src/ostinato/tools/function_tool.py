@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ..errors import ToolTimeoutError
-from ._answers import ModelMistake
 from ._schema import declaration_of
 from ._signature import Signature, target_of
 from ._worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .base_tool import BaseTool
+from .model_mistake import ModelMistake
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
