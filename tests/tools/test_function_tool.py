@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.context.context import Context
-from ostinato.errors import ToolTimeoutError
-from ostinato.tools import _worker_pool, exit_loop, transfer_to_agent
+from ostinato.errors import AgentConfigError, ToolTimeoutError
+from ostinato.tools import TransferToAgentTool, _worker_pool, exit_loop, transfer_to_agent
 from ostinato.tools.function_tool import FunctionTool
 from ostinato.tools.model_mistake import ModelMistake
 from ostinato.tools.tool_context import ToolContext
@@ -344,6 +344,20 @@ def test_generator_functions_are_refused() -> None:
         FunctionTool("weather")  # pyright: ignore[reportArgumentType]
 
 
+def test_a_timeout_is_more_than_nothing() -> None:
+    with pytest.raises(AgentConfigError, match=r"'pay'.*timeout is 0 s"):
+        FunctionTool(pay, timeout=0)
+
+
+async def test_a_renamed_tool_speaks_of_itself_by_its_new_name() -> None:
+    answer = await run(FunctionTool(pay).renamed("shop_pay"))
+    assert answer["error"].startswith("Invoking `shop_pay()` failed")
+    context = make_context()
+    tool = FunctionTool(pay, require_confirmation=True).renamed("shop_pay")
+    await run(tool, context, amount=1)
+    assert "shop_pay()" in context.actions.requested_tool_confirmations["call-1"].hint
+
+
 UNCONFIRMED = {"error": "This tool call requires confirmation, please approve or reject."}
 REJECTED = {"error": "This tool call is rejected."}
 
@@ -406,9 +420,11 @@ async def test_a_function_of_the_arguments_tells_whether_to_ask() -> None:
 
 @pytest.mark.spec(150, 155)
 async def test_the_small_tools_set_their_actions() -> None:
-    context = make_context()
-    assert await run(transfer_to_agent, context, agent_name="other") is None
-    assert context.actions.transfer_to_agent == "other"
+    for tool in (FunctionTool(transfer_to_agent), TransferToAgentTool(["other"])):
+        context = make_context()
+        assert await run(tool, context, agent_name="other") is None
+        assert context.actions.transfer_to_agent == "other"
+        assert isinstance(await run(tool, context), ModelMistake)
     context = make_context()
     assert await run(exit_loop, context) is None
     assert (context.actions.escalate, context.actions.skip_summarization) == (True, True)

@@ -134,11 +134,15 @@ class Signature:
                 f"resolved ({error}). Import it at module level, outside of TYPE_CHECKING blocks."
             ) from error
 
-    def bind(self, args: Mapping[str, Any]) -> dict[str, Any] | ModelMistake:
+    def bind(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any] | ModelMistake:
         """Return the function's keyword arguments (FEATURES rows 141 to 143).
 
         Unknown arguments are dropped, and values of another type converted where pydantic's lax
         rules allow it.
+
+        Args:
+          tool: what the model called, for the answer.
+          args: what the model gave.
 
         Returns:
           The arguments, without the context; or what to answer the model.
@@ -162,9 +166,9 @@ class Signature:
             elif parameter.inject_default:
                 values[name] = parameter.default
         if missing:
-            return missing_arguments(self.tool, missing)
+            return missing_arguments(tool, missing)
         if complaints:
-            return wrong_arguments(self.tool, complaints)
+            return wrong_arguments(tool, complaints)
         return values
 
 
