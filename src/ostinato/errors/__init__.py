@@ -19,8 +19,9 @@
     │   ├── AlreadyExistsError                  what was to be made exists
     │   ├── StaleSessionError (ValueError)      storage moved on since the session was loaded
     │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
-    └── ProviderError                   the provider or its account
-        └── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
+    ├── ProviderError                   the provider or its account
+    │   └── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
+    └── StoreError                      whoever looks after the disk or database of a store
 
 `ModelRetry` is not an error: a tool raises it to hand its message to the model.
 """
@@ -113,6 +114,13 @@ class ProviderError(OstinatoError):
 
 class ModelUnavailableError(ProviderError, ValueError):
     """No adapter, key or extra for the model that was named."""
+
+
+class StoreError(OstinatoError):
+    """A store's file or database cannot be used: missing, full, locked, damaged, too new, closed.
+
+    The message names the file without its folders, and what to do.
+    """
 
 
 class ModelRetry(Exception):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ..events.event import Event
 from .base_session_service import GetSessionConfig
@@ -73,6 +73,14 @@ class DurableStore(Protocol):
 
         Raises:
           StaleSessionError: the fence is older than the stored one.
+          SessionNotFoundError: the session does not exist.
+        """
+        ...
+
+    async def initial_state(self, session: Session) -> dict[str, Any]:
+        """Return the state with which the session was created, without keys of other scopes.
+
+        Raises:
           SessionNotFoundError: the session does not exist.
         """
         ...

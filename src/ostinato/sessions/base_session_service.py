@@ -5,7 +5,7 @@ drives it.
 from __future__ import annotations
 
 import abc
-import unicodedata
+import re
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -17,7 +17,12 @@ from .event_log import EventRecord
 from .session import Session, apply_event
 from .state import State
 
+HIDDEN_PREFIX = "_child:"
+"""Sessions whose id starts so are not listed: runs that belong to another session live in them."""
+
 _MAX_ID = 256
+# Control characters, surrogates, line and paragraph separators, slashes.
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029/\\\\]")
 
 
 class GetSessionConfig(BaseModel):
@@ -46,8 +51,7 @@ def check_name(kind: str, value: Any) -> str:
     """Return `value` if it may serve as an app name, user id or session id.
 
     The same rule holds in every store: 1 to 256 printable characters, no blank at either end, no
-      slash or
-    backslash, not `.` or `..`.
+    slash or backslash, not `.` or `..`.
 
     Raises:
       InputValidationError: it may not; the message names the kind and what is wrong.
@@ -58,14 +62,30 @@ def check_name(kind: str, value: Any) -> str:
         raise InputValidationError(
             f"The {kind} must have 1 to {_MAX_ID} characters; this one has {len(value)}."
         )
-    if value != value.strip() or value in (".", ".."):
+    if value != value.strip():
         raise InputValidationError(f"The {kind} {value!r} may not start or end with a blank.")
-    for char in value:
-        if char in "/\\" or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp"):
-            raise InputValidationError(
-                f"The {kind} {value[:40]!r} may not contain the character {char!r}."
-            )
+    if value in (".", ".."):
+        raise InputValidationError(f"The {kind} {value!r} would be a folder; use another.")
+    found = _FORBIDDEN.search(value)
+    if found is not None:
+        raise InputValidationError(
+            f"The {kind} {value[:40]!r} may not contain the character {found.group()!r}."
+        )
     return value
+
+
+def new_key(app_name: Any, user_id: Any, session_id: Any) -> tuple[str, str, str]:
+    """Return the names under which a new session is kept; a missing or blank id is made up.
+
+    Raises:
+      InputValidationError: a name breaks its rule, see `check_name`.
+    """
+    check_name("app name", app_name)
+    check_name("user id", user_id)
+    wanted = session_id.strip() if isinstance(session_id, str) else session_id
+    if wanted is None or wanted == "":
+        return (app_name, user_id, _clock.new_id())
+    return (app_name, user_id, check_name("session id", wanted))
 
 
 def drop_temp_delta(event: Event) -> dict[str, Any]:
@@ -117,7 +137,10 @@ class BaseSessionService(abc.ABC):
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None
     ) -> ListSessionsResponse:
-        """Return the sessions of a user, or of all users where `user_id` is None, without events."""
+        """Return the sessions of a user, or of all users where `user_id` is None.
+
+        They come without events, the one changed last first; hidden sessions are left out.
+        """
 
     @abc.abstractmethod
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:

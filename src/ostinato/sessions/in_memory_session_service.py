@@ -10,15 +10,16 @@ from ..errors import AlreadyExistsError, SessionNotFoundError
 from ..events.event import Event
 from ._durable_store import Fence, JournalRow
 from .base_session_service import (
+    HIDDEN_PREFIX,
     BaseSessionService,
     GetSessionConfig,
     ListSessionsResponse,
-    check_name,
     drop_temp_delta,
+    new_key,
 )
 from .event_log import EventLog, EventRecord
 from .session import Session, apply_event, copy_state, session_on
-from .state import State, write_key
+from .state import SCOPED_PREFIXES, State, write_key
 
 
 class _Scope:
@@ -35,11 +36,12 @@ class _Scope:
 
 
 class _Stored:
-    """One stored session: its log and its own state."""
+    """One stored session: its log, its own state and that state as it was at creation."""
 
-    __slots__ = ("log", "scope", "updated")
+    __slots__ = ("initial", "log", "scope", "updated")
 
-    def __init__(self) -> None:
+    def __init__(self, initial: dict[str, Any]) -> None:
+        self.initial = initial
         self.log = EventLog()
         self.scope = _Scope()
         self.updated = _clock.now()
@@ -78,13 +80,15 @@ class InMemorySessionService(BaseSessionService):
         session_id: str | None = None,
     ) -> Session:
         """Create a session without an event loop; see the port."""
-        check_name("app name", app_name)
-        check_name("user id", user_id)
-        wanted = (session_id or "").strip()
-        key = (app_name, user_id, check_name("session id", wanted) if wanted else _clock.new_id())
+        key = new_key(app_name, user_id, session_id)
         if key in self._sessions:
             raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
-        self._sessions[key] = stored = _Stored()
+        own = {
+            k: v
+            for k, v in (state or {}).items()
+            if v is not None and not k.startswith(SCOPED_PREFIXES)
+        }
+        self._sessions[key] = stored = _Stored(copy_state(own))
         self._write(key, stored, copy_state(state or {}))
         return self._view(key, stored, stored.log)
 
@@ -139,13 +143,16 @@ class InMemorySessionService(BaseSessionService):
         self, *, app_name: str, user_id: str | None = None
     ) -> ListSessionsResponse:
         """List sessions without an event loop; see the port."""
-        empty = EventLog()
+        found = [
+            (key, stored)
+            for key, stored in self._sessions.items()
+            if key[0] == app_name
+            and user_id in (None, key[1])
+            and not key[2].startswith(HIDDEN_PREFIX)
+        ]
+        found.sort(key=lambda item: item[1].updated, reverse=True)
         return ListSessionsResponse(
-            sessions=[
-                self._view(key, stored, empty)
-                for key, stored in self._sessions.items()
-                if key[0] == app_name and user_id in (None, key[1])
-            ]
+            sessions=[self._view(key, stored, EventLog()) for key, stored in found]
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -175,12 +182,7 @@ class InMemorySessionService(BaseSessionService):
         fence: Fence | None = None,
     ) -> None:
         """Store events together; see `DurableStore`. Rows and fence are not kept in memory."""
-        key = (session.app_name, session.user_id, session.id)
-        stored = self._sessions.get(key)
-        if stored is None:
-            raise SessionNotFoundError(
-                f"Session not found: {session.id} (app {session.app_name}, user {session.user_id})."
-            )
+        key, stored = self._find(session)
         for event in events:
             if not event.id:
                 event.id = _clock.new_id()
@@ -192,6 +194,19 @@ class InMemorySessionService(BaseSessionService):
                 self._write(key, stored, copy_state(event.actions.state_delta))
             stored.updated = event.timestamp
             apply_event(session, event, record)
+
+    async def initial_state(self, session: Session) -> dict[str, Any]:
+        """Return the session's state at creation; see `DurableStore`."""
+        return copy_state(self._find(session)[1].initial)
+
+    def _find(self, session: Session) -> tuple[tuple[str, str, str], _Stored]:
+        key = (session.app_name, session.user_id, session.id)
+        stored = self._sessions.get(key)
+        if stored is None:
+            raise SessionNotFoundError(
+                f"Session not found: {session.id} (app {session.app_name}, user {session.user_id})."
+            )
+        return key, stored
 
     def _write(self, key: tuple[str, str, str], stored: _Stored, delta: dict[str, Any]) -> None:
         for name, value in delta.items():

@@ -20,6 +20,27 @@ from .event_log import EventLog, EventRecord
 from .state import write_key
 
 
+class _Backing:
+    """What a session keeps beside its fields.
+
+    Attributes:
+      log: records behind the events; None for a session that was built by hand.
+      seen: how many records of the log the session shows.
+      mirror: the events that were handed out, as they were then; None before that.
+      mirrored: the record of each.
+      tombstones: removed state keys.
+    """
+
+    __slots__ = ("log", "mirror", "mirrored", "seen", "tombstones")
+
+    def __init__(self) -> None:
+        self.log: EventLog | None = None
+        self.seen = 0
+        self.mirror: list[Event] | None = None
+        self.mirrored: list[EventRecord] = []
+        self.tombstones: set[str] = set()
+
+
 class Session(BaseModel):
     """A conversation between a user and an app (Spec 1 §3).
 
@@ -51,10 +72,8 @@ class Session(BaseModel):
     events: list[Event] = Field(default_factory=list[Event])
     last_update_time: float = 0.0
 
-    _log: EventLog | None = PrivateAttr(default=None)
-    _seen: int = PrivateAttr(default=0)
-    _mirror: list[Event] | None = PrivateAttr(default=None)
-    _tombstones: set[str] = PrivateAttr(default_factory=set[str])
+    # One object, because each look at a private attribute costs a handful of calls.
+    _backing: _Backing = PrivateAttr(default_factory=_Backing)
 
     if not TYPE_CHECKING:
 
@@ -64,10 +83,11 @@ class Session(BaseModel):
             return super().__getattr__(name)
 
     def _build_events(self) -> list[Event]:
-        log = self._log
-        events = [] if log is None else [r.event() for r in log.records[: self._seen]]
-        self.__dict__["events"] = events
-        self._mirror = list(events)
+        backing = _backing_of(self)
+        records = [] if backing.log is None else backing.log.records[: backing.seen]
+        events = [r.event() for r in records]
+        vars(self)["events"] = events
+        backing.mirror, backing.mirrored = list(events), records
         return events
 
     @property
@@ -101,8 +121,14 @@ class Session(BaseModel):
             last_update_time=self.last_update_time,
         )
         twin.events = events
-        twin._tombstones = set(self._tombstones)
+        _backing_of(twin).tombstones = set(_backing_of(self).tombstones)
         return twin
+
+
+def _backing_of(session: Session) -> _Backing:
+    private = session.__pydantic_private__
+    assert private is not None
+    return private["_backing"]
 
 
 def session_on(
@@ -125,47 +151,47 @@ def session_on(
     session = Session(
         id=id, app_name=app_name, user_id=user_id, state=state, last_update_time=last_update_time
     )
-    del session.__dict__["events"]
-    session._log = log
-    session._seen = len(log)
-    session._tombstones = tombstones
+    del vars(session)["events"]
+    backing = _backing_of(session)
+    backing.log = log
+    backing.seen = len(log)
+    backing.tombstones = tombstones
     return session
 
 
 def log_of(session: Session) -> EventLog:
     """Return the records behind `session.events`, brought up to date where the list was edited."""
-    events: list[Event] | None = session.__dict__.get("events")
-    log = session._log
-    if log is not None and (events is None or events == session._mirror):
-        return log
-    known = (
-        {id(e): r for e, r in zip(session._mirror, log.records, strict=False)}
-        if log is not None and session._mirror is not None
-        else {}
-    )
+    backing = _backing_of(session)
+    events: list[Event] | None = vars(session).get("events")
+    if backing.log is not None and (events is None or events == backing.mirror):
+        return backing.log
     events = events or []
-    log = EventLog(known.get(id(e)) or EventRecord.of(e, fallback=repr) for e in events)
-    session._log, session._mirror, session._seen = log, list(events), len(log)
+    known = {id(e): r for e, r in zip(backing.mirror or (), backing.mirrored, strict=False)}
+    records = [known.get(id(e)) or EventRecord.of(e, fallback=repr) for e in events]
+    backing.log = log = EventLog(records)
+    backing.mirror, backing.mirrored, backing.seen = list(events), records, len(log)
     return log
 
 
 def tombstones_of(session: Session) -> set[str]:
     """Return the session's removed state keys; `State` changes them in place."""
-    return session._tombstones
+    return _backing_of(session).tombstones
 
 
 def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     """Show a committed event in a session object: its state delta, the event itself, the time."""
+    backing = _backing_of(session)
     for key, value in event.actions.state_delta.items():
-        write_key(session.state, session._tombstones, key, value)
-    events: list[Event] | None = session.__dict__.get("events")
+        write_key(session.state, backing.tombstones, key, value)
+    events: list[Event] | None = vars(session).get("events")
     if events is not None:
         events.append(event)
-        if session._mirror is not None:
-            session._mirror.append(event)
-    if session._log is not None:
-        session._log.append(record)
-        session._seen = len(session._log)
+        if backing.mirror is not None:
+            backing.mirror.append(event)
+            backing.mirrored.append(record)
+    if backing.log is not None:
+        backing.log.append(record)
+        backing.seen = len(backing.log.records)
     session.last_update_time = event.timestamp
 
 

@@ -1,0 +1,348 @@
+"""LlmAgent: an agent that thinks with a model. `Agent` is its short name."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    Field,
+    PrivateAttr,
+    SkipValidation,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from .. import types
+from .._aclosing import Aclosing
+from ..context.callbacks import as_list
+from ..context.invocation import BaseAgentState, InvocationContext
+from ..context.readonly import ReadonlyContext
+from ..errors import AgentConfigError
+from ..events.event import Event
+from ..flows.llm_flows.auto_flow import AutoFlow
+from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
+from ..flows.llm_flows.single_flow import SingleFlow
+from ..models.base_llm import BaseLlm
+from ..models.registry import LLMRegistry
+from ..sessions.event_log import EventRecord
+from ..tools.base_tool import BaseTool
+from ..tools.base_toolset import BaseToolset
+from ..tools.function_tool import FunctionTool
+from .base_agent import BaseAgent, Callback, is_paused
+
+_CONFIG_REFUSALS = {
+    "tools": "Set tools on the agent (LlmAgent.tools), not in generate_content_config.",
+    "system_instruction": "Set the agent's instruction (LlmAgent.instruction), not "
+    "generate_content_config.system_instruction.",
+    "response_schema": "Set the agent's output_schema, not generate_content_config.response_schema.",
+}
+
+
+class LlmAgent(BaseAgent):
+    """An agent that calls a model and tools in a loop (Spec 1 §2, Spec 4 §1).
+
+    Attributes:
+      model: name or instance; where empty, the nearest ancestor's, else the default model.
+      instruction: what to do: text with `{state_key}` in it, or a function of the context.
+      static_instruction: fixed system instruction; `instruction` then goes into the conversation.
+      global_instruction: instruction for the whole tree; only the root's counts.
+      tools: functions, tools and toolsets.
+      generate_content_config: generation settings, copied for each request.
+      mode: `chat`; the modes `task` and `single_turn` are not built yet.
+      disallow_transfer_to_parent: never hand the conversation back to the parent.
+      disallow_transfer_to_peers: never hand it to the parent's other children.
+      include_contents: `default` for the whole conversation, `none` for the current turn.
+      output_key: state key that keeps the agent's final text or parsed output.
+      output_schema: type of the final output, such as a pydantic model.
+      planner: plans before it acts.
+      code_executor: runs code that the model writes.
+      before_model_callback, after_model_callback, on_model_error_callback, before_tool_callback,
+        after_tool_callback, on_tool_error_callback: one callback or several.
+    """
+
+    DEFAULT_MODEL: ClassVar[str] = "gemini-2.5-flash"
+    _default_model: ClassVar[str | BaseLlm] = DEFAULT_MODEL
+
+    model: SkipValidation[str | BaseLlm] = ""
+    instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
+    global_instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
+    static_instruction: Any = None
+    tools: SkipValidation[list[Any]] = Field(default_factory=list[Any])
+    generate_content_config: types.GenerateContentConfig | None = None
+    mode: Literal["chat", "task", "single_turn"] | None = None
+    parallel_worker: bool | None = None
+    disallow_transfer_to_parent: bool = False
+    disallow_transfer_to_peers: bool = False
+    include_contents: Literal["default", "none"] = "default"
+    output_key: str | None = None
+    planner: Any = None
+    code_executor: Any = None
+    before_model_callback: Any = None
+    after_model_callback: Any = None
+    on_model_error_callback: Any = None
+    before_tool_callback: Any = None
+    after_tool_callback: Any = None
+    on_tool_error_callback: Any = None
+
+    _flow: BaseLlmFlow | None = PrivateAttr(default=None)
+    _wrapped: dict[int, FunctionTool] = PrivateAttr(default_factory=dict[int, FunctionTool])
+    _resolved_model: tuple[str, BaseLlm] | None = PrivateAttr(default=None)
+    _output_adapter: tuple[Any, TypeAdapter[Any]] | None = PrivateAttr(default=None)
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _check_model(cls, value: Any) -> Any:
+        if not isinstance(value, str | BaseLlm):
+            raise ValueError(
+                f"model takes a model's name or a BaseLlm; got {type(value).__name__}: {value!r:.80}"
+            )
+        return value
+
+    @field_validator("generate_content_config", mode="after")
+    @classmethod
+    def _check_config(
+        cls, value: types.GenerateContentConfig | None
+    ) -> types.GenerateContentConfig | None:
+        for name, message in _CONFIG_REFUSALS.items():
+            if value is not None and getattr(value, name):
+                raise ValueError(message)
+        return value
+
+    @field_validator("tools", mode="after")
+    @classmethod
+    def _check_tools(cls, value: list[Any]) -> list[Any]:
+        for tool in value:
+            if not callable(tool) and not isinstance(tool, BaseTool | BaseToolset):
+                raise ValueError(
+                    "tools takes functions, BaseTool and BaseToolset objects; "
+                    f"got {type(tool).__name__}: {tool!r:.80}"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> Self:
+        if self.mode in ("task", "single_turn") or self.parallel_worker:
+            raise NotImplementedError(
+                f"Agent {self.name!r}: the modes task and single_turn and parallel_worker are not "
+                "built yet in Ostinato; use AgentTool or transfers between chat agents."
+            )
+        return self
+
+    @classmethod
+    def set_default_model(cls, model: str | BaseLlm) -> None:
+        """Set the model of agents that name none, for the whole process (FEATURES A.27 X7).
+
+        Raises:
+          ValueError: the name is empty.
+          TypeError: it is neither a name nor a model.
+        """
+        if not isinstance(model, str | BaseLlm):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError("Default model must be a model name or a BaseLlm.")
+        if not model:
+            raise ValueError("Default model must be a non-empty name.")
+        LlmAgent._default_model = model
+
+    @property
+    def canonical_model(self) -> BaseLlm:
+        """The model: the agent's own, the nearest ancestor's, or the default (Spec 1 §2).
+
+        Raises:
+          ModelUnavailableError: there is no adapter, key or extra for it.
+        """
+        wanted = self.named_model
+        if isinstance(wanted, BaseLlm):
+            return wanted
+        if self._resolved_model is None or self._resolved_model[0] != wanted:
+            self._resolved_model = (wanted, LLMRegistry.new_llm(wanted))
+        return self._resolved_model[1]
+
+    @property
+    def named_model(self) -> str | BaseLlm:
+        """What `canonical_model` is resolved from: a name or an instance."""
+        agent: BaseAgent | None = self
+        while agent is not None:
+            if isinstance(agent, LlmAgent) and agent.model:
+                return agent.model
+            agent = agent.parent_agent
+        return self._default_model
+
+    async def canonical_instruction(self, ctx: ReadonlyContext) -> tuple[str, bool]:
+        """Return the instruction, and whether it is final: given by a function, not a template."""
+        return await _instruction(self.instruction, ctx)
+
+    async def canonical_global_instruction(self, ctx: ReadonlyContext) -> tuple[str, bool]:
+        """Return the global instruction, and whether it is final."""
+        return await _instruction(self.global_instruction, ctx)
+
+    async def canonical_tools(self, ctx: ReadonlyContext | None = None) -> list[BaseTool]:
+        """Return the tools: functions wrapped, toolsets unfolded for this context.
+
+        Args:
+          ctx: what toolsets filter by.
+        """
+        tools: list[BaseTool] = []
+        for tool in self.tools:
+            if isinstance(tool, BaseTool):
+                tools.append(tool)
+            elif isinstance(tool, BaseToolset):
+                tools.extend(await tool.get_tools_with_prefix(ctx))
+            else:
+                wrapped = self._wrapped.get(id(tool))
+                if wrapped is None or wrapped.func is not tool:
+                    wrapped = self._wrapped[id(tool)] = FunctionTool(tool)
+                tools.append(wrapped)
+        return tools
+
+    @property
+    def canonical_before_model_callbacks(self) -> list[Callback]:
+        """The before-model callbacks as a list."""
+        return as_list(self.before_model_callback)
+
+    @property
+    def canonical_after_model_callbacks(self) -> list[Callback]:
+        """The after-model callbacks as a list."""
+        return as_list(self.after_model_callback)
+
+    @property
+    def canonical_on_model_error_callbacks(self) -> list[Callback]:
+        """The on-model-error callbacks as a list."""
+        return as_list(self.on_model_error_callback)
+
+    @property
+    def canonical_before_tool_callbacks(self) -> list[Callback]:
+        """The before-tool callbacks as a list."""
+        return as_list(self.before_tool_callback)
+
+    @property
+    def canonical_after_tool_callbacks(self) -> list[Callback]:
+        """The after-tool callbacks as a list."""
+        return as_list(self.after_tool_callback)
+
+    @property
+    def canonical_on_tool_error_callbacks(self) -> list[Callback]:
+        """The on-tool-error callbacks as a list."""
+        return as_list(self.on_tool_error_callback)
+
+    @property
+    def _llm_flow(self) -> BaseLlmFlow:
+        """The loop: with transfers unless there can be none (Spec 2 §2.2)."""
+        single = (
+            self.disallow_transfer_to_parent
+            and self.disallow_transfer_to_peers
+            and not self.sub_agents
+        )
+        wanted = SingleFlow if single else AutoFlow
+        if type(self._flow) is not wanted:
+            self._flow = wanted()
+        return self._flow
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Go on with a sub-agent that was interrupted, or run the loop (Spec 2 §2.1, §10.2)."""
+        if self._load_agent_state(ctx, BaseAgentState) is not None:
+            sub_agent = self._get_subagent_to_resume(ctx)
+            if sub_agent is not None:
+                async with Aclosing(sub_agent.run_async(ctx)) as events:
+                    async for event in events:
+                        yield event
+                if not is_paused(ctx):
+                    ctx.set_agent_state(self.name, end_of_agent=True)
+                    yield self._create_agent_state_event(ctx)
+                return
+        async with Aclosing(self._llm_flow.run_async(ctx)) as events:
+            async for event in events:
+                self._maybe_save_output_to_state(event)
+                yield event
+        if ctx.is_resumable and not is_paused(ctx):
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._create_agent_state_event(ctx)
+
+    async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        async with Aclosing(self._llm_flow.run_live(ctx)) as events:
+            async for event in events:
+                yield event
+
+    def _get_subagent_to_resume(self, ctx: InvocationContext) -> BaseAgent | None:
+        """Return the sub-agent that an interrupted run had been transferred to (Spec 2 §10.2)."""
+        newest: EventRecord | None = None
+        for record in ctx.log.invocation(ctx.invocation_id):
+            if record.branch != ctx.branch:
+                continue
+            if newest is None:
+                newest = record
+                if record.author == "user" and record.responses:
+                    asked = ctx.log.find_call(record.responses[0][0] or "")
+                    if asked is not None and asked.author == self.name:
+                        return None
+                elif record.author == self.name:
+                    return self._transfer_target(record)
+            if record.author == self.name and record.transfer_to_agent:
+                return self._transfer_target(record)
+        return None
+
+    def _transfer_target(self, record: EventRecord) -> BaseAgent | None:
+        target = record.transfer_to_agent
+        if not target or target == self.name:
+            return None
+        agent = self.root_agent.find_agent(target)
+        if agent is None:
+            raise AgentConfigError(
+                f"Agent {self.name!r} had transferred to {target!r}, which is no longer in the "
+                "agent tree; the invocation cannot be resumed with this tree."
+            )
+        return agent
+
+    def _maybe_save_output_to_state(self, event: Event) -> None:
+        """Put the final output into the event's state delta under `output_key` (Spec 1 §2)."""
+        if not self.output_key or event.author != self.name or not event.is_final_response():
+            return
+        if event.partial or event.content is None or not event.content.parts:
+            return
+        text = "".join(p.text for p in event.content.parts if p.text and not p.thought)
+        if not self.output_schema:
+            if text or any(p.text is not None and not p.thought for p in event.content.parts):
+                event.actions.state_delta[self.output_key] = text
+            return
+        if not text.strip():
+            return  # an interrupted or streamed response may end without its JSON
+        event.actions.state_delta[self.output_key] = self._parsed_output(text)
+
+    def _parsed_output(self, text: str) -> Any:
+        """Validate text as the output schema and return it as JSON values."""
+        schema = self.output_schema
+        if isinstance(schema, dict | types.Schema):
+            return json.loads(text)
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            return _validated(lambda: schema.model_validate_json(text), self.name).model_dump(
+                exclude_none=True
+            )
+        if self._output_adapter is None or self._output_adapter[0] is not schema:
+            self._output_adapter = (schema, TypeAdapter(schema))
+        adapter = self._output_adapter[1]
+        value = _validated(lambda: adapter.validate_json(text), self.name)
+        return adapter.dump_python(value, exclude_none=True)
+
+
+Agent = LlmAgent
+
+
+def _validated(validate: Callable[[], Any], agent_name: str) -> Any:
+    try:
+        return validate()
+    except ValidationError as error:
+        error.add_note(f"the final output of agent {agent_name!r} does not fit its output_schema")
+        raise
+
+
+async def _instruction(value: Any, ctx: ReadonlyContext) -> tuple[str, bool]:
+    if isinstance(value, str):
+        return value, False
+    text = value(ctx)
+    if inspect.isawaitable(text):
+        text = await text
+    return text, True

@@ -1,0 +1,51 @@
+"""SequentialAgent: runs its sub-agents one after another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from .._aclosing import Aclosing
+from ..context.invocation import InvocationContext
+from ..events.event import Event
+from .base_agent import BaseAgent, BaseAgentState, is_paused
+
+
+class SequentialAgentState(BaseAgentState):
+    """Checkpoint of a SequentialAgent.
+
+    Attributes:
+      current_sub_agent: name of the sub-agent that runs.
+    """
+
+    current_sub_agent: str = ""
+
+
+class SequentialAgent(BaseAgent):
+    """Runs its sub-agents in order (Spec 1 §2, FEATURES row 74)."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        if not self.sub_agents:
+            return
+        state = self._load_agent_state(ctx, SequentialAgentState)
+        resuming = state is not None
+        for sub_agent in self.sub_agents[self._get_start_index(state) :]:
+            if not resuming and ctx.is_resumable:
+                state = SequentialAgentState(current_sub_agent=sub_agent.name)
+                ctx.set_agent_state(self.name, agent_state=state)
+                yield self._create_agent_state_event(ctx)
+            resuming = False
+            async with Aclosing(sub_agent.run_async(ctx)) as events:
+                async for event in events:
+                    yield event
+            if is_paused(ctx):
+                return
+        if ctx.is_resumable:
+            ctx.set_agent_state(self.name, end_of_agent=True)
+            yield self._create_agent_state_event(ctx)
+
+    def _get_start_index(self, agent_state: SequentialAgentState | None) -> int:
+        """Return the index of the sub-agent to start with; the first where the tree has changed."""
+        names = [agent.name for agent in self.sub_agents]
+        if agent_state is None or agent_state.current_sub_agent not in names:
+            return 0
+        return names.index(agent_state.current_sub_agent)

@@ -1,0 +1,19 @@
+"""Code executors: they run the code that a model writes, or have the model's service run it."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.code_executors.base_code_executor import BaseCodeExecutor as BaseCodeExecutor
+    from ostinato.code_executors.built_in_code_executor import (
+        BuiltInCodeExecutor as BuiltInCodeExecutor,
+    )
+    from ostinato.code_executors.code_executor_context import (
+        CodeExecutorContext as CodeExecutorContext,
+    )
+    from ostinato.code_executors.unsafe_local_code_executor import (
+        UnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor,
+    )
+
+__getattr__, __dir__, __all__ = attach(__name__)

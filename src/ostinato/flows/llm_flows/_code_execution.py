@@ -1,0 +1,279 @@
+"""Code execution around a model call: files and earlier code before it, the code it wrote after it.
+
+The flow runs both processors for agents with a code executor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from mimetypes import guess_extension
+
+from ... import _clock, types
+from ...code_executors.base_code_executor import BaseCodeExecutor
+from ...code_executors.built_in_code_executor import BuiltInCodeExecutor
+from ...code_executors.code_execution_utils import (
+    CodeExecutionInput,
+    CodeExecutionResult,
+    CodeExecutionUtils,
+    File,
+)
+from ...code_executors.code_executor_context import CodeExecutorContext
+from ...context._ports import LlmAgentLike
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...events.event_actions import EventActions
+from ...models.llm_request import LlmRequest
+from ...models.llm_response import LlmResponse
+from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
+from ._content_edits import edits_of
+from ._data_files import Extracted, exploring_code, extract_files
+
+
+class CodeExecutionRequestProcessor(BaseLlmRequestProcessor):
+    """Prepares a request for the agent's code executor (Spec 1 §16, FEATURES row 165).
+
+    For BuiltInCodeExecutor it adds the tool. For any other it shows code and results of the
+    history as text, and with `optimize_data_file` it takes data files out of the messages and runs
+    code that looks into the new ones; that code and its result are events, too.
+    """
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        executor = _executor_of(invocation_context)
+        if executor is None:
+            return
+        if isinstance(executor, BuiltInCodeExecutor):
+            executor.process_llm_request(llm_request)
+            return
+        if executor.optimize_data_file:
+            context = CodeExecutorContext(invocation_context.session.state)
+            explored = set(context.get_processed_file_names())
+            for file in _take_files(invocation_context, context, llm_request):
+                code = None if file.name in explored else exploring_code(file)
+                if code is None:
+                    continue
+                explored.add(file.name)
+                async for event in _explore(invocation_context, executor, context, file, code):
+                    if event.content is not None:
+                        llm_request.contents.append(event.content)
+                    yield event
+        _show_as_text(invocation_context, executor, llm_request)
+
+
+class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
+    """Runs the code of a response (Spec 1 §7, §16; FEATURES rows 166 to 168).
+
+    BuiltInCodeExecutor: images become artifacts. Any other: the first code is run, an event with
+    the code and one with its result take the response's place, and its content is cleared, so that
+    the model is called again and sees the result.
+    """
+
+    async def run_async(
+        self, invocation_context: InvocationContext, llm_response: LlmResponse
+    ) -> AsyncGenerator[Event, None]:
+        executor = _executor_of(invocation_context)
+        content = llm_response.content
+        if executor is None or llm_response.partial or content is None or not content.parts:
+            return
+        if isinstance(executor, BuiltInCodeExecutor):
+            event = await _save_images(invocation_context, llm_response, content)
+            if event is not None:
+                yield event
+            return
+        context = CodeExecutorContext(invocation_context.session.state)
+        failed = context.get_error_count(invocation_context.invocation_id)
+        if failed >= max(1, executor.error_retry_attempts):
+            return
+        shown = types.Content(role=content.role, parts=content.parts)
+        code = CodeExecutionUtils.extract_code_and_truncate_content(
+            shown, executor.code_block_delimiters
+        )
+        if not code:
+            return
+        llm_response.content = None
+        yield _event(invocation_context, shown)
+        files = context.get_input_files()
+        result = await _execute(invocation_context, executor, context, code, files)
+        if result.stderr:
+            context.increment_error_count(invocation_context.invocation_id)
+        else:
+            context.reset_error_count(invocation_context.invocation_id)
+        yield await _result_event(invocation_context, context, result)
+
+
+def _executor_of(invocation_context: InvocationContext) -> BaseCodeExecutor | None:
+    agent: LlmAgentLike = invocation_context.agent
+    return agent.code_executor
+
+
+def _take_files(
+    invocation_context: InvocationContext, context: CodeExecutorContext, llm_request: LlmRequest
+) -> list[File]:
+    """Take the data files out of the request's contents; return those the session has now."""
+    known = {file.name: file for file in context.get_input_files()}
+    new: list[File] = []
+
+    def extract(index: int, content: types.Content) -> Extracted:
+        extracted = extract_files(index, content, known.values())
+        for file in extracted.files:
+            if file.name not in known:
+                known[file.name] = file
+                new.append(file)
+        return extracted
+
+    edits = edits_of(invocation_context.log, ("data_files", invocation_context.agent.name))
+    extracted: list[Extracted] = edits.apply(llm_request.contents, extract)
+    llm_request.contents = [entry.content for entry in extracted]
+    # Files of contents that were known already: the state is younger than the edits after a reload.
+    for entry in extracted:
+        for file in entry.files:
+            if file.name not in known:
+                known[file.name] = file
+                new.append(file)
+    if new:
+        context.add_input_files(new)
+    return list(known.values())
+
+
+async def _explore(
+    invocation_context: InvocationContext,
+    executor: BaseCodeExecutor,
+    context: CodeExecutorContext,
+    file: File,
+    code: str,
+) -> AsyncGenerator[Event, None]:
+    """Run code that looks into a data file. A failure is not the model's and is not counted."""
+    parts = [
+        types.Part(text=f"Processing input file: `{file.name}`"),
+        CodeExecutionUtils.build_executable_code_part(code),
+    ]
+    yield _event(invocation_context, types.Content(role="model", parts=parts))
+    result = await _execute(invocation_context, executor, context, code, [file])
+    context.add_processed_file_names([file.name])
+    yield await _result_event(invocation_context, context, result)
+
+
+def _show_as_text(
+    invocation_context: InvocationContext, executor: BaseCodeExecutor, llm_request: LlmRequest
+) -> None:
+    """Replace code and results among the contents by delimited text."""
+    if not executor.code_block_delimiters:
+        return
+    code_delimiters = executor.code_block_delimiters[0]
+    result_delimiters = executor.execution_result_delimiters
+
+    def convert(index: int, content: types.Content) -> types.Content:
+        last = content.parts[-1] if content.parts else None
+        if last is None or (last.executable_code is None and last.code_execution_result is None):
+            return content
+        shown = types.Content(role=content.role, parts=content.parts)
+        CodeExecutionUtils.convert_code_execution_parts(shown, code_delimiters, result_delimiters)
+        return shown
+
+    key = ("code_as_text", invocation_context.agent.name, code_delimiters, result_delimiters)
+    edits = edits_of(invocation_context.log, key)
+    llm_request.contents = edits.apply(llm_request.contents, convert)
+
+
+async def _execute(
+    invocation_context: InvocationContext,
+    executor: BaseCodeExecutor,
+    context: CodeExecutorContext,
+    code: str,
+    files: list[File],
+) -> CodeExecutionResult:
+    """Run code off the event loop and note the run."""
+    execution_id = None
+    if executor.stateful:
+        execution_id = context.get_execution_id()
+        if execution_id is None:
+            execution_id = invocation_context.session.id
+            context.set_execution_id(execution_id)
+    result = await executor.execute_code_async(
+        invocation_context,
+        CodeExecutionInput(code=code, input_files=files, execution_id=execution_id),
+    )
+    context.update_code_execution_result(
+        invocation_context.invocation_id, code, result.stdout, result.stderr
+    )
+    return result
+
+
+async def _result_event(
+    invocation_context: InvocationContext,
+    context: CodeExecutorContext,
+    result: CodeExecutionResult,
+) -> Event:
+    """Save the output files and build the event that tells how the code ended."""
+    actions = EventActions(state_delta=context.get_state_delta())
+    artifacts = Context(invocation_context, event_actions=actions)
+    for file in result.output_files:
+        part = types.Part.from_bytes(data=file.read_bytes(), mime_type=file.mime_type)
+        await artifacts.save_artifact(file.name, part)
+    shown = CodeExecutionUtils.build_code_execution_result_part(result)
+    return _event(invocation_context, types.Content(role="model", parts=[shown]), actions)
+
+
+async def _save_images(
+    invocation_context: InvocationContext, llm_response: LlmResponse, content: types.Content
+) -> Event | None:
+    """Save the response's images as artifacts and put their names in their place.
+
+    Without an artifact service they stay where they are: there is no other copy of them.
+    """
+    if invocation_context.artifact_service is None:
+        return None
+    actions = EventActions()
+    artifacts = Context(invocation_context, event_actions=actions)
+    parts: list[types.Part] = []
+    for part in content.parts or []:
+        image = part.inline_data
+        if image is None or not (image.mime_type or "").startswith("image/"):
+            parts.append(part)
+            continue
+        name = _image_name(image, set(actions.artifact_delta))
+        await artifacts.save_artifact(name, types.Part(inline_data=image))
+        parts.append(types.Part(text=f"Saved as artifact: {name}. "))
+    if not actions.artifact_delta:
+        return None
+    llm_response.content = types.Content(role=content.role, parts=parts)
+    return _event(invocation_context, None, actions)
+
+
+def _image_name(image: types.Blob, taken: set[str]) -> str:
+    """Return the image's own name, or one made of the time (UTC); no other image's of the response.
+
+    Folders are cut off, and a colon is replaced: in names of artifacts it has a meaning.
+    """
+    given = (image.display_name or "").replace("\\", "/").rpartition("/")[2].replace(":", "_")
+    stem, dot, ending = given.rpartition(".")
+    if not stem:
+        stem = given or time.strftime("%Y%m%d_%H%M%S", time.gmtime(_clock.now()))
+        ending = "" if given else (guess_extension(image.mime_type or "") or "").lstrip(".")
+        dot = "." if ending else ""
+    name, number = f"{stem}{dot}{ending}", 1
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}{dot}{ending}"
+    return name
+
+
+def _event(
+    invocation_context: InvocationContext,
+    content: types.Content | None,
+    actions: EventActions | None = None,
+) -> Event:
+    return Event(
+        invocation_id=invocation_context.invocation_id,
+        author=invocation_context.agent.name,
+        branch=invocation_context.branch,
+        content=content,
+        actions=actions or EventActions(),
+    )
+
+
+request_processor = CodeExecutionRequestProcessor()
+response_processor = CodeExecutionResponseProcessor()

@@ -1,0 +1,363 @@
+"""The ReAct loop: build a request, call the model, act on what it asks for, until it is done.
+
+Read top-down: `run_async`, one step, then its parts in the order they happen. `LlmAgent` runs it.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from ... import _clock
+from ..._aclosing import Aclosing
+from ...context.callbacks import first_answer, plugin_answer
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...context.readonly import ReadonlyContext
+from ...context.run_config import StreamingMode
+from ...events.event import Event
+from ...events.event_actions import EventActions
+from ...models.llm_request import LlmRequest
+from ...models.llm_response import LlmResponse
+from ...sessions._resume import open_calls
+from ...telemetry.tracing import span
+from ...tools.base_tool import BaseTool
+from ...tools.base_toolset import BaseToolset
+from . import _output_schema_processor, contents, functions
+from ._act import act
+from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
+from ._tool_bundle import ToolBundle, hands_out_request
+from ._toolset_auth import resolve_toolset_auth
+
+logger = logging.getLogger(__name__)
+
+
+class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors only
+    """The loop of one agent (Spec 1 §5, Spec 2 §2.3).
+
+    Attributes:
+      request_processors: prepare each request, in order.
+      response_processors: work on each response, in order.
+    """
+
+    def __init__(self) -> None:
+        self.request_processors: list[BaseLlmRequestProcessor] = []
+        self.response_processors: list[BaseLlmResponseProcessor] = []
+        self._bundle = ToolBundle()
+
+    async def run_live(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run over a live connection.
+
+        Raises:
+          NotImplementedError: live mode is not built yet.
+        """
+        raise NotImplementedError("Live mode is not built yet in Ostinato; use run_async.")
+        yield
+
+    async def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run steps until one ends with a final response (Spec 2 §2.3).
+
+        Args:
+          invocation_context: the run.
+
+        Yields:
+          The events of every step; each is committed before the next is made.
+        """
+        while True:
+            last_event: Event | None = None
+            asked_for_credential = False
+            async with Aclosing(self._run_one_step_async(invocation_context)) as events:
+                async for event in events:
+                    last_event = event
+                    asked_for_credential |= _asks_for_credential(event)
+                    yield event
+            if last_event is None or last_event.is_final_response() or asked_for_credential:
+                return
+            if last_event.partial:
+                logger.warning("The last event is partial, which is not expected.")
+                return
+
+    async def _run_one_step_async(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Preprocess, go on with open calls, call the model, act (Spec 2 §2.5)."""
+        llm_request = LlmRequest()
+        async with Aclosing(self._preprocess_async(ctx, llm_request)) as events:
+            async for event in events:
+                yield event
+        if ctx.end_invocation:
+            return
+        if ctx.is_resumable or ctx.ports.resumed:
+            waiting = open_calls(ctx.log, ctx.invocation_id, ctx.branch)
+            if any(call.long_running for call in waiting):
+                return
+            if waiting:
+                event = waiting[-1].record.event()
+                ids = {call.call_id for call in waiting if call.record is waiting[-1].record}
+                async with Aclosing(self._act_on(ctx, event, llm_request, ids)) as events:
+                    async for event in events:
+                        yield event
+                return
+        skeleton = Event(
+            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch
+        )
+        async with Aclosing(self._call_llm_async(ctx, llm_request, skeleton)) as responses:
+            async for response in responses:
+                async with Aclosing(
+                    self._postprocess_async(ctx, llm_request, response, skeleton)
+                ) as events:
+                    async for event in events:
+                        yield event
+                # The next event of this response must not share the one's id or time.
+                skeleton.id, skeleton.timestamp = _clock.new_id(), _clock.now()
+
+    async def _preprocess_async(
+        self, ctx: InvocationContext, llm_request: LlmRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9)."""
+        for processor in self.request_processors:
+            async for event in processor.run_async(ctx, llm_request):
+                yield event
+            if ctx.end_invocation:
+                return
+        agent = ctx.agent
+        if agent.tools:
+            async for event in resolve_toolset_auth(ctx, agent.tools):
+                yield event
+            if ctx.end_invocation:
+                return
+            await self._add_tools(ctx, llm_request)
+        if ctx.run_config is not None and ctx.run_config.copy_contents or hands_out_request(ctx):
+            llm_request.contents = contents.copied(llm_request.contents)
+
+    async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
+        """Add the agent's tools; plain ones together, from what was compiled once."""
+        agent = ctx.agent
+        context: Context | None = None
+        for toolset in agent.tools:
+            if isinstance(toolset, BaseToolset):
+                context = context or Context(ctx)
+                await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
+        tools: list[BaseTool] = await agent.canonical_tools(ReadonlyContext(ctx))
+        plain = self._bundle.add_plain(tools, llm_request)
+        for tool in tools[plain:]:
+            context = context or Context(ctx)
+            await tool.process_llm_request(tool_context=context, llm_request=llm_request)
+
+    async def _call_llm_async(
+        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Call the model with its hooks around it (Spec 2 §5.1)."""
+        answer = await self._before_model(ctx, llm_request, skeleton)
+        if answer is not None:
+            yield answer
+            return
+        agent = ctx.agent
+        labels = llm_request.config.labels
+        llm_request.config.labels = {**(labels or {}), "adk_agent_name": agent.name}
+        ctx.increment_llm_call_count()
+        streaming = ctx.run_config is not None and (
+            ctx.run_config.streaming_mode is StreamingMode.SSE
+        )
+        complete = False
+        call = span("call_llm", llm_request.model or "", invocation_id=ctx.invocation_id)
+        responses = agent.canonical_model.generate_content_async(llm_request, stream=streaming)
+        try:
+            async with Aclosing(responses):
+                while True:
+                    call.resume()
+                    try:
+                        response = await anext(responses, None)
+                    except Exception as error:  # boundary: hooks may answer a model's error
+                        response = await self._on_model_error(ctx, llm_request, skeleton, error)
+                        if response is None:
+                            call.end(error)
+                            raise
+                        complete = True
+                        yield response
+                        break
+                    finally:
+                        call.suspend()
+                    if response is None:
+                        break
+                    if response.partial and not streaming:
+                        continue
+                    complete |= not response.partial and _has_substance(response)
+                    yield await self._after_model(ctx, response, skeleton)
+        finally:
+            call.end()
+        if not complete:
+            yield _empty_response(ctx)
+
+    async def _postprocess_async(
+        self,
+        ctx: InvocationContext,
+        llm_request: LlmRequest,
+        llm_response: LlmResponse,
+        skeleton: Event,
+    ) -> AsyncGenerator[Event, None]:
+        """Turn a response into events and act on its calls (Spec 2 §6.1)."""
+        if ctx.agent.planner is not None or ctx.agent.code_executor is not None:
+            for processor in self.response_processors:
+                async for event in processor.run_async(ctx, llm_response):
+                    yield event
+        response = llm_response
+        if response.content is None and not response.error_code and not response.interrupted:
+            return
+        event = self._finalize_model_response_event(llm_request, response, skeleton)
+        yield event
+        if not event.partial and event.get_function_calls():
+            async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
+                async for event in events:
+                    yield event
+
+    def _finalize_model_response_event(
+        self, llm_request: LlmRequest, llm_response: LlmResponse, model_response_event: Event
+    ) -> Event:
+        """Merge the response into the skeleton; fill in call ids (Spec 2 §6.2)."""
+        fields = {
+            name: value
+            for name in llm_response.model_fields_set
+            if (value := getattr(llm_response, name)) is not None
+        }
+        skeleton = model_response_event
+        event = Event(
+            **fields,
+            id=skeleton.id,
+            timestamp=skeleton.timestamp,
+            invocation_id=skeleton.invocation_id,
+            author=skeleton.author,
+            branch=skeleton.branch,
+            actions=skeleton.actions,
+        )
+        skeleton.actions = EventActions()
+        calls = event.get_function_calls()
+        if calls:
+            functions.populate_client_function_call_id(event)
+            event.long_running_tool_ids = functions.get_long_running_function_calls(
+                event.get_function_calls(), llm_request.tools_dict
+            )
+        return event
+
+    async def _act_on(
+        self,
+        ctx: InvocationContext,
+        call_event: Event,
+        llm_request: LlmRequest,
+        filters: set[str] | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Run the calls, then end with structured output or go on with another agent (Spec 2 §6.3)."""
+        response: Event | None = None
+        async with Aclosing(act(ctx, call_event, llm_request.tools_dict, filters)) as events:
+            async for response in events:
+                yield response
+        if response is None or not response.get_function_responses():
+            return
+        structured = _output_schema_processor.get_structured_model_response(response)
+        if structured is not None:
+            yield _output_schema_processor.create_final_model_response_event(ctx, structured)
+        target = response.actions.transfer_to_agent
+        if target:
+            agent = self._get_agent_to_run(ctx, target)
+            async with Aclosing(agent.run_async(ctx)) as events:
+                async for event in events:
+                    yield event
+
+    def _get_agent_to_run(self, invocation_context: InvocationContext, agent_name: str) -> Any:
+        """Return the agent to transfer to (Spec 2 §8.2); raise ValueError where there is none."""
+        root = invocation_context.agent.root_agent
+        agent = root.find_agent(agent_name)
+        if agent is None:
+            raise ValueError(
+                f"Agent {agent_name} not found in the agent tree: a tool of agent "
+                f"{invocation_context.agent.name!r} set actions.transfer_to_agent to it. "
+                f"Root of the tree is {root.name!r}."
+            )
+        return agent
+
+    async def _before_model(
+        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event
+    ) -> LlmResponse | None:
+        """Run the before_model hooks; an answer replaces the call."""
+        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "before_model_callback"
+        callbacks = agent.canonical_before_model_callbacks
+        if not callbacks and not hooks.overrides(hook):
+            return None
+        context = Context(ctx, event_actions=skeleton.actions)
+        pending = hooks.run_before_model_callback(callback_context=context, llm_request=llm_request)
+        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
+        return answer or await first_answer(
+            callbacks,
+            LlmResponse,
+            hook,
+            agent.name,
+            callback_context=context,
+            llm_request=llm_request,
+        )
+
+    async def _after_model(
+        self, ctx: InvocationContext, llm_response: LlmResponse, skeleton: Event
+    ) -> LlmResponse:
+        """Run the after_model hooks; an answer replaces the response."""
+        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "after_model_callback"
+        callbacks = agent.canonical_after_model_callbacks
+        if not callbacks and not hooks.overrides(hook):
+            return llm_response
+        context = Context(ctx, event_actions=skeleton.actions)
+        pending = hooks.run_after_model_callback(
+            callback_context=context, llm_response=llm_response
+        )
+        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
+        answer = answer or await first_answer(
+            callbacks,
+            LlmResponse,
+            hook,
+            agent.name,
+            callback_context=context,
+            llm_response=llm_response,
+        )
+        return answer or llm_response
+
+    async def _on_model_error(
+        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event, error: Exception
+    ) -> LlmResponse | None:
+        """Run the on_model_error hooks; an answer stands in for the response (Spec 2 §5.4)."""
+        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "on_model_error_callback"
+        context = Context(ctx, event_actions=skeleton.actions)
+        pending = hooks.run_on_model_error_callback(
+            callback_context=context, llm_request=llm_request, error=error
+        )
+        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
+        return answer or await first_answer(
+            agent.canonical_on_model_error_callbacks,
+            LlmResponse,
+            hook,
+            agent.name,
+            callback_context=context,
+            llm_request=llm_request,
+            error=error,
+        )
+
+
+def _asks_for_credential(event: Event) -> bool:
+    """Tell whether an event asks the user for a credential; the run waits for the answer."""
+    return bool(event.long_running_tool_ids) and any(
+        call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
+    )
+
+
+def _has_substance(response: LlmResponse) -> bool:
+    """Tell whether a complete response says anything at all."""
+    has_parts = response.content is not None and bool(response.content.parts)
+    return has_parts or bool(response.error_code) or bool(response.interrupted)
+
+
+def _empty_response(ctx: InvocationContext) -> LlmResponse:
+    """Return what stands for a response that was empty, or whose stream was cut."""
+    return LlmResponse(
+        error_code="EMPTY_RESPONSE",
+        error_message=(
+            f"The model {ctx.agent.canonical_model.model!r} of agent {ctx.agent.name!r} ended its "
+            "response without any content. Try again, or handle it in an after_model callback."
+        ),
+    )

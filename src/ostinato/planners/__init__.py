@@ -1,0 +1,12 @@
+"""Planners: they make an agent think before it acts, by the model's own thinking or by prompt."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.planners.base_planner import BasePlanner as BasePlanner
+    from ostinato.planners.built_in_planner import BuiltInPlanner as BuiltInPlanner
+    from ostinato.planners.plan_re_act_planner import PlanReActPlanner as PlanReActPlanner
+
+__getattr__, __dir__, __all__ = attach(__name__)

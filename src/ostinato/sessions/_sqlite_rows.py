@@ -1,0 +1,421 @@
+"""The rows of the embedded session store: every statement that reads or writes them.
+
+Called in the threads of `_sqlite_worker.py`, inside a transaction where a function writes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import (
+    AlreadyExistsError,
+    InputValidationError,
+    SessionNotFoundError,
+    StaleSessionError,
+)
+from ._durable_store import Fence, JournalRow
+from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
+from .event_log import EventRecord
+from .state import State
+
+Key = tuple[str, str, str]
+"""App, user and id of a session."""
+
+StateRow = tuple[str, str | None]
+"""Key without prefix and value as JSON text; None for a removed key."""
+
+STALE = (
+    "The session has been modified in storage since it was loaded. "
+    "Please reload the session before appending more events."
+)
+_SHIFT = 32  # pos = sid << _SHIFT | seq
+_EVENT = "pos, id, invocation_id, author, branch, timestamp, data"
+
+
+@dataclass(slots=True)
+class Changes:
+    """State to write, by scope.
+
+    Attributes:
+      own, user, app: rows of the session, of its user and of its app.
+    """
+
+    own: list[StateRow] = field(default_factory=list[StateRow])
+    user: list[StateRow] = field(default_factory=list[StateRow])
+    app: list[StateRow] = field(default_factory=list[StateRow])
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was read of a session.
+
+    Attributes:
+      sid: its number.
+      updated: time of its last change, seconds since 1970.
+      revision, user_revision, app_revision: revisions of what was read.
+      first: number of the first event read.
+      records: the events read.
+      own, user, app: state rows; None where they were not read because they are known.
+    """
+
+    sid: int
+    updated: float
+    revision: int
+    user_revision: int
+    app_revision: int
+    first: int = 1
+    records: list[EventRecord] = field(default_factory=list[EventRecord])
+    own: list[StateRow] | None = None
+    user: list[StateRow] | None = None
+    app: list[StateRow] | None = None
+
+
+@dataclass(slots=True)
+class Appended:
+    """What an append has stored.
+
+    Attributes:
+      sid: number of the session.
+      first: number of the first event that is new to the store.
+      revision: the session's revision now.
+      records: the events that are new to the store.
+      updated: time of the newest of them, seconds since 1970.
+      missing_from, missing: events of others that the caller's log lacks, and the first's number.
+      own, user, app: state rows written.
+      user_revision, app_revision: revisions of the shared state, where rows were written.
+    """
+
+    sid: int
+    first: int
+    revision: int
+    records: list[EventRecord]
+    updated: float
+    missing_from: int
+    missing: list[EventRecord]
+    own: list[StateRow]
+    user: list[StateRow]
+    app: list[StateRow]
+    user_revision: int = 0
+    app_revision: int = 0
+
+
+def encode(key: Any, value: Any) -> str | None:
+    """Return a state value as JSON text, None for None.
+
+    Raises:
+      InputValidationError: JSON cannot carry it; the message names the key.
+    """
+    if value is None:
+        return None
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        f"{key}{text}".encode()  # lone surrogates
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputValidationError(
+            f"State key {key!r} holds a value that JSON cannot carry ({error}); store JSON values "
+            f"only, or keep it for the length of one run under a '{State.TEMP_PREFIX}' key."
+        ) from error
+    return text
+
+
+def decode(text: str) -> Any:
+    """Return the value of a stored JSON text."""
+    return json.loads(text)
+
+
+def split(delta: dict[str, Any]) -> Changes:
+    """Sort a state delta into scopes, as rows; `temp:` keys are left out.
+
+    Raises:
+      InputValidationError: a value that JSON cannot carry.
+    """
+    changes = Changes()
+    for key, value in delta.items():
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputValidationError(f"State key {key!r} is not a str.")
+        if key.startswith(State.TEMP_PREFIX):
+            continue
+        text = encode(key, value)
+        if key.startswith(State.APP_PREFIX):
+            changes.app.append((key[len(State.APP_PREFIX) :], text))
+        elif key.startswith(State.USER_PREFIX):
+            changes.user.append((key[len(State.USER_PREFIX) :], text))
+        else:
+            changes.own.append((key, text))
+    return changes
+
+
+def create(db: sqlite3.Connection, key: Key, changes: Changes, now: float) -> Loaded:
+    """Insert a session.
+
+    Raises:
+      AlreadyExistsError: there is one with this id.
+    """
+    initial = [f"{json.dumps(name)}:{text}" for name, text in changes.own if text is not None]
+    row = db.execute(
+        "INSERT INTO sessions(app, user, id, created, updated, initial) VALUES(?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING RETURNING sid",
+        (*key, now, now, f"{{{','.join(initial)}}}" if initial else None),
+    ).fetchone()
+    if row is None:
+        raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
+    _write_state(db, row[0], changes.own)
+    _write_shared(db, key[0], key[1], changes.user)
+    _write_shared(db, key[0], "", changes.app)
+    loaded = load(db, key, lambda sid: None)
+    assert loaded is not None
+    return loaded
+
+
+def _write_state(db: sqlite3.Connection, sid: int, rows: Iterable[StateRow]) -> None:
+    for name, text in rows:
+        db.execute(
+            "INSERT INTO session_state(sid, key, value) VALUES(?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET value = excluded.value",
+            (sid, name, text),
+        )
+
+
+def _write_shared(db: sqlite3.Connection, app: str, user: str, rows: Sequence[StateRow]) -> int:
+    """Write shared state; return its revision, 0 where there was nothing to write."""
+    if not rows:
+        return 0
+    for name, text in rows:
+        db.execute(
+            "INSERT INTO shared_state(app, user, key, value) VALUES(?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET value = excluded.value",
+            (app, user, name, text),
+        )
+    (revision,) = db.execute(
+        "INSERT INTO scopes(app, user, revision) VALUES(?, ?, 1) "
+        "ON CONFLICT DO UPDATE SET revision = revision + 1 RETURNING revision",
+        (app, user),
+    ).fetchone()
+    return revision
+
+
+def append(
+    db: sqlite3.Connection,
+    key: Key,
+    batch: Sequence[tuple[EventRecord, Changes | None]],
+    rows: Sequence[JournalRow],
+    fence: Fence | None,
+    known: Callable[[int], int | None],
+) -> Appended:
+    """Insert events with the state they bring, and rows of the journal.
+
+    Args:
+      batch: events, each with its state changes; one that is stored already is passed over.
+      known: gives, for a session's number, the number of the newest event that the caller's log
+        holds; None where it keeps no log of that session.
+
+    Raises:
+      SessionNotFoundError: no such session.
+      StaleSessionError: the fence is older than the stored lease.
+    """
+    row = db.execute(
+        "SELECT sid, revision, updated FROM sessions WHERE app = ? AND user = ? AND id = ?", key
+    ).fetchone()
+    if row is None:
+        raise SessionNotFoundError(f"Session not found: {key[2]} (app {key[0]}, user {key[1]}).")
+    sid, revision, updated = row
+    if fence is not None:
+        _check(db, sid, fence)
+    seen = known(sid)
+    missing = _events(db, sid, seen + 1, revision) if seen is not None else []
+    done = Appended(sid, revision + 1, revision, [], updated, (seen or 0) + 1, missing, [], [], [])
+    for record, changes in batch:
+        _insert(db, done, record, changes)
+    if done.records:
+        done.updated = done.records[-1].timestamp
+        db.execute(
+            "UPDATE sessions SET revision = ?, updated = ? WHERE sid = ?",
+            (done.revision, done.updated, sid),
+        )
+    _write_state(db, sid, done.own)
+    done.user_revision = _write_shared(db, key[0], key[1], done.user)
+    done.app_revision = _write_shared(db, key[0], "", done.app)
+    for entry in rows:
+        db.execute(
+            "INSERT INTO ostinato_journal(sid, invocation_id, call_id, status, tool, result) "
+            "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status, "
+            "result = excluded.result WHERE excluded.status = 'finished'",
+            (sid, entry.invocation_id, entry.call_id, entry.status, entry.tool, entry.result),
+        )
+    return done
+
+
+def _insert(
+    db: sqlite3.Connection, done: Appended, record: EventRecord, changes: Changes | None
+) -> None:
+    stored = db.execute(
+        f"INSERT INTO events(sid, {_EVENT}) VALUES(?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT(sid, id) DO NOTHING",
+        (
+            done.sid,
+            done.sid << _SHIFT | done.revision + 1,
+            record.id,
+            record.invocation_id,
+            record.author,
+            record.branch,
+            record.timestamp,
+            record.data,
+        ),
+    )
+    if not stored.rowcount:
+        return
+    done.revision += 1
+    done.records.append(record)
+    if changes is not None:
+        done.own += changes.own
+        done.user += changes.user
+        done.app += changes.app
+
+
+def _check(db: sqlite3.Connection, sid: int, fence: Fence) -> None:
+    row = db.execute("SELECT token FROM ostinato_lease WHERE sid = ?", (sid,)).fetchone()
+    if row is not None and row[0] > fence.token:
+        raise StaleSessionError(STALE)
+
+
+def load(
+    db: sqlite3.Connection,
+    key: Key,
+    known: Callable[[int], tuple[int, int, int, int] | None],
+    config: GetSessionConfig | None = None,
+) -> Loaded | None:
+    """Read what the caller does not know of a session; None where there is none.
+
+    Args:
+      known: gives, for a session's number, the revisions of session, user and app state and the
+        number of the newest event that the caller holds; None where it holds nothing.
+      config: which events to read; for a caller that holds nothing.
+    """
+    row = db.execute(
+        "SELECT sid, updated, revision, "
+        "ifnull((SELECT revision FROM scopes WHERE app = s.app AND user = s.user), 0), "
+        "ifnull((SELECT revision FROM scopes WHERE app = s.app AND user = ''), 0) "
+        "FROM sessions s WHERE app = ? AND user = ? AND id = ?",
+        key,
+    ).fetchone()
+    if row is None:
+        return None
+    loaded = Loaded(*row)
+    own, user, app, seq = known(loaded.sid) or (-1, -1, -1, 0)
+    loaded.first = seq + 1
+    if config is not None:
+        loaded.first = _first(db, loaded, config)
+    if loaded.first <= loaded.revision:
+        loaded.records = _events(db, loaded.sid, loaded.first, loaded.revision)
+    if own < loaded.revision:
+        loaded.own = db.execute(
+            "SELECT key, value FROM session_state WHERE sid = ?", (loaded.sid,)
+        ).fetchall()
+    if user < loaded.user_revision:
+        loaded.user = shared(db, key[0], key[1])
+    if app < loaded.app_revision:
+        loaded.app = shared(db, key[0], "")
+    return loaded
+
+
+def shared(db: sqlite3.Connection, app: str, user: str) -> list[StateRow]:
+    """Return the state that a user's sessions share, or an app's for the user ''."""
+    return db.execute(
+        "SELECT key, value FROM shared_state WHERE app = ? AND user = ?", (app, user)
+    ).fetchall()
+
+
+def _first(db: sqlite3.Connection, loaded: Loaded, config: GetSessionConfig) -> int:
+    """Number of the first event that `config` asks for."""
+    first = 1
+    if config.num_recent_events is not None:
+        first = max(1, loaded.revision - config.num_recent_events + 1)
+    if config.after_timestamp is not None:
+        base = loaded.sid << _SHIFT
+        (pos,) = db.execute(
+            "SELECT min(pos) FROM events WHERE pos BETWEEN ? AND ? AND timestamp >= ?",
+            (base | first, base | loaded.revision, config.after_timestamp),
+        ).fetchone()
+        first = loaded.revision + 1 if pos is None else pos - base
+    return first
+
+
+def _events(db: sqlite3.Connection, sid: int, first: int, last: int) -> list[EventRecord]:
+    if first > last:
+        return []
+    base = sid << _SHIFT
+    rows = db.execute(
+        f"SELECT {_EVENT} FROM events WHERE pos BETWEEN ? AND ? ORDER BY pos",
+        (base | first, base | last),
+    )
+    return [
+        EventRecord.stored(
+            id=row[1],
+            invocation_id=row[2],
+            author=row[3],
+            branch=row[4],
+            timestamp=row[5],
+            data=row[6],
+        )
+        for row in rows
+    ]
+
+
+@dataclass(slots=True)
+class Listing:
+    """Sessions of an app, without their events.
+
+    Attributes:
+      sessions: key, time of the last change and state rows of each, newest first.
+      shared: shared state rows by user; those of the app under ''.
+    """
+
+    sessions: list[tuple[Key, float, list[StateRow]]]
+    shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
+
+
+def listing(db: sqlite3.Connection, app: str, user: str | None) -> Listing:
+    """Read the sessions of a user, or of all users for None; hidden ones are left out."""
+    chosen = "app = ? AND (? IS NULL OR user = ?) AND substr(id, 1, ?) <> ?"
+    values = (app, user, user, len(HIDDEN_PREFIX), HIDDEN_PREFIX)
+    rows = db.execute(
+        f"SELECT sid, user, id, updated FROM sessions WHERE {chosen} "
+        "ORDER BY updated DESC, sid DESC",
+        values,
+    ).fetchall()
+    state: dict[int, list[StateRow]] = {row[0]: [] for row in rows}
+    for sid, name, text in db.execute(
+        f"SELECT sid, key, value FROM sessions JOIN session_state USING(sid) WHERE {chosen}", values
+    ):
+        state[sid].append((name, text))
+    found = Listing([((app, row[1], row[2]), row[3], state[row[0]]) for row in rows])
+    for owner, name, text in db.execute(
+        "SELECT user, key, value FROM shared_state "
+        "WHERE app = ? AND (? IS NULL OR user IN ('', ?))",
+        values[:3],
+    ):
+        found.shared.setdefault(owner, []).append((name, text))
+    return found
+
+
+def initial(db: sqlite3.Connection, key: Key) -> dict[str, Any]:
+    """Return the state a session was created with.
+
+    Raises:
+      SessionNotFoundError: no such session.
+    """
+    row = db.execute(
+        "SELECT initial FROM sessions WHERE app = ? AND user = ? AND id = ?", key
+    ).fetchone()
+    if row is None:
+        raise SessionNotFoundError(f"Session not found: {key[2]} (app {key[0]}, user {key[1]}).")
+    return {} if row[0] is None else decode(row[0])
+
+
+def delete(db: sqlite3.Connection, key: Key) -> None:
+    """Delete a session with all its rows."""
+    db.execute("DELETE FROM sessions WHERE app = ? AND user = ? AND id = ?", key)

@@ -1,0 +1,243 @@
+"""Threads that own the SQLite connections: one writes in groups, others read.
+
+The session service hands them jobs from any event loop; an answer goes back to the loop it came
+from, in one call per group and loop. No loop ever waits for a disk, a lock or another loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from ..errors import StoreError
+from ._sqlite_schema import MEMORY, Synchronous, connect, store_error, store_name
+
+_GROUP = 256  # jobs in one commit at most
+
+_R = TypeVar("_R")
+_A = TypeVar("_A")
+
+
+class _Job:
+    """Work for a thread, and who waits for it."""
+
+    __slots__ = ("answer", "future", "loop", "show", "work")
+
+    def __init__(
+        self,
+        work: Callable[[sqlite3.Connection], Any],
+        show: Callable[[Any], Any],
+        loop: asyncio.AbstractEventLoop,
+        future: asyncio.Future[Any],
+    ) -> None:
+        self.work = work
+        self.show = show
+        self.loop = loop
+        self.future = future
+        self.answer: Any = None
+
+
+_Answer = tuple[_Job, Exception | None]
+
+
+class Worker:
+    """Daemon threads that run jobs against one SQLite file; started and connected at first use.
+
+    Args:
+      path: the file.
+      synchronous: when a commit counts as done, as SQLite's pragma.
+      writes: one thread, jobs that wait together share a transaction, each in a savepoint of its
+        own; otherwise each job runs by itself and has to read only.
+      threads: how many.
+    """
+
+    def __init__(
+        self, path: str, synchronous: Synchronous, *, writes: bool, threads: int = 1
+    ) -> None:
+        self._path = path
+        self._synchronous: Synchronous = synchronous
+        self._writes = writes
+        self._count = threads
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._gate = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+
+    def submit(
+        self, work: Callable[[sqlite3.Connection], _A], show: Callable[[_A], _R]
+    ) -> asyncio.Future[_R]:
+        """Queue a job.
+
+        Args:
+          work: called in a thread, with its connection; for a writer, inside a transaction.
+          show: called with the answer of `work` in the caller's event loop, once it is committed,
+            even if nobody waits for the future any more.
+
+        Returns:
+          A future of the answer of `show`; its error is a StoreError or what `work` raised.
+
+        Raises:
+          StoreError: the store has been closed.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_R] = loop.create_future()
+        job = _Job(work, show, loop, future)
+        with self._gate:
+            if self._closed:
+                raise StoreError(
+                    f"The session store {store_name(self._path)!r} has been closed; make a new "
+                    "SqliteSessionService."
+                )
+            if not self._threads:
+                self._start()
+            self._queue.put(job)
+        return future
+
+    def stop(self) -> list[threading.Thread]:
+        """Let the threads finish what is queued, close their connections and end.
+
+        Returns:
+          The threads, for whoever wants to wait for them.
+        """
+        with self._gate:
+            if not self._closed:
+                self._closed = True
+                for _ in self._threads:
+                    self._queue.put(None)
+            return self._threads
+
+    def _start(self) -> None:
+        # The threads must not hold the Worker: it is stopped when nobody else holds it.
+        lane = _Lane(self._path, self._synchronous, self._queue, self._writes)
+        kind = "writer" if self._writes else "reader"
+        self._threads = [
+            threading.Thread(target=lane.serve, name=f"ostinato-sqlite-{kind}-{n}", daemon=True)
+            for n in range(self._count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+
+class _Lane:
+    """What a thread of a Worker does."""
+
+    def __init__(
+        self, path: str, synchronous: Synchronous, queue: SimpleQueue[_Job | None], writes: bool
+    ) -> None:
+        self._path = path
+        self._synchronous: Synchronous = synchronous
+        self._queue = queue
+        self._writes = writes
+
+    def serve(self) -> None:
+        """Take jobs until told to end; body of each thread."""
+        connection: sqlite3.Connection | None = None
+        done: list[_Answer]
+        ended = False
+        while not ended:
+            group, ended = self._take()
+            try:
+                if connection is None:
+                    connection = connect(self._path, self._synchronous)
+                done = _commit(connection, group) if self._writes else _read(connection, group)
+            except Exception as error:  # boundary: the error belongs to those who wait
+                done = [(job, error) for job in group]
+                connection = self._after(connection)
+            self._answer(done)
+            del done
+            group.clear()  # keep no job alive while waiting for the next
+        if connection is not None:
+            connection.close()
+
+    def _take(self) -> tuple[list[_Job], bool]:
+        """Wait for jobs; return those there are, and whether to end after them."""
+        job = self._queue.get()
+        group: list[_Job] = []
+        more = min(self._queue.qsize(), _GROUP) if self._writes else 0
+        while job is not None:
+            group.append(job)
+            if len(group) > more:
+                return group, False
+            job = self._queue.get()
+        return group, True
+
+    def _after(self, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
+        """Give up a connection that failed, so that the next job tries afresh."""
+        if connection is None or self._path == MEMORY:
+            return connection
+        connection.close()
+        return None
+
+    def _answer(self, done: list[_Answer]) -> None:
+        """Send answers home: one call for each event loop."""
+        loops: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
+        for job, error in done:
+            if isinstance(error, sqlite3.Error):
+                error = _chained(store_error(error, self._path), error)
+            loops.setdefault(job.loop, []).append((job, error))
+        for loop, answers in loops.items():
+            try:
+                loop.call_soon_threadsafe(_settle, answers)
+            except RuntimeError:  # that loop is closed: nobody waits there any more
+                continue
+
+
+def _chained(error: StoreError, cause: sqlite3.Error) -> StoreError:
+    error.__cause__ = cause
+    return error
+
+
+def _settle(answers: list[_Answer]) -> None:
+    """Show answers in the event loop that asked for them."""
+    for job, error in answers:
+        if error is None:
+            try:
+                shown = job.show(job.answer)
+            except Exception as failure:  # boundary: the error belongs to the one who waits
+                error = failure
+            else:
+                if not job.future.done():
+                    job.future.set_result(shown)
+                continue
+        if not job.future.done():
+            job.future.set_exception(error)
+
+
+def _read(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:
+    """Run jobs that read, each on one snapshot of the file."""
+    for job in jobs:
+        connection.execute("BEGIN")
+        job.answer = job.work(connection)
+        connection.execute("COMMIT")
+    return [(job, None) for job in jobs]
+
+
+def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:
+    """Run jobs in one transaction; one that fails takes back its own changes only."""
+    done: list[_Answer] = []
+    if not jobs:
+        return done
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for job in jobs:
+            connection.execute("SAVEPOINT job")
+            try:
+                job.answer = job.work(connection)
+            except Exception as error:  # boundary: the error belongs to the one who waits
+                if not connection.in_transaction:
+                    raise  # a full disk or the like: SQLite has taken back the whole group
+                connection.execute("ROLLBACK TO job")
+                done.append((job, error))
+            else:
+                done.append((job, None))
+            connection.execute("RELEASE job")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return done

@@ -1,0 +1,313 @@
+"""SqliteSessionService: sessions in one SQLite file, for programs that need no database server.
+
+Several services and processes may use the same file. Statements are in `_sqlite_rows.py`, threads
+in `_sqlite_worker.py`, the file's format in `_sqlite_schema.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _clock
+from ..errors import InputValidationError
+from ..events.event import Event
+from . import _sqlite_rows as rows_of
+from ._durable_store import Fence, JournalRow
+from ._session_cache import Entry, Scope, SessionCache
+from ._sqlite_rows import Appended, Changes, Key, Loaded, StateRow
+from ._sqlite_schema import MEMORY, Synchronous, file_path
+from ._sqlite_worker import Worker
+from .base_session_service import (
+    BaseSessionService,
+    GetSessionConfig,
+    ListSessionsResponse,
+    drop_temp_delta,
+    new_key,
+)
+from .event_log import EventLog, EventRecord
+from .in_memory_session_service import limited
+from .session import Session, apply_event, session_on
+
+_READERS = 2
+
+
+class SqliteSessionService(BaseSessionService):
+    """Session service that keeps sessions in a SQLite file (FEATURES rows 190 to 194).
+
+    State values have to be JSON. An event is on disk when `append_event` returns: with "FULL" it
+    outlives a power cut, with "NORMAL" a crash of the process only. The file is opened at first
+    use; call `close` when done.
+
+    Args:
+      db_path: path of the file, made where it does not exist; ":memory:" keeps all in memory.
+      synchronous: "FULL" or "NORMAL".
+      cache_bytes: about how much of the sessions' text to keep in memory.
+
+    Raises:
+      InputValidationError: an argument is not one of those.
+    """
+
+    def __init__(
+        self,
+        db_path: str | os.PathLike[str],
+        *,
+        synchronous: Synchronous = "FULL",
+        cache_bytes: int = 64 * 2**20,
+    ) -> None:
+        if synchronous not in ("FULL", "NORMAL"):
+            raise InputValidationError(
+                f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
+            )
+        path = file_path(db_path)
+        self._writer = Worker(path, synchronous, writes=True)
+        self._reader = (
+            self._writer
+            if path == MEMORY
+            else Worker(path, synchronous, writes=False, threads=_READERS)
+        )
+        self._cache = SessionCache(cache_bytes)
+        self._finalizer = weakref.finalize(self, _stop, self._writer, self._reader)
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Create a session; see the port.
+
+        Raises:
+          InputValidationError: also for a state value that JSON cannot carry.
+        """
+        key = new_key(app_name, user_id, session_id)
+        changes = rows_of.split(state or {})
+        return await self._writer.submit(
+            lambda db: rows_of.create(db, key, changes, _clock.now()),
+            lambda loaded: _view(key, self._cache.admit(key, loaded, None), None),
+        )
+
+    async def get_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Return a copy of a session; see the port."""
+        key = (app_name, user_id, session_id)
+        if not _storable(key):
+            return None
+        if config is not None and _asks_for_all(config):
+            config = None
+        used: Entry | None = None
+
+        def known(sid: int) -> tuple[int, int, int, int] | None:
+            nonlocal used
+            entry = self._cache.find(key)
+            if entry is None or entry.sid != sid:
+                return None
+            used = entry
+            return (*entry.known, entry.seq)
+
+        def work(db: sqlite3.Connection) -> Loaded | None:
+            return rows_of.load(db, key, known, config)
+
+        def show(loaded: Loaded | None) -> Session | None:
+            if loaded is None:
+                self._cache.drop(key)
+                return None
+            if config is None or used is not None:
+                return _view(key, self._cache.admit(key, loaded, used), config)
+            return _part(key, loaded)
+
+        return await self._reader.submit(work, show)
+
+    async def open_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None = None,
+    ) -> Session | None:
+        """Load a session for a run; see `DurableStore`."""
+        return await self.get_session(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=config
+        )
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        """List sessions without events, newest first; see the port."""
+        if not _storable((app_name, user_id or "", "")):
+            return ListSessionsResponse()
+        return await self._reader.submit(
+            lambda db: _listed(rows_of.listing(db, app_name, user_id)), lambda found: found
+        )
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete a session; see the port."""
+        key = (app_name, user_id, session_id)
+        if _storable(key):
+            await self._writer.submit(
+                lambda db: rows_of.delete(db, key), lambda _: self._cache.drop(key)
+            )
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return a copy of the user's shared state; see the port."""
+        if not _storable((app_name, user_id, "")):
+            return {}
+        return await self._reader.submit(
+            lambda db: _scope(rows_of.shared(db, app_name, user_id)).value, lambda value: value
+        )
+
+    async def initial_state(self, session: Session) -> dict[str, Any]:
+        """Return the session's state at creation; see `DurableStore`."""
+        key = (session.app_name, session.user_id, session.id)
+        return await self._reader.submit(lambda db: rows_of.initial(db, key), lambda state: state)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Store an event and show it in `session`; partial events are not stored."""
+        if not event.partial:
+            await self.append(session, (event,))
+        return event
+
+    async def append(
+        self,
+        session: Session,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        fence: Fence | None = None,
+    ) -> None:
+        """Store events and rows together; see `DurableStore`.
+
+        What was committed shows in `session` even if the caller was cancelled while it waited.
+
+        Raises:
+          InputValidationError: an event holds something that JSON cannot carry.
+          StoreError: the file cannot be written.
+        """
+        key = (session.app_name, session.user_id, session.id)
+        batch = [_snapshot(session, event) for event in events]
+        cache = self._cache
+
+        def known(sid: int) -> int | None:
+            entry = cache.find(key)
+            return entry.seq if entry is not None and entry.sid == sid else None
+
+        def work(db: sqlite3.Connection) -> Appended:
+            return rows_of.append(db, key, batch, rows, fence, known)
+
+        def show(done: Appended) -> None:
+            cache.extend(key, done)
+            for event, (record, _) in zip(events, batch, strict=True):
+                if record in done.records:
+                    apply_event(session, event, record)
+
+        await self._writer.submit(work, show)
+
+    async def flush(self) -> None:
+        """Wait until everything appended so far is committed."""
+        await self._writer.submit(lambda db: None, lambda _: None)
+
+    async def close(self) -> None:
+        """Commit what is queued, close the file and end the threads; harmless when repeated."""
+        threads = _stop(self._writer, self._reader)
+        loop = asyncio.get_running_loop()
+        for thread in threads:
+            await loop.run_in_executor(None, thread.join)
+
+
+def _stop(writer: Worker, reader: Worker) -> list[Any]:
+    threads = list(writer.stop())
+    return threads if reader is writer else threads + reader.stop()
+
+
+def _storable(key: Key) -> bool:
+    """Tell whether SQLite can hold these names at all; what it cannot hold does not exist."""
+    try:
+        "".join(key).encode()
+    except (UnicodeEncodeError, TypeError):
+        return False
+    return True
+
+
+def _asks_for_all(config: GetSessionConfig) -> bool:
+    return config.num_recent_events is None and config.after_timestamp is None
+
+
+def _snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | None]:
+    """Take what is to be stored of an event; its `temp:` keys go to the session alone."""
+    if not event.id:
+        event.id = _clock.new_id()
+    delta = event.actions.state_delta
+    changes = None
+    if delta:
+        changes = rows_of.split(delta)
+        session.state.update(drop_temp_delta(event))
+    try:
+        return EventRecord.of(event), changes
+    except ValueError as error:
+        raise InputValidationError(
+            f"Event {event.id} by {event.author!r} holds a value that JSON cannot carry: {error}."
+        ) from error
+
+
+def _scope(rows: Sequence[StateRow]) -> Scope:
+    scope = Scope()
+    scope.write(0, rows)
+    return scope
+
+
+def _view(key: Key, entry: Entry, config: GetSessionConfig | None) -> Session:
+    return _session(key, limited(entry.log, config), entry)
+
+
+def _session(key: Key, log: EventLog, entry: Entry) -> Session:
+    state, removed = entry.merged()
+    return session_on(
+        log,
+        id=key[2],
+        app_name=key[0],
+        user_id=key[1],
+        state=state,
+        tombstones=removed,
+        last_update_time=entry.updated,
+    )
+
+
+def _part(key: Key, loaded: Loaded) -> Session:
+    """Build a session of which only some events were read; it is not cached."""
+    log = EventLog(loaded.records, offset=loaded.first - 1)
+    own, user, app = (_scope(rows or ()) for rows in (loaded.own, loaded.user, loaded.app))
+    return _session(key, log, Entry(loaded.sid, log, own, user, app, loaded.updated))
+
+
+def _listed(found: rows_of.Listing) -> ListSessionsResponse:
+    shared = {user: _scope(rows) for user, rows in found.shared.items()}
+    none = Scope()
+    return ListSessionsResponse(
+        sessions=[
+            _session(
+                key,
+                EventLog(),
+                Entry(
+                    0,
+                    EventLog(),
+                    _scope(rows),
+                    shared.get(key[1], none),
+                    shared.get("", none),
+                    updated,
+                ),
+            )
+            for key, updated, rows in found.sessions
+        ]
+    )

@@ -1,0 +1,113 @@
+"""Conversation: an agent, an app or a runner with one session, for tests that talk to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import types
+from .._aclosing import Aclosing
+from ..apps.app import App
+from ..events.event import Event
+from ..runners import InMemoryRunner, Runner
+from ..sessions.session import Session
+from .trace import final_text
+
+
+class Conversation:
+    """A talk with an agent; each `say` is one run.
+
+    Attributes:
+      runner: the runner behind it.
+      events: what the last run yielded.
+    """
+
+    def __init__(
+        self,
+        agent: Any,
+        *,
+        user_id: str = "user",
+        session_id: str = "session",
+        state: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """Prepare a talk.
+
+        Args:
+          agent: an agent, an App, or a Runner to use as it is.
+          user_id: who talks.
+          session_id: the session, created at the first message unless it exists.
+          state: the state of a new session.
+          **options: passed on to `InMemoryRunner`, such as `plugins`.
+        """
+        self.runner = _runner(agent, options)
+        self.events: list[Event] = []
+        self._user_id, self._session_id, self._state = user_id, session_id, state
+
+    async def say(
+        self, message: str | types.Content | list[types.Part] | None, **options: Any
+    ) -> list[Event]:
+        """Send a message and return the events of the run.
+
+        Args:
+          message: text, a Content, or the parts of one; None goes on with an invocation.
+          **options: passed on to `Runner.run_async`, such as `run_config`, `invocation_id`.
+        """
+        await self.session()
+        self.events = []
+        run = self.runner.run_async(
+            user_id=self._user_id,
+            session_id=self._session_id,
+            new_message=_content(message),
+            **options,
+        )
+        async with Aclosing(run):
+            async for event in run:
+                self.events.append(event)
+        return self.events
+
+    async def answer(
+        self, call: types.FunctionCall, response: dict[str, Any], **options: Any
+    ) -> list[Event]:
+        """Answer a call that waits for the user, and return the events of the run."""
+        given = types.FunctionResponse(id=call.id, name=call.name, response=response)
+        return await self.say([types.Part(function_response=given)], **options)
+
+    def pending(self) -> list[types.FunctionCall]:
+        """Return the calls of the last run that wait for an answer from outside."""
+        return [
+            call
+            for event in self.events
+            for call in event.get_function_calls()
+            if call.id in (event.long_running_tool_ids or ())
+        ]
+
+    @property
+    def text(self) -> str:
+        """The final text of the last run."""
+        return final_text(self.events)
+
+    async def session(self) -> Session:
+        """Return the session as stored, created where it does not exist."""
+        service = self.runner.session_service
+        key = {
+            "app_name": self.runner.app_name,
+            "user_id": self._user_id,
+            "session_id": self._session_id,
+        }
+        found = await service.get_session(**key)
+        return found or await service.create_session(**key, state=self._state)
+
+
+def _runner(agent: Any, options: dict[str, Any]) -> Runner:
+    if isinstance(agent, Runner):
+        return agent
+    if isinstance(agent, App):
+        return InMemoryRunner(app=agent, **options)
+    return InMemoryRunner(agent=agent, **{"app_name": "test", **options})
+
+
+def _content(message: str | types.Content | list[types.Part] | None) -> types.Content | None:
+    if message is None or isinstance(message, types.Content):
+        return message
+    parts = [types.Part(text=message)] if isinstance(message, str) else message
+    return types.Content(role="user", parts=parts)

@@ -1,0 +1,1 @@
+"""Golden traces: what google-adk does, recorded as data, and held against ostinato."""

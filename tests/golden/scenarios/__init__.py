@@ -1,0 +1,1 @@
+"""The scenarios, by topic. Each is one async function that gets a Kit."""
