@@ -278,7 +278,7 @@ class PluginManager:
                     outcome: Any = plugin.close()
                     if inspect.isawaitable(outcome):
                         await outcome
-            except Exception as error:  # the others have to be closed all the same
+            except Exception as error:  # boundary: the others have to be closed all the same
                 failed.append((plugin.name, error))
         if failed:
             names = ", ".join(f"'{name}': {type(error).__name__}" for name, error in failed)
@@ -289,7 +289,7 @@ async def _call(plugin: BasePlugin, hook: str, kwargs: dict[str, Any]) -> Any:
     try:
         answer = getattr(plugin, hook)(**kwargs)
         return await answer if inspect.isawaitable(answer) else answer
-    except Exception as error:  # the plugin's author has to know which plugin and hook it was
+    except Exception as error:  # boundary: name the plugin and hook to its author
         raise RuntimeError(
             f"Error in plugin '{plugin.name}' during '{hook}' callback: {error}"
         ) from error
