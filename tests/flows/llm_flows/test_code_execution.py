@@ -177,7 +177,7 @@ async def test_failures_are_bounded(attempts: int, runs: int) -> None:
     executor = Scripted(results=[failure] * 9, error_retry_attempts=attempts)
     ctx = await open_context(executor)
     for number in range(runs):
-        code, result = await respond(ctx, answer(number))
+        _, result = await respond(ctx, answer(number))
         assert result.content.parts[0].code_execution_result.outcome == "OUTCOME_FAILED"
         assert result.content.parts[0].code_execution_result.output == "no"
     last = answer(9)
@@ -195,6 +195,14 @@ async def test_a_success_resets_the_count() -> None:
     ctx = await open_context(executor)
     for _ in range(4):
         assert len(await respond(ctx, answer())) == 2
+
+
+async def test_token_counts_stay_with_the_code() -> None:
+    usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=7)
+    response = answer()
+    response.usage_metadata = usage
+    code, result = await respond(await open_context(Scripted()), response)
+    assert code.usage_metadata == usage and result.usage_metadata is None
 
 
 async def test_a_raising_executor_raises() -> None:
@@ -416,5 +424,5 @@ async def test_no_images_or_nowhere_to_put_them(artifacts: bool) -> None:
 
 async def test_no_executor() -> None:
     ctx = await open_context(None)
-    request, events = await prepare(ctx, user(text("q")))
+    _, events = await prepare(ctx, user(text("q")))
     assert events == [] and await respond(ctx, answer()) == []
