@@ -109,7 +109,7 @@ def test_a_class_without_patterns_is_refused() -> None:
 
     with pytest.raises(AgentConfigError, match=r"Silent.supported_models\(\) is empty"):
         LLMRegistry.register(Silent)
-    with pytest.raises(AgentConfigError, match="Broken.*not a regular expression"):
+    with pytest.raises(AgentConfigError, match=r"Broken.*not a regular expression"):
         LLMRegistry.register(Broken)
 
 

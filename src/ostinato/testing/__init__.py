@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.testing.cassette import CassetteMismatchError, RecordingModel, ReplayModel
-    from ostinato.testing.clock import FrozenClock, SequentialIds
-    from ostinato.testing.conversation import Conversation
-    from ostinato.testing.function_model import FunctionModel
-    from ostinato.testing.history_guard import HistoryGuard, SharedHistoryError
-    from ostinato.testing.scripted_model import ScriptedModel, ScriptError
-    from ostinato.testing.seen_request import SeenRequest
-    from ostinato.testing.trace import assert_trace, final_text, tool_calls, trace
-    from ostinato.testing.turn import Chunks, Turn, call, chunks, thought
+    from ostinato.testing.cassette import CassetteMismatchError as CassetteMismatchError
+    from ostinato.testing.cassette import RecordingModel as RecordingModel
+    from ostinato.testing.cassette import ReplayModel as ReplayModel
+    from ostinato.testing.clock import FrozenClock as FrozenClock
+    from ostinato.testing.clock import SequentialIds as SequentialIds
+    from ostinato.testing.conversation import Conversation as Conversation
+    from ostinato.testing.function_model import FunctionModel as FunctionModel
+    from ostinato.testing.history_guard import HistoryGuard as HistoryGuard
+    from ostinato.testing.history_guard import SharedHistoryError as SharedHistoryError
+    from ostinato.testing.scripted_model import ScriptedModel as ScriptedModel
+    from ostinato.testing.scripted_model import ScriptError as ScriptError
+    from ostinato.testing.seen_request import SeenRequest as SeenRequest
+    from ostinato.testing.trace import assert_trace as assert_trace
+    from ostinato.testing.trace import final_text as final_text
+    from ostinato.testing.trace import tool_calls as tool_calls
+    from ostinato.testing.trace import trace as trace
+    from ostinato.testing.turn import Chunks as Chunks
+    from ostinato.testing.turn import Turn as Turn
+    from ostinato.testing.turn import call as call
+    from ostinato.testing.turn import chunks as chunks
+    from ostinato.testing.turn import thought as thought
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, cast
 
 from .. import types
 from ..models.llm_request import LlmRequest
@@ -81,8 +80,6 @@ class SeenRequest:
 
 
 def _short(part: types.Part) -> str:
-    fields = cast(
-        dict[str, Any], part.model_dump(mode="json", exclude_none=True, exclude={"inline_data"})
-    )
+    fields = part.model_dump(mode="json", exclude_none=True, exclude={"inline_data"})
     text = str(fields["text"]) if set(fields) == {"text"} else str(fields)
     return text if len(text) <= 200 else text[:197] + "..."

@@ -98,9 +98,8 @@ def _lines(event: Event) -> list[str]:
         lines.append(f"[error {event.error_code}: {event.error_message}]")
     if event.actions.transfer_to_agent:
         lines.append(f"[transfer to {event.actions.transfer_to_agent}]")
-    for name in _EFFECTS:
-        if value := getattr(event.actions, name):
-            lines.append(f"[{name}]" if value is True else f"[{name} {value}]")
+    effects = [(name, getattr(event.actions, name)) for name in _EFFECTS]
+    lines += [f"[{n}]" if value is True else f"[{n} {value}]" for n, value in effects if value]
     return lines
 
 
@@ -125,10 +124,10 @@ def _part_line(part: types.Part) -> str | None:
 
 def _matches(got: list[str], expected: list[Any]) -> bool:
     """Match lines against lines, patterns and `...`, which stands for any number of lines."""
-    reachable = {0}
+    reachable: set[int] = {0}
     for wanted in expected:
         if wanted is ...:
-            reachable = set(range(min(reachable), len(got) + 1)) if reachable else set()
+            reachable = set(range(min(reachable), len(got) + 1)) if reachable else set[int]()
             continue
         reachable = {at + 1 for at in reachable if at < len(got) and _line_matches(got[at], wanted)}
     return len(got) in reachable

@@ -61,7 +61,7 @@ def responses(turn: Any, *, stream: bool) -> Iterator[LlmResponse]:
                 yield LlmResponse(content=_said([types.Part(text=piece)]), partial=True)
         yield LlmResponse(content=_said([types.Part(text="".join(turn))]))
     else:
-        pieces = cast(Sequence[Any], turn) if isinstance(turn, (list, tuple)) else [turn]
+        pieces: list[Any] = [*cast(list[Any], turn)] if isinstance(turn, (list, tuple)) else [turn]
         yield LlmResponse(content=_said([_part(piece) for piece in pieces]))
 
 

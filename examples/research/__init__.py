@@ -1,0 +1,3 @@
+"""The research example: a pipeline of sequential, parallel and loop agents."""
+
+from . import agent as agent

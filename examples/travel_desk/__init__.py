@@ -1,0 +1,3 @@
+"""The travel desk example: a question goes to the agent that knows the answer."""
+
+from . import agent as agent

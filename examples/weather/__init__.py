@@ -1,0 +1,3 @@
+"""The weather example: tools that read and write state."""
+
+from . import agent as agent
