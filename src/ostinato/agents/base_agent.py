@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, final
 
@@ -10,6 +9,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from .. import types
 from .._aclosing import Aclosing
+from .._log import get_logger
 from ..context.callbacks import as_list, first_answer, plugin_answer
 from ..context.context import Context
 from ..context.invocation import BaseAgentState as BaseAgentState
@@ -20,7 +20,7 @@ from ..events.event_actions import EventActions
 from ..sessions._resume import open_calls
 from ..telemetry.tracing import span
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 AgentState = TypeVar("AgentState", bound=BaseAgentState)
 Callback = Callable[..., Any]

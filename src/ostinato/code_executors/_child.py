@@ -91,7 +91,8 @@ class Child:
         bounds = (
             0 if limits.seconds is None else math.ceil(limits.seconds) + 1,
             limits.memory_bytes or 0,
-            limits.file_bytes,
+            # One more, so that a file that was cut off is seen to be over the limit.
+            limits.file_bytes + 1,
         )
         with self._lock:
             if self.killed_because is not None:

@@ -5,12 +5,12 @@ The runner makes it; `ostinato.agents.invocation_context` is its public face.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
 
 from .. import _clock, types
+from .._log import get_logger
 from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
 from ..errors import ModelRetriesExceededError
 from ..events.event import Event
@@ -23,7 +23,7 @@ from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
 from .run_config import RunConfig
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class BaseAgentState(BaseModel):
@@ -69,9 +69,10 @@ class RunPorts:
       schedule: runs a workflow node, for `Context.run_node`.
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
+      resumed: whether the run goes on with an earlier invocation.
     """
 
-    __slots__ = ("mistakes", "schedule", "spawn", "tool_errors")
+    __slots__ = ("mistakes", "resumed", "schedule", "spawn", "tool_errors")
 
     def __init__(
         self,
@@ -84,6 +85,7 @@ class RunPorts:
         self.schedule = schedule
         self.tool_errors = tool_errors
         self.mistakes: dict[str, int] = {}
+        self.resumed = False
 
 
 def new_invocation_context_id() -> str:

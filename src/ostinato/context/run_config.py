@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from .. import types
+from .._log import get_logger
 from ..sessions.base_session_service import GetSessionConfig
 from ..types.late_field import later
 
@@ -37,7 +37,7 @@ else:
     AudioTranscriptionConfig = later("AudioTranscriptionConfig")
 
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def _default_transcription() -> AudioTranscriptionConfig:

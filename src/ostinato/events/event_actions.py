@@ -72,4 +72,15 @@ class EventActions(BaseModel):
 
     def is_empty(self) -> bool:
         """Whether this carries no effect at all, so that there is nothing to apply or to store."""
-        return not any(self.__dict__.values())
+        if any(vars(self).values()):
+            return False
+        # Of these, an empty value says something, too.
+        return (
+            self.skip_summarization is None
+            and self.escalate is None
+            and self.end_of_agent is None
+            and self.agent_state is None
+            and self.route is None
+            and self.render_ui_widgets is None
+            and self.set_model_response is None
+        )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-
 from .. import types
+from .._log import get_logger
 from ..context.context import Context
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest
 from .base_planner import BasePlanner
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class BuiltInPlanner(BasePlanner):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Iterable
 from typing import Any
 
 from .. import types
+from .._log import get_logger
 from ..context._ports import AgentLike
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
@@ -19,7 +19,7 @@ from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 from .base_plugin import BasePlugin
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 HOOKS = (
     "on_user_message_callback",
@@ -278,7 +278,7 @@ class PluginManager:
                     outcome: Any = plugin.close()
                     if inspect.isawaitable(outcome):
                         await outcome
-            except Exception as error:  # the others have to be closed all the same
+            except Exception as error:  # boundary: the others have to be closed all the same
                 failed.append((plugin.name, error))
         if failed:
             names = ", ".join(f"'{name}': {type(error).__name__}" for name, error in failed)
@@ -289,7 +289,7 @@ async def _call(plugin: BasePlugin, hook: str, kwargs: dict[str, Any]) -> Any:
     try:
         answer = getattr(plugin, hook)(**kwargs)
         return await answer if inspect.isawaitable(answer) else answer
-    except Exception as error:  # the plugin's author has to know which plugin and hook it was
+    except Exception as error:  # boundary: name the plugin and hook to its author
         raise RuntimeError(
             f"Error in plugin '{plugin.name}' during '{hook}' callback: {error}"
         ) from error

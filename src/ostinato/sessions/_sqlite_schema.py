@@ -129,8 +129,8 @@ def connect(path: str, synchronous: Synchronous) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         _prepare(connection, store_name(path), synchronous)
-    except BaseException:
-        connection.close()
+    except (sqlite3.Error, StoreError):
+        connection.close()  # which takes back a migration that was cut short
         raise
     return connection
 
@@ -145,16 +145,11 @@ def _prepare(connection: sqlite3.Connection, name: str, synchronous: Synchronous
     if _read_version(connection, name) == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    try:
-        for version in range(_read_version(connection, name), VERSION):
-            for statement in _MIGRATIONS[version].split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={version + 1}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    for version in range(_read_version(connection, name), VERSION):
+        for statement in _MIGRATIONS[version].split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={version + 1}")
+    connection.execute("COMMIT")
 
 
 def _read_version(connection: sqlite3.Connection, name: str) -> int:

@@ -166,11 +166,17 @@ class _Lane:
         return group, True
 
     def _after(self, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
-        """Give up a connection that failed, so that the next job tries afresh."""
-        if connection is None or self._path == MEMORY:
-            return connection
-        connection.close()
-        return None
+        """End the transaction of a connection that failed, and give it up where a file holds the
+        data, so that the next job tries afresh.
+        """
+        if connection is None:
+            return None
+        if self._path != MEMORY:
+            connection.close()
+            return None
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        return connection
 
     def _answer(self, done: list[_Answer]) -> None:
         """Send answers home: one call for each event loop."""
@@ -222,22 +228,17 @@ def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:
     if not jobs:
         return done
     connection.execute("BEGIN IMMEDIATE")
-    try:
-        for job in jobs:
-            connection.execute("SAVEPOINT job")
-            try:
-                job.answer = job.work(connection)
-            except Exception as error:  # boundary: the error belongs to the one who waits
-                if not connection.in_transaction:
-                    raise  # a full disk or the like: SQLite has taken back the whole group
-                connection.execute("ROLLBACK TO job")
-                done.append((job, error))
-            else:
-                done.append((job, None))
-            connection.execute("RELEASE job")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    for job in jobs:
+        connection.execute("SAVEPOINT job")
+        try:
+            job.answer = job.work(connection)
+        except Exception as error:  # boundary: the error belongs to the one who waits
+            if not connection.in_transaction:
+                raise  # a full disk or the like: SQLite has taken back the whole group
+            connection.execute("ROLLBACK TO job")
+            done.append((job, error))
+        else:
+            done.append((job, None))
+        connection.execute("RELEASE job")
+    connection.execute("COMMIT")
     return done

@@ -9,7 +9,7 @@ import functools
 import inspect
 import types as python_types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
-from ._answers import ModelMistake, complaint, missing_arguments, wrong_arguments
+from .model_mistake import ModelMistake, complaint, missing_arguments, wrong_arguments
 
 EMPTY: Any = inspect.Parameter.empty
 
@@ -94,7 +94,7 @@ class Signature:
         self.parameters: list[Parameter] = []
         bound: dict[str, Any] = getattr(func, "keywords", {})
         namespace = getattr(inspect.unwrap(target_of(func)), "__globals__", {})
-        for parameter in inspect.signature(func).parameters.values():
+        for parameter in _parameters_of(func, tool):
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             if parameter.name not in bound:
@@ -134,11 +134,15 @@ class Signature:
                 f"resolved ({error}). Import it at module level, outside of TYPE_CHECKING blocks."
             ) from error
 
-    def bind(self, args: Mapping[str, Any]) -> dict[str, Any] | ModelMistake:
+    def bind(self, tool: str, args: Mapping[str, Any]) -> dict[str, Any] | ModelMistake:
         """Return the function's keyword arguments (FEATURES rows 141 to 143).
 
         Unknown arguments are dropped, and values of another type converted where pydantic's lax
         rules allow it.
+
+        Args:
+          tool: what the model called, for the answer.
+          args: what the model gave.
 
         Returns:
           The arguments, without the context; or what to answer the model.
@@ -162,10 +166,20 @@ class Signature:
             elif parameter.inject_default:
                 values[name] = parameter.default
         if missing:
-            return missing_arguments(self.tool, missing)
+            return missing_arguments(tool, missing)
         if complaints:
-            return wrong_arguments(self.tool, complaints)
+            return wrong_arguments(tool, complaints)
         return values
+
+
+def _parameters_of(func: Callable[..., Any], tool: str) -> Iterable[inspect.Parameter]:
+    try:
+        return inspect.signature(func).parameters.values()
+    except ValueError as error:
+        raise AgentConfigError(
+            f"Tool {tool!r}: {func!r} does not tell its parameters, as some built-in functions "
+            "do not. Wrap it in a function of your own."
+        ) from error
 
 
 def target_of(func: Callable[..., Any]) -> Any:

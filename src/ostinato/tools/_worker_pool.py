@@ -47,7 +47,7 @@ class _Job:
             # A future cannot hold StopIteration; generators turn it into this too (PEP 479).
             self.error = RuntimeError("function raised StopIteration")
             self.error.__cause__ = error
-        except BaseException as error:  # whoever awaits the result gets it, whatever it is
+        except BaseException as error:  # boundary: whoever awaits the result gets it
             self.error = error
         try:
             self.loop.call_soon_threadsafe(self.settle)
@@ -120,10 +120,11 @@ class WorkerPool:
         try:
             if job.state == "running" and not job.settled:
                 job.waiter = job.loop.create_future()
-                done, _ = await asyncio.wait((job.waiter,), timeout=grace)
-                for waiter in done:
-                    waiter.exception()  # looked at, so that asyncio does not report it as lost
+                await asyncio.wait((job.waiter,), timeout=grace)
         finally:
+            # Nobody looks at the outcome any more, and asyncio must not report it as lost.
+            if not job.waiter.cancel() and not job.waiter.cancelled():
+                job.waiter.exception()
             self._abandon(job)
 
     def _submit(self, job: _Job) -> None:

@@ -15,8 +15,8 @@ from .._aclosing import Aclosing
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
-from ._answers import ModelMistake, missing_arguments, reasons, wrong_arguments
 from .base_tool import BaseTool
+from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -57,6 +57,7 @@ class AgentTool(BaseTool):
         self.propagate_grounding_metadata = propagate_grounding_metadata
         self._input_schema = _input_schema_of(agent)
         self._output_schema = _output_schema_of(agent)
+        self._output_adapter: TypeAdapter[Any] | None = None
         self._declaration: types.FunctionDeclaration | None = None
 
     def _get_declaration(self) -> types.FunctionDeclaration:
@@ -156,7 +157,9 @@ class AgentTool(BaseTool):
         try:
             if isinstance(schema, (dict, types.Schema)):
                 return json.loads(text)
-            adapter: TypeAdapter[Any] = TypeAdapter(schema)
+            if self._output_adapter is None:
+                self._output_adapter = TypeAdapter(schema)
+            adapter = self._output_adapter
             return adapter.dump_python(adapter.validate_json(text), mode="json", exclude_none=True)
         except ValidationError as error:
             found = reasons(error)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import types
-from ..errors import ToolTimeoutError
-from ._answers import ModelMistake
+from ..errors import AgentConfigError, ToolTimeoutError
 from ._schema import declaration_of
 from ._signature import Signature, target_of
 from ._worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .base_tool import BaseTool
+from .model_mistake import ModelMistake
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -39,6 +39,7 @@ class FunctionTool(BaseTool):
 
     Raises:
       TypeError: `func` is not callable, or is a generator function.
+      AgentConfigError: `timeout` is not positive.
     """
 
     def __init__(
@@ -56,6 +57,10 @@ class FunctionTool(BaseTool):
             raise TypeError(
                 f"Tool {name!r} is a generator function, which gives no single result. Return "
                 "a value, such as a list of what it yields."
+            )
+        if timeout is not None and timeout <= 0:
+            raise AgentConfigError(
+                f"Tool {name!r}: timeout is {timeout} s, but must be more than 0; None sets none."
             )
         super().__init__(name=name, description=_description_of(func))
         self.func = func
@@ -78,10 +83,9 @@ class FunctionTool(BaseTool):
         return declaration_of(self.name, self.description, self._read_signature())
 
     def _read_signature(self) -> Signature:
-        signature = self._signature
-        if signature is None or signature.tool != self.name:
-            signature = self._signature = Signature(self.func, self.name)
-        return signature
+        if self._signature is None:
+            self._signature = Signature(self.func, self.name)
+        return self._signature
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Call the function with the model's arguments.
@@ -93,8 +97,8 @@ class FunctionTool(BaseTool):
         Raises:
           ToolTimeoutError: the call took longer than `timeout`.
         """
-        signature = self._read_signature()
-        values = signature.bind(args)
+        signature = self._signature or self._read_signature()
+        values = signature.bind(self.name, args)
         if isinstance(values, ModelMistake):
             return values
         if signature.context_name is not None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
-from ._answers import ModelMistake, missing_arguments, reasons
 from ._schema import parameters_schema
 from ._signature import EMPTY, Parameter
 from .base_tool import BaseTool
+from .model_mistake import ModelMistake, missing_arguments, reasons
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext

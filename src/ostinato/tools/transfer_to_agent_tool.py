@@ -37,3 +37,7 @@ class TransferToAgentTool(FunctionTool):
         schema: Any = declaration.parameters_json_schema
         schema["properties"]["agent_name"]["enum"] = list(self._agent_names)
         return declaration
+
+    async def _call(self, values: dict[str, Any], tool_context: ToolContext) -> Any:
+        # One assignment needs no worker thread.
+        return transfer_to_agent(**values)

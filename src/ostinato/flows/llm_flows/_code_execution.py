@@ -94,7 +94,10 @@ class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
         if not code:
             return
         llm_response.content = None
-        yield _event(invocation_context, shown)
+        event = _event(invocation_context, shown)
+        # The response makes no event of its own any more; its token counts would be lost.
+        event.usage_metadata = llm_response.usage_metadata
+        yield event
         files = context.get_input_files()
         result = await _execute(invocation_context, executor, context, code, files)
         if result.stderr:

@@ -37,13 +37,14 @@ class ContentEdits(Generic[T]):
         Returns:
           A new list.
         """
-        # Compared by identity in C: about 25 ns a content, against 300 ns to look into one.
-        same = list(map(is_, contents, self._sources))
-        known = len(same) if all(same) else same.index(False)
-        del self._edited[known:]
+        known = min(len(contents), len(self._sources))
+        # Compared by identity in C, some 20 ns a content; to look into one takes 300 ns and more.
+        if not all(map(is_, contents, self._sources)):
+            known = list(map(is_, contents, self._sources)).index(False)
+        del self._edited[known:], self._sources[known:]
         for index in range(known, len(contents)):
             self._edited.append(edit(index, contents[index]))
-        self._sources = list(contents)
+            self._sources.append(contents[index])
         return list(self._edited)
 
 

@@ -51,9 +51,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
             contents=[types.Content(role="user", parts=[types.Part(text=prompt)])],
         )
         summary: types.Content | None = None
-        async with Aclosing(
-            self._llm.generate_content_async(request, stream=False)
-        ) as responses:
+        async with Aclosing(self._llm.generate_content_async(request, stream=False)) as responses:
             async for response in responses:
                 if not response.partial and response.content is not None:
                     summary = response.content

@@ -71,6 +71,7 @@ def _is_foreign(tool: Any) -> bool:
         return type(tool).process_llm_request is not BaseToolset.process_llm_request
     if isinstance(tool, BaseTool):
         return not (
-            adds_itself_plainly(tool) or type(tool).__module__.startswith(__name__.partition(".")[0])
+            adds_itself_plainly(tool)
+            or type(tool).__module__.startswith(__name__.partition(".")[0])
         )
     return False

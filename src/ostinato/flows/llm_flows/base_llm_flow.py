@@ -5,13 +5,13 @@ Read top-down: `run_async`, one step, then its parts in the order they happen. `
 
 from __future__ import annotations
 
-import logging
 from abc import ABC
 from collections.abc import AsyncGenerator
 from typing import Any
 
 from ... import _clock
 from ..._aclosing import Aclosing
+from ..._log import get_logger
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -31,7 +31,7 @@ from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcess
 from ._tool_bundle import ToolBundle, hands_out_request
 from ._toolset_auth import resolve_toolset_auth
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors only
@@ -98,9 +98,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     async for event in events:
                         yield event
                 return
-        skeleton = Event(
-            invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch
-        )
+        skeleton = Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch)
         async with Aclosing(self._call_llm_async(ctx, llm_request, skeleton)) as responses:
             async for response in responses:
                 async with Aclosing(
@@ -127,7 +125,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             if ctx.end_invocation:
                 return
             await self._add_tools(ctx, llm_request)
-        if ctx.run_config is not None and ctx.run_config.copy_contents or hands_out_request(ctx):
+        if (ctx.run_config is not None and ctx.run_config.copy_contents) or hands_out_request(ctx):
             llm_request.contents = contents.copied(llm_request.contents)
 
     async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Sequence
 
+from ..._log import get_logger
 from ...context.app_config import EventsCompactionConfig, Summarizer
 from ...context.invocation import InvocationContext
 from ...events.event import Event
@@ -18,7 +18,7 @@ from ._base_llm_processor import BaseLlmRequestProcessor
 from ._history import visible_records
 from ._summarizer import LlmEventSummarizer
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class _CompactionRequestProcessor(BaseLlmRequestProcessor):
@@ -101,7 +101,9 @@ def _self_contained(records: list[EventRecord]) -> list[EventRecord]:
 
 
 def _old_records(log: EventLog, retain: int) -> list[EventRecord]:
-    """Return what token compaction may summarise: all but the newest, never a call without its response."""
+    """Return what token compaction may summarise: all but the newest, never a call without its
+    response.
+    """
     records = [r for r in visible_records(log) if not r.kinds & COMPACTION]
     end = len(records) - retain
     while end > 0 and end < len(records) and records[end].responses:

@@ -140,7 +140,9 @@ def _contains_empty_content(event: Event) -> bool:
     if event.actions.compaction or event.input_transcription or event.output_transcription:
         return False
     content = event.content
-    return not (content and content.role and any(map(_history.is_visible_part, content.parts or ())))
+    return not (
+        content and content.role and any(map(_history.is_visible_part, content.parts or ()))
+    )
 
 
 def _is_event_belongs_to_branch(invocation_branch: str | None, event: Event) -> bool:

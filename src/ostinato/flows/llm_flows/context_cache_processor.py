@@ -28,7 +28,10 @@ class _ContextCacheLlmRequestProcessor(BaseLlmRequestProcessor):
         for record in reversed(ctx.log.records):
             if record.author != ctx.agent.name:
                 continue
-            if llm_request.cacheable_contents_token_count is None and "usageMetadata" in record.data:
+            if (
+                llm_request.cacheable_contents_token_count is None
+                and "usageMetadata" in record.data
+            ):
                 usage = record.event().usage_metadata
                 if usage is not None and usage.prompt_token_count is not None:
                     llm_request.cacheable_contents_token_count = usage.prompt_token_count

@@ -20,8 +20,8 @@ from ...events.event import Event
 from ...events.event_actions import EventActions
 from ...sessions.session import copy_state
 from ...telemetry.tracing import span
-from ...tools._answers import ModelMistake
 from ...tools.base_tool import BaseTool
+from ...tools.model_mistake import ModelMistake
 from ._call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
 from ._call_ids import generate_client_function_call_id as generate_client_function_call_id
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
@@ -245,9 +245,7 @@ async def _run_tool(run: _Call) -> Any:
 async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
     """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
-    error = ValueError(
-        f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}."
-    )
+    error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")
     answer = await _error_answer(run, error)
     if answer is not None:
         return answer

@@ -47,9 +47,7 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
             invocation_id=ctx.invocation_id,
             author=ctx.agent.name,
             branch=ctx.branch,
-            content=types.Content(
-                role="model", parts=[types.Part(function_call=c) for c in calls]
-            ),
+            content=types.Content(role="model", parts=[types.Part(function_call=c) for c in calls]),
         )
         by_name = {tool.name: tool for tool in tools}
         async with Aclosing(act(ctx, event, by_name, None, confirmations)) as events:

@@ -1,0 +1,83 @@
+"""Which agent goes on with a conversation, and what else the runner asks of the agent tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ._log import get_logger
+from .agents.base_agent import BaseAgent
+from .agents.llm_agent import LlmAgent
+from .errors import AgentConfigError
+from .models.base_llm import BaseLlm
+from .sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from .tools.base_toolset import BaseToolset
+
+logger = get_logger(__name__)
+
+
+def find_agent_to_run(log: EventLog, root_agent: BaseAgent) -> BaseAgent:
+    """Return the agent that goes on (Spec 2 §1.4, FEATURES A.27 X16).
+
+    An answer goes to the agent that made its call. Otherwise the newest agent that spoke goes on,
+    if control can pass from it back to the root; else the root.
+    """
+    newest = log.records[-1] if log.records else None
+    if newest is not None and newest.responses:
+        asked = log.find_call(newest.responses[0][0] or "")
+        agent = root_agent.find_agent(asked.author) if asked is not None else None
+        if agent is not None:
+            return agent
+    for record in reversed(log.records):
+        if record.author == "user" or record.kinds & (AGENT_STATE | END_OF_AGENT):
+            continue
+        if record.author == root_agent.name:
+            return root_agent
+        agent = root_agent.find_sub_agent(record.author)
+        if agent is None:
+            logger.warning(
+                "Event %s is by %r, which is not in the agent tree of %r.",
+                record.id,
+                record.author,
+                root_agent.name,
+            )
+        elif is_transferable_across_agent_tree(agent):
+            return agent
+    return root_agent
+
+
+def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:
+    """Tell whether control can pass from an agent up to the root (Spec 2 §1.4)."""
+    agent: BaseAgent | None = agent_to_run
+    while agent is not None:
+        if not isinstance(agent, LlmAgent) or agent.disallow_transfer_to_parent:
+            return False
+        agent = agent.parent_agent
+    return True
+
+
+def agents_below(root: BaseAgent) -> Iterator[BaseAgent]:
+    """Yield an agent and all below it."""
+    yield root
+    for agent in root.sub_agents:
+        yield from agents_below(agent)
+
+
+def toolsets_of(root: BaseAgent) -> list[BaseToolset]:
+    """Return the toolsets of a tree, each once."""
+    found: dict[int, BaseToolset] = {}
+    for agent in agents_below(root):
+        for tool in agent.tools if isinstance(agent, LlmAgent) else ():
+            if isinstance(tool, BaseToolset):
+                found[id(tool)] = tool
+    return list(found.values())
+
+
+def summarizing_model(root: BaseAgent) -> BaseLlm:
+    """Return the model that summarises for a tree: that of its first agent with one."""
+    for agent in agents_below(root):
+        if isinstance(agent, LlmAgent):
+            return agent.canonical_model
+    raise AgentConfigError(
+        f"Compaction needs a model, and the tree below {root.name!r} has no LlmAgent. "
+        "Give EventsCompactionConfig a summarizer."
+    )

@@ -1,0 +1,46 @@
+"""The user's message on its way into a run: its forms, and its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import types
+from .context.context import Context
+from .context.invocation import InvocationContext
+from .errors import InputValidationError
+
+
+def as_content(message: Any) -> types.Content | None:
+    """Return a message given as Content, text or dict as Content of role `user`.
+
+    Raises:
+      InputValidationError: it is something else.
+    """
+    if message is None:
+        return None
+    if isinstance(message, str):
+        return types.Content(role="user", parts=[types.Part(text=message)])
+    try:
+        content = types.Content.model_validate(message)
+    except ValueError as error:
+        raise InputValidationError(
+            f"new_message must be a Content, a dict with role and parts, or a str: {error}"
+        ) from error
+    if not content.role:
+        # A copy, so that the caller's object stays as it was.
+        content = content.model_copy(update={"role": "user"})
+    return content
+
+
+async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Content:
+    """Save the message's inline files as artifacts and put their names in their place."""
+    context = Context(ctx)
+    parts: list[types.Part] = []
+    for index, part in enumerate(message.parts or ()):
+        if part.inline_data is None:
+            parts.append(part)
+            continue
+        name = part.inline_data.display_name or f"artifact_{ctx.invocation_id}_{index}"
+        await context.save_artifact(name, part)
+        parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
+    return types.Content(role=message.role, parts=parts)

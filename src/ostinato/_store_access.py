@@ -1,0 +1,115 @@
+"""How the runner reaches a session service: a store of ours by its own door, any other by the port."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, cast
+
+from .errors import SessionNotFoundError
+from .events.event import Event
+from .sessions._durable_store import DurableStore
+from .sessions.base_session_service import (
+    HIDDEN_PREFIX,
+    BaseSessionService,
+    GetSessionConfig,
+)
+from .sessions.session import Session
+
+_LONGEST_PLAIN_ID = 200
+
+
+def durable_store(service: BaseSessionService) -> DurableStore | None:
+    """Return the service as a store of ours; None for others, and for subclasses that override us."""
+    for kind in type(service).__mro__:
+        if "open_session" in vars(kind) and "append" in vars(kind):
+            same = all(
+                getattr(type(service), name) is getattr(kind, name)
+                for name in ("append_event", "get_session")
+            )
+            return cast(DurableStore, service) if same else None
+    return None
+
+
+class StoreAccess:
+    """Loads sessions for runs and commits their events.
+
+    Attributes:
+      durable: the service as a store of ours, or None.
+    """
+
+    def __init__(self, service: BaseSessionService) -> None:
+        self._service = service
+        self.durable = durable_store(service)
+
+    async def load(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        config: GetSessionConfig | None,
+        create: bool,
+    ) -> Session:
+        """Load a session for a run; create it where it is missing and `create` is set.
+
+        Raises:
+          SessionNotFoundError: it is missing otherwise.
+        """
+        place: dict[str, Any] = {
+            "app_name": app_name,
+            "user_id": user_id,
+            "session_id": session_id,
+        }
+        if self.durable is not None:
+            session = await self.durable.open_session(**place, config=config)
+        elif config is None:
+            session = await self._service.get_session(**place)
+        else:
+            session = await self._service.get_session(**place, config=config)
+        if session is None and create:
+            session = await self._service.create_session(**place)
+        if session is None:
+            raise SessionNotFoundError(
+                f"Session not found: {session_id} (app {app_name!r}, user {user_id!r}). Create it with "
+                "session_service.create_session, or give the Runner auto_create_session=True."
+            )
+        return session
+
+    async def commit(self, session: Session, event: Event) -> None:
+        """Store one event."""
+        if self.durable is not None:
+            await self.durable.append(session, (event,))
+        else:
+            await self._service.append_event(session=session, event=event)
+
+    async def commit_all(self, session: Session, events: Sequence[Event]) -> None:
+        """Store events, together where the store can."""
+        if self.durable is not None and events:
+            await self.durable.append(session, events)
+            return
+        for event in events:
+            await self._service.append_event(session=session, event=event)
+
+    async def initial_state(self, session: Session) -> dict[str, Any]:
+        """Return the state a session was created with; empty where the service does not keep it."""
+        return {} if self.durable is None else await self.durable.initial_state(session)
+
+    async def create_hidden(
+        self, parent: Session, call_id: str | None, state: dict[str, Any]
+    ) -> str:
+        """Create the hidden session of a tool call's own run, anew, and return its id."""
+        session_id = f"{HIDDEN_PREFIX}{parent.id}:{call_id}"
+        if len(session_id) > _LONGEST_PLAIN_ID:
+            session_id = HIDDEN_PREFIX + hashlib.sha256(session_id.encode()).hexdigest()
+        await self.delete_hidden(parent, session_id)
+        await self._service.create_session(
+            app_name=parent.app_name, user_id=parent.user_id, session_id=session_id, state=state
+        )
+        return session_id
+
+    async def delete_hidden(self, parent: Session, session_id: str) -> None:
+        """Delete a hidden session."""
+        await self._service.delete_session(
+            app_name=parent.app_name, user_id=parent.user_id, session_id=session_id
+        )

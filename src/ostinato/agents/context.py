@@ -1,0 +1,10 @@
+"""Face: Context at the path programs import it from."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.context.context import Context as Context
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,11 @@
+"""Face: LiveRequestQueue at the path programs import it from."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.context.live_request_queue import LiveRequest as LiveRequest
+    from ostinato.context.live_request_queue import LiveRequestQueue as LiveRequestQueue
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,10 @@
+"""Face: ReadonlyContext at the path programs import it from."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.context.readonly import ReadonlyContext as ReadonlyContext
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,12 @@
+"""Apps: face of this package."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.apps.app import App as App
+    from ostinato.context.app_config import EventsCompactionConfig as EventsCompactionConfig
+    from ostinato.context.app_config import ResumabilityConfig as ResumabilityConfig
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,10 @@
+"""Face: the credential processor at its other path."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.flows.llm_flows.auth_preprocessor import request_processor as request_processor
+
+__getattr__, __dir__, __all__ = attach(__name__)

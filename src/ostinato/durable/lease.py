@@ -1,0 +1,104 @@
+"""One invocation at a time per session: a lock within this process.
+
+The runner holds it for the length of an invocation. It works across event loops and threads,
+because `Runner.run` drives each call in a loop of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from .running import SessionKey, is_inside
+
+
+class _Hold:
+    """One holder of a session, and those who wait for it."""
+
+    __slots__ = ("task", "waiters")
+
+    def __init__(self, task: asyncio.Task[object] | None) -> None:
+        self.task = task
+        self.waiters: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+
+
+class SessionLocks:
+    """Locks by session, first come first served.
+
+    A run that is started within another run of the same session, by a tool or by the one who
+    iterates it,
+    does not wait: it would wait for itself.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._holds: dict[SessionKey, _Hold] = {}
+
+    @asynccontextmanager
+    async def held(self, key: SessionKey) -> AsyncIterator[None]:
+        """Hold a session for the length of the block; wait for whoever holds it now."""
+        if not await self._acquire(key):
+            yield
+            return
+        try:
+            yield
+        finally:
+            self._release(key)
+
+    async def _acquire(self, key: SessionKey) -> bool:
+        """Wait for the session; False where this is part of a run that holds it."""
+        task = asyncio.current_task()
+        with self._mutex:
+            hold = self._holds.get(key)
+            if hold is None:
+                self._holds[key] = _Hold(task)
+                return True
+            if is_inside(key) or (task is not None and hold.task is task):
+                return False
+            loop = asyncio.get_running_loop()
+            waiter = loop.create_future()
+            hold.waiters.append((loop, waiter))
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            self._give_up(key, waiter)
+            raise
+        hold.task = task
+        return True
+
+    def _give_up(self, key: SessionKey, waiter: asyncio.Future[None]) -> None:
+        """Stop waiting; hand the session on where it was given just now."""
+        with self._mutex:
+            hold = self._holds.get(key)
+            if hold is not None:
+                for item in hold.waiters:
+                    if item[1] is waiter:
+                        hold.waiters.remove(item)
+                        return
+        self._release(key)
+
+    def _release(self, key: SessionKey) -> None:
+        """Give the session to the next one who waits."""
+        with self._mutex:
+            hold = self._holds[key]
+            hold.task = None
+            while hold.waiters:
+                loop, waiter = hold.waiters.popleft()
+                try:
+                    loop.call_soon_threadsafe(_wake, waiter)
+                except RuntimeError:
+                    continue  # that loop was closed while its task waited
+                return
+            del self._holds[key]
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+# All runners of a process share it, so that two runners on one store see each other.
+SESSION_LOCKS = SessionLocks()

@@ -1,0 +1,1 @@
+"""Faces at the paths programs import utilities from; no code of its own."""

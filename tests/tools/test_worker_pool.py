@@ -1,0 +1,120 @@
+"""The worker pool: its bound, its order, and threads that never come back."""
+
+import asyncio
+import gc
+import threading
+
+import pytest
+
+from ostinato.tools._worker_pool import CallTimeout, WorkerPool, pool_of
+
+
+async def test_no_more_calls_run_at_a_time_than_the_pool_has_threads() -> None:
+    pool, lock = WorkerPool(3), threading.Lock()
+    running, most = 0, 0
+    full = threading.Barrier(3)
+
+    def work(number: int) -> int:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        full.wait(30)
+        with lock:
+            running -= 1
+        return number
+
+    calls = (pool.run(lambda n=n: work(n)) for n in range(12))
+    assert await asyncio.gather(*calls) == list(range(12))
+    assert most == 3
+
+
+async def test_threads_are_used_again() -> None:
+    pool = WorkerPool(5)
+    idents = {await pool.run(threading.get_ident) for _ in range(10)}
+    assert len(idents) == 1
+
+
+async def test_abandoned_threads_give_their_place_back() -> None:
+    pool, release = WorkerPool(1), threading.Event()
+    try:
+        for _ in range(3):
+            with pytest.raises(CallTimeout):
+                await pool.run(lambda: release.wait(30), seconds=0.01)
+        assert await pool.run(lambda: "free") == "free"
+    finally:
+        release.set()
+
+
+async def test_a_call_whose_turn_never_came_is_not_made() -> None:
+    pool, release, made = WorkerPool(1), threading.Event(), list[str]()
+    started = threading.Event()
+
+    def block() -> None:
+        started.set()
+        release.wait(30)
+
+    blocked = asyncio.create_task(pool.run(block))
+    await asyncio.to_thread(started.wait, 30)
+    with pytest.raises(CallTimeout):
+        await pool.run(lambda: made.append("late"), seconds=0.01)
+    waiting = asyncio.create_task(pool.run(lambda: made.append("cancelled"), grace=30))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    release.set()
+    await blocked
+    assert await pool.run(lambda: list(made)) == []
+
+
+async def test_a_cancelled_caller_leaves_after_the_grace_period() -> None:
+    pool, release, started = WorkerPool(1), threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+    lost: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, report: lost.append(report))
+
+    def block() -> None:
+        threads.append(threading.current_thread())
+        started.set()
+        release.wait(30)
+        raise ValueError("nobody hears this")
+
+    task = asyncio.create_task(pool.run(block, grace=0.01))
+    await asyncio.to_thread(started.wait, 30)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not release.is_set()
+    assert await pool.run(lambda: "free") == "free"
+    release.set()
+    await asyncio.to_thread(threads[0].join, 30)
+    assert not threads[0].is_alive()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert lost == []
+
+
+def test_a_call_that_outlives_its_loop_harms_nobody() -> None:
+    pool, release = WorkerPool(1), threading.Event()
+    ended = threading.Event()
+
+    def block() -> None:
+        release.wait(30)
+        ended.set()
+
+    async def give_up() -> None:
+        with pytest.raises(CallTimeout):
+            await pool.run(block, seconds=0.01)
+
+    asyncio.run(give_up())
+    release.set()
+    assert ended.wait(30)
+    assert asyncio.run(pool.run(lambda: "free")) == "free"
+
+
+def test_there_is_one_pool_of_each_size() -> None:
+    assert pool_of(2) is pool_of(2)
+    assert pool_of(2) is not pool_of(3)
+    assert pool_of() is pool_of(40)
