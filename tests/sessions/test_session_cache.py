@@ -118,6 +118,7 @@ def test_values_that_are_replaced_count_once() -> None:
     for _ in range(20):
         cache.extend(KEY, Appended(1, 1, 0, [], 2.0, 1, [], [("k", text)], [], []))
     assert cache.find(other) is not None
+    assert cache.find(KEY) is not None
     cache.extend(KEY, Appended(1, 1, 0, [], 2.0, 1, [], [("j", f"[{text},{text},{text}]")], [], []))
     assert cache.find(other) is None
 

@@ -26,7 +26,7 @@ ERROR = 64
 _COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
 _DUMPS = {
     (actions, node): frozenset(
-        _COLUMNS | (set() if actions else {"actions"}) | (set() if node else {"node_info"})
+        {*_COLUMNS, *(() if actions else ("actions",)), *(() if node else ("node_info",))}
     )
     for actions in (True, False)
     for node in (True, False)
@@ -152,8 +152,10 @@ class EventRecord:
 
     def _read_marks(self) -> None:
         """Fill in calls, responses and kinds from the JSON text."""
-        fields = json.loads(self.data)
-        for part in (fields.get("content") or {}).get("parts") or ():
+        fields: dict[str, Any] = json.loads(self.data)
+        content: dict[str, Any] = fields.get("content") or {}
+        parts: list[dict[str, dict[str, Any]]] = content.get("parts") or []
+        for part in parts:
             if "functionCall" in part:
                 call = part["functionCall"]
                 self.calls += ((call.get("id"), call.get("name", "")),)

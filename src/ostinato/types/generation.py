@@ -9,7 +9,7 @@ from ostinato.types.late_field import later
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:
-    from ostinato.types.config import ThinkingConfig
+    from ostinato.types.thinking import ThinkingConfig
     from ostinato.types.speech import AudioTranscriptionConfig, SpeechConfig, TranslationConfig
 else:
     AudioTranscriptionConfig = later("AudioTranscriptionConfig")

@@ -17,7 +17,7 @@ from ...models.llm_request import LlmRequest
 from ...sessions.event_log import COMPACTION, EventLog, EventRecord
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._history import visible_records
-from ._summarizer import LlmEventSummarizer
+from .event_summarizer import LlmEventSummarizer
 
 logger = get_logger(__name__)
 

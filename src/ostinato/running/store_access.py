@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, cast
 
-from .errors import SessionNotFoundError
-from .events.event import Event
-from .sessions._durable_store import DurableStore
-from .sessions.base_session_service import (
+from ..errors import SessionNotFoundError
+from ..events.event import Event
+from ..sessions._durable_store import DurableStore
+from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
     BaseSessionService,
     GetSessionConfig,
 )
-from .sessions.session import Session
+from ..sessions.session import Session
 
 _LONGEST_PLAIN_ID = 200
 

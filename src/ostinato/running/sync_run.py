@@ -7,8 +7,8 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 
-from ._aclosing import Aclosing
-from .events.event import Event
+from .._aclosing import Aclosing
+from ..events.event import Event
 
 
 def drive(start: Callable[[], AsyncGenerator[Event, None]]) -> Generator[Event, None, None]:

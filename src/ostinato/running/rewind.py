@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import types
-from .context.invocation import new_invocation_context_id
-from .errors import NotFoundError
-from .events.event import Event
-from .events.event_actions import EventActions
-from .flows.llm_flows._history import visible_records
-from .sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord
-from .sessions.session import Session, log_of
-from .sessions.state import State
+from .. import types
+from ..context.invocation import new_invocation_context_id
+from ..errors import NotFoundError
+from ..events.event import Event
+from ..events.event_actions import EventActions
+from ..flows.llm_flows._history import visible_records
+from ..sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord
+from ..sessions.session import Session, log_of
+from ..sessions.state import State
 
 _SHARED = (State.APP_PREFIX, State.USER_PREFIX)
 
