@@ -55,17 +55,7 @@ def test_traces_name_their_release() -> None:
         assert (trace["scenario"], trace["google-adk"]) == (name, SCENARIOS[name].adk)
 
 
-def _replays() -> list[Any]:
-    """Every scenario, bound to the rows of the specification that it shows."""
-    return [
-        pytest.param(
-            name, marks=pytest.mark.spec(*(int(r) for r in SCENARIOS[name].rows if r.isdigit()))
-        )
-        for name in sorted(SCENARIOS)
-    ]
-
-
-@pytest.mark.parametrize("name", _replays())
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
 async def test_replay(name: str) -> None:
     assert to_text(await played(name)) == to_text(expected(name))
 
