@@ -1,8 +1,8 @@
 """Runner: appends the user's message, picks the agent, drives it, commits each event before handing
 it on.
 
-Read top-down: `run_async`, then its parts in the order they happen. `Run` (in `running/run.py`) is the
-handle that `start` gives.
+Read top-down: `run_async`, then its parts in the order they happen. `Run` (in `running/run.py`) is
+the handle that `start` gives.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from . import types
 from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
+from .artifacts.base_artifact_service import BaseArtifactService
 from .artifacts.in_memory_artifact_service import InMemoryArtifactService
 from .context.invocation import InvocationContext
 from .context.run_config import RunConfig
@@ -32,6 +33,7 @@ from .running.rewind import rewind_event
 from .running.run import Run, keyed_invocation_id, stored_events
 from .running.sealing import error_event, sealing_events
 from .running.setup import RunnerSetup
+from .running.spawn import spawn
 from .running.store_access import StoreAccess
 from .running.sync_run import drive
 from .sessions.in_memory_session_service import InMemorySessionService
@@ -118,7 +120,9 @@ class Runner(RunnerSetup):
         state_delta: dict[str, Any] | None,
         config: RunConfig,
     ) -> AsyncGenerator[Event, None]:
-        """Run an invocation unless its key names one that has begun; then yield that one's events."""
+        """Run an invocation unless its key names one that has begun; then yield that one's
+        events.
+        """
         invocation_id = keyed_invocation_id((self.app_name, *place), idempotency_key)
         following = self._runs.follow(invocation_id)
         if following is not None:
@@ -126,7 +130,9 @@ class Runner(RunnerSetup):
                 yield event
             return
         with self._runs.entry(invocation_id) as entry:
-            run = self._run_in_session(place, message, invocation_id, state_delta, config, once=True)
+            run = self._run_in_session(
+                place, message, invocation_id, state_delta, config, once=True
+            )
             async with Aclosing(run) as events:
                 async for event in events:
                     entry.add(event)
@@ -269,39 +275,24 @@ class Runner(RunnerSetup):
         if event is not None:
             await self._store.commit(ctx.session, event)
 
-    async def _spawn(
-        self,
-        *,
-        agent: BaseAgent,
-        parent: InvocationContext,
-        call_id: str | None,
-        message: types.Content,
-        state: dict[str, Any],
-        include_plugins: bool,
+    def _spawn(
+        self, *, agent: BaseAgent, include_plugins: bool, **request: Any
     ) -> AsyncGenerator[Event, None]:
         """Run another agent in a hidden session of the same store; the port behind AgentTool."""
         service = self.session_service if self._store.durable else InMemorySessionService()
-        child = Runner(
-            agent=agent,
-            app_name=self.app_name,
-            plugins=self.app.plugins if include_plugins else None,
-            artifact_service=self.artifact_service,
-            session_service=service,
-            memory_service=self.memory_service or InMemoryMemoryService(),
-            credential_service=self.credential_service,
-        )
-        store = StoreAccess(service)
-        session_id = await store.create_hidden(parent.session, call_id, state)
-        run = child.run_async(
-            user_id=parent.user_id,
-            session_id=session_id,
-            new_message=message,
-            run_config=parent.run_config,
-        )
-        async with Aclosing(run) as events:
-            async for event in events:
-                yield event
-        await store.delete_hidden(parent.session, session_id)
+
+        def make_runner(artifacts: BaseArtifactService | None) -> Runner:
+            return Runner(
+                agent=agent,
+                app_name=self.app_name,
+                plugins=self.app.plugins if include_plugins else None,
+                artifact_service=artifacts,
+                session_service=service,
+                memory_service=self.memory_service,
+                credential_service=self.credential_service,
+            )
+
+        return spawn(StoreAccess(service), make_runner, **request)
 
     def start(
         self,
@@ -382,11 +373,7 @@ class Runner(RunnerSetup):
             await self._store.commit(session, event)
 
     async def run_live(self, **_: Any) -> AsyncGenerator[Event, None]:
-        """Run over a live connection.
-
-        Raises:
-          NotImplementedError: live mode is not built yet.
-        """
+        """Raise NotImplementedError: live mode is not built yet."""
         raise NotImplementedError("Live mode is not built yet in Ostinato; use run_async.")
         yield
 
@@ -427,12 +414,6 @@ class Runner(RunnerSetup):
         for toolset in toolsets_of(self.agent):
             await toolset.close()
         await self.plugin_manager.close()
-
-    async def __aenter__(self) -> Runner:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 class InMemoryRunner(Runner):

@@ -91,7 +91,7 @@ def _ended(author: str) -> dict[str, Any]:
 DEVIATIONS: list[Deviation] = [
     Deviation(
         "*", "drop", "**.node",
-        "node_info.path is set for nodes of workflow graphs only, whatever kind of agent is the root.",
+        "node_info.path is set for nodes of workflow graphs only, not for plain agents.",
     ),
     Deviation(
         "none_removes_key", "drop", "sessions.0.state.a",

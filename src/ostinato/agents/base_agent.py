@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, final
 
@@ -109,8 +110,8 @@ class BaseAgent(BaseNode):
                 f"Cannot clone agent {self.name!r}: no such field to update: "
                 f"{unknown or ['parent_agent']}"
             )
-        fields = {
-            name: list(value) if isinstance(value, list) else value
+        fields: dict[str, Any] = {
+            name: _own(value)
             for name in type(self).model_fields
             if name not in ("parent_agent", "sub_agents")
             for value in (getattr(self, name),)
@@ -303,6 +304,11 @@ class BaseAgent(BaseNode):
         return Event(
             invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, actions=actions
         )
+
+
+def _own(value: Any) -> Any:
+    """Return a copy of a list or dict, so that a clone may be changed; anything else as it is."""
+    return copy.copy(value) if type(value) in (list, dict) else value
 
 
 def is_paused(ctx: InvocationContext) -> bool:

@@ -179,7 +179,9 @@ class InvocationContext(BaseModel):
 
     @property
     def state_schema(self) -> type[BaseModel] | None:
-        """Schema of unprefixed state writes: that of the agent or of its nearest ancestor with one."""
+        """Schema of unprefixed state writes: that of the agent or of its nearest ancestor with
+        one.
+        """
         node = self.agent
         while node is not None:
             schema = getattr(node, "state_schema", None)

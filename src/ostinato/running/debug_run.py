@@ -1,4 +1,6 @@
-"""`Runner.run_debug`: messages and answers as plain lines, for a first look in a script or notebook."""
+"""`Runner.run_debug`: messages and answers as plain lines, for a first look in a script or
+notebook.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 from ..plugins.plugin_manager import PluginManager
 from ..sessions.base_session_service import BaseSessionService
-from ..sessions.event_log import EventRecord
 from ..sessions.session import Session, log_of
 from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
 from .message import answered_call, save_blobs
@@ -65,7 +64,7 @@ class RunnerSetup:
         self.plugin_manager = PluginManager(self.app.plugins, close_timeout=plugin_close_timeout)
         self._store = StoreAccess(session_service)
         self._runs = RunTable()
-        
+
     @staticmethod
     def _resolve_app(
         app: App | None,

@@ -1,4 +1,6 @@
-"""Driving an async generator of events from plain code: in a thread with an event loop of its own."""
+"""Driving an async generator of events from plain code: in a thread with an event loop of its
+own.
+"""
 
 from __future__ import annotations
 

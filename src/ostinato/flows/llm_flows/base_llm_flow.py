@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 from ... import _clock
 from ..._aclosing import Aclosing
@@ -137,10 +137,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             if isinstance(toolset, BaseToolset):
                 context = context or Context(ctx)
                 await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
-        tools: list[BaseTool] | None = ctx.canonical_tools_cache
-        if tools is None:
+        if ctx.canonical_tools_cache is None:
             # Once per run of the agent: listing a toolset may mean asking a server.
-            tools = ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
+            ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
+        tools = cast(list[BaseTool], ctx.canonical_tools_cache)
         plain = self._bundle.add_plain(tools, llm_request)
         for tool in tools[plain:]:
             context = context or Context(ctx)
@@ -251,7 +251,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         llm_request: LlmRequest,
         filters: set[str] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run the calls, then end with structured output or go on with another agent (Spec 2 §6.3)."""
+        """Run the calls, then end with structured output or go on with another agent (Spec 2
+        §6.3).
+        """
         response: Event | None = None
         async with Aclosing(act(ctx, call_event, llm_request.tools_dict, filters)) as events:
             async for response in events:

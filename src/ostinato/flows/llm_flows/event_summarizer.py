@@ -13,8 +13,9 @@ from ...models.llm_request import LlmRequest
 
 _MAX_RESULT_CHARS = 2000
 _TEMPLATE = """Summarise the conversation below so that it can go on without it.
-Keep what was asked and answered, facts, decisions, results of tools, names, numbers and open questions.
-Leave out greetings and repetition. Write plain text, in the language of the conversation.
+Keep what was asked and answered, facts, decisions, results of tools, names, numbers and open
+questions. Leave out greetings and repetition. Write plain text, in the language of the
+conversation.
 
 Conversation:
 {conversation_history}"""
