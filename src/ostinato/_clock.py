@@ -11,7 +11,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 _lock = threading.Lock()
@@ -51,7 +51,7 @@ def new_id() -> str:
 @contextmanager
 def replaced(
     *, time: Callable[[], float] | None = None, ids: Callable[[], str] | None = None
-) -> Iterator[None]:
+) -> Generator[None]:
     """Put another source of time (seconds) or of ids in place for the length of a `with` block."""
     global _time_source, _id_source, _last
     before = (_time_source, _id_source, _last)

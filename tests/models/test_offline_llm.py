@@ -64,7 +64,7 @@ def test_a_request_without_contents_is_answered() -> None:
         ({"result": []}, "Get weather: nothing found."),
         (
             {"days": [{"day": "Friday", "rain": True}, {"day": "Saturday", "rain": False}]},
-            "Days found 2: (1) day Friday, rain yes; (2) day Saturday, rain no.",
+            "Found 2 days: (1) day Friday, rain yes; (2) day Saturday, rain no.",
         ),
         ({"result": ["It rains.", "It pours."]}, "It rains. It pours."),
         (

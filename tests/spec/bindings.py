@@ -1,5 +1,6 @@
 """Reads which tests are bound to which rows of the manifest, from the `@pytest.mark.spec(...)`
-marks in the test files' source, so that the report needs no test run."""
+marks in the test files' source, so that the report needs no test run. Golden scenarios name their
+rows in `@scenario(...)`; `test_golden.py` replays each of them."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def read_bindings(path: Path) -> list[Binding]:
 
 def read_all(folder: Path) -> list[Binding]:
     """The bindings of every test file below `folder`."""
-    return [b for path in sorted(folder.rglob("test_*.py")) for b in read_bindings(path)]
+    files = [*sorted(folder.rglob("test_*.py")), *sorted(folder.glob("golden/scenarios/*.py"))]
+    return [b for path in files for b in read_bindings(path)]
 
 
 def _walk(path: Path, node: ast.AST, prefix: str, outer: tuple[str, ...]) -> Iterator[Binding]:
@@ -39,16 +41,19 @@ def _walk(path: Path, node: ast.AST, prefix: str, outer: tuple[str, ...]) -> Ite
             yield from _walk(path, child, f"{prefix}{child.name}::", outer + marks)
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             rows = outer + tuple(row for d in child.decorator_list for row in _rows(d))
-            if child.name.startswith("test") and rows:
+            if rows and (child.name.startswith("test") or path.parent.name == "scenarios"):
                 yield Binding(path, prefix + child.name, tuple(dict.fromkeys(rows)))
 
 
 def _rows(expression: ast.expr) -> tuple[str, ...]:
-    """The literal rows of every `pytest.mark.spec(...)` in the expression."""
+    """The literal rows of every `pytest.mark.spec(...)` or `scenario(...)` in the expression.
+
+    A scenario may also name a disagreement of the specification, such as "X4"; that is no row.
+    """
     return tuple(
         str(argument.value)
         for node in ast.walk(expression)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.spec"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.mark.spec", "scenario")
         for argument in node.args
-        if isinstance(argument, ast.Constant)
+        if isinstance(argument, ast.Constant) and not str(argument.value).startswith("X")
     )

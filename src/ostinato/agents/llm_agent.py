@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
-    BaseModel,
     Field,
     PrivateAttr,
     SkipValidation,
@@ -30,7 +29,7 @@ from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
 from ..flows.llm_flows.single_flow import SingleFlow
 from ..models.base_llm import BaseLlm
 from ..models.registry import LLMRegistry
-from ..sessions.event_log import EventRecord
+from ..sessions.event_log import ERROR, EventRecord
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
@@ -40,7 +39,7 @@ _CONFIG_REFUSALS = {
     "tools": "Set tools on the agent (LlmAgent.tools), not in generate_content_config.",
     "system_instruction": "Set the agent's instruction (LlmAgent.instruction), not "
     "generate_content_config.system_instruction.",
-    "response_schema": "Set the agent's output_schema, not generate_content_config.response_schema.",
+    "response_schema": "Set output_schema on the agent, not response_schema in the config.",
 }
 
 
@@ -100,7 +99,8 @@ class LlmAgent(BaseAgent):
     def _check_model(cls, value: Any) -> Any:
         if not isinstance(value, str | BaseLlm):
             raise ValueError(
-                f"model takes a model's name or a BaseLlm; got {type(value).__name__}: {value!r:.80}"
+                "model takes a model's name or a BaseLlm; "
+                f"got {type(value).__name__}: {value!r:.80}"
             )
         return value
 
@@ -121,7 +121,7 @@ class LlmAgent(BaseAgent):
             if not callable(tool) and not isinstance(tool, BaseTool | BaseToolset):
                 raise ValueError(
                     "tools takes functions, BaseTool and BaseToolset objects; "
-                    f"got {type(tool).__name__}: {tool!r:.80}"
+                    f"got {type(cast(object, tool)).__name__}: {tool!r:.80}"
                 )
         return value
 
@@ -271,7 +271,7 @@ class LlmAgent(BaseAgent):
         """Return the sub-agent that an interrupted run had been transferred to (Spec 2 §10.2)."""
         newest: EventRecord | None = None
         for record in ctx.log.invocation(ctx.invocation_id):
-            if record.branch != ctx.branch:
+            if record.branch != ctx.branch or record.kinds & ERROR:
                 continue
             if newest is None:
                 newest = record
@@ -317,10 +317,6 @@ class LlmAgent(BaseAgent):
         schema = self.output_schema
         if isinstance(schema, dict | types.Schema):
             return json.loads(text)
-        if isinstance(schema, type) and issubclass(schema, BaseModel):
-            return _validated(lambda: schema.model_validate_json(text), self.name).model_dump(
-                exclude_none=True
-            )
         if self._output_adapter is None or self._output_adapter[0] is not schema:
             self._output_adapter = (schema, TypeAdapter(schema))
         adapter = self._output_adapter[1]

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.flows.llm_flows._summarizer import LlmEventSummarizer as LlmEventSummarizer
+    from ostinato.flows.llm_flows.event_summarizer import LlmEventSummarizer as LlmEventSummarizer
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -8,16 +8,13 @@ empty hooks.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .. import types
 from ..events.event import Event
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
-
-if TYPE_CHECKING:
-    from .invocation import InvocationContext
 
 Callback = Callable[..., Any]
 
@@ -127,7 +124,7 @@ class Spawn(Protocol):
         self,
         *,
         agent: Any,
-        parent: InvocationContext,
+        parent: Any,
         call_id: str | None,
         message: types.Content,
         state: dict[str, Any],

@@ -1,4 +1,5 @@
-"""Running of callbacks: plugins first, then the agent's list; the first answer counts (Spec 2 §9.2).
+"""Running of callbacks: plugins first, then the agent's list; the first answer counts (Spec 2
+§9.2).
 
 Agents, the flow and the tool calls run every hook through `first_answer`.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..errors import CallbackError
 
@@ -18,7 +19,7 @@ def as_list(callbacks: Any) -> list[Callable[..., Any]]:
     """Return callbacks given as None, one callable or a list of them as a list."""
     if not callbacks:
         return []
-    return callbacks if isinstance(callbacks, list) else [callbacks]
+    return cast(list[Any], callbacks) if isinstance(callbacks, list) else [callbacks]
 
 
 async def first_answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -134,10 +134,11 @@ class RunConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _rename_save_live_audio(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("save_live_audio"):
+        fields = cast(dict[str, Any], data) if isinstance(data, dict) else {}
+        if fields.get("save_live_audio"):
             logger.warning("RunConfig.save_live_audio is deprecated; use save_live_blob.")
-            return {**data, "save_live_blob": True}
-        return data
+            return {**fields, "save_live_blob": True}
+        return cast(Any, data)
 
     @field_validator("max_llm_calls", mode="after")
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from .running import SessionKey, is_inside
@@ -38,7 +38,7 @@ class SessionLocks:
         self._holds: dict[SessionKey, _Hold] = {}
 
     @asynccontextmanager
-    async def held(self, key: SessionKey) -> AsyncIterator[None]:
+    async def held(self, key: SessionKey) -> AsyncGenerator[None]:
         """Hold a session for the length of the block; wait for whoever holds it now."""
         if not await self._acquire(key):
             yield

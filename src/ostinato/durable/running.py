@@ -6,7 +6,7 @@ step of its own, and the caller's code between two events does not see them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -27,7 +27,7 @@ def is_inside(key: SessionKey) -> bool:
 
 
 @contextmanager
-def inside(key: SessionKey, invocation_id: str | None = None) -> Iterator[None]:
+def inside(key: SessionKey, invocation_id: str | None = None) -> Generator[None]:
     """Mark the block as part of a run; there may be no `yield` of a generator in it."""
     held, named = _inside.get(), INVOCATION_ID.get()
     _inside.set(held | {key})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -93,9 +93,10 @@ class Event(LlmResponse):
     @model_validator(mode="before")
     @classmethod
     def _accept_shorthands(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or _SHORTHANDS.isdisjoint(data):
+        if not isinstance(data, dict):
             return data
-        return _without_shorthands(dict(data))
+        fields = cast(dict[str, Any], data)
+        return fields if _SHORTHANDS.isdisjoint(fields) else _without_shorthands(dict(fields))
 
     @property
     def message(self) -> types.Content | None:

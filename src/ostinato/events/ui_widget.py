@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -33,7 +33,8 @@ class UiWidget(BaseModel):
     @classmethod
     def _accept_iframe_form(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "iframe_url" not in data:
-            return data
-        payload = {k: v for k, v in data.items() if k in ("iframe_url", "title")}
-        rest = {k: v for k, v in data.items() if k not in payload}
+            return cast(Any, data)
+        fields = cast(dict[str, Any], data)
+        payload = {k: v for k, v in fields.items() if k in ("iframe_url", "title")}
+        rest = {k: v for k, v in fields.items() if k not in payload}
         return {"id": _clock.new_id(), "provider": "iframe", "payload": payload} | rest

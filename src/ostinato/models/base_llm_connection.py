@@ -1,4 +1,6 @@
-"""BaseLlmConnection: the port of a live, two-way connection to a model. Live mode is not built yet."""
+"""BaseLlmConnection: the port of a live, two-way connection to a model. Live mode is not built
+yet.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""LlmRequest: everything one model call needs. Processors and tools fill it in, adapters read it."""
+"""LlmRequest: everything one model call needs. Processors and tools fill it in, adapters read
+it.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
@@ -76,7 +78,7 @@ class LlmRequest(BaseModel):
         if isinstance(instructions, types.Content):
             texts, contents = _texts_and_references(instructions)
             self.contents.extend(contents)
-        elif isinstance(instructions, list) and all(isinstance(x, str) for x in instructions):
+        elif _are_texts(instructions):
             texts, contents = instructions, []
         else:
             raise TypeError("append_instructions takes a list of str or a Content")
@@ -98,7 +100,7 @@ class LlmRequest(BaseModel):
         """
         declarations: list[types.FunctionDeclaration] = []
         for tool in tools:
-            declaration = tool._get_declaration()
+            declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
             if declaration is not None:
                 declarations.append(declaration)
                 self.tools_dict[tool.name] = tool
@@ -107,11 +109,9 @@ class LlmRequest(BaseModel):
         present: list[Any] = list(self.config.tools or [])
         for index, entry in enumerate(present):
             if isinstance(entry, types.Tool) and entry.function_declarations:
-                present[index] = types.Tool.model_construct(
-                    **{
-                        **entry.__dict__,
-                        "function_declarations": [*entry.function_declarations, *declarations],
-                    }
+                # A copy: the one that is there may be shared with other requests.
+                present[index] = entry.model_copy(
+                    update={"function_declarations": [*entry.function_declarations, *declarations]}
                 )
                 break
         else:
@@ -134,6 +134,10 @@ class LlmRequest(BaseModel):
             raise ValueError("set_output_schema needs output_schema")
         self.config.response_schema = schema
         self.config.response_mime_type = "application/json"
+
+
+def _are_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(x, str) for x in cast(list[Any], value))
 
 
 def _texts_and_references(content: types.Content) -> tuple[list[str], list[types.Content]]:

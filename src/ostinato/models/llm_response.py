@@ -1,4 +1,6 @@
-"""LlmResponse: what one call of a model gave back. `Event` extends it, so it lies below the events."""
+"""LlmResponse: what one call of a model gave back. `Event` extends it, so it lies below the
+events.
+"""
 
 from __future__ import annotations
 

@@ -21,11 +21,12 @@ AGENT_STATE = 4
 END_OF_AGENT = 8
 STATE_DELTA = 16
 ARTIFACT_DELTA = 32
+ERROR = 64
 
 _COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
 _DUMPS = {
     (actions, node): frozenset(
-        _COLUMNS | (set() if actions else {"actions"}) | (set() if node else {"node_info"})
+        {*_COLUMNS, *(() if actions else ("actions",)), *(() if node else ("node_info",))}
     )
     for actions in (True, False)
     for node in (True, False)
@@ -121,6 +122,8 @@ class EventRecord:
         if has_effects:
             record.transfer_to_agent = actions.transfer_to_agent
             record.kinds = _kinds(actions)
+        if event.error_code and event.content is None:
+            record.kinds |= ERROR
         return record
 
     @classmethod
@@ -143,14 +146,16 @@ class EventRecord:
             timestamp=timestamp,
             data=data,
         )
-        if "function" in data or '"actions"' in data:
+        if "function" in data or '"actions"' in data or '"errorCode"' in data:
             record._read_marks()
         return record
 
     def _read_marks(self) -> None:
         """Fill in calls, responses and kinds from the JSON text."""
-        fields = json.loads(self.data)
-        for part in (fields.get("content") or {}).get("parts") or ():
+        fields: dict[str, Any] = json.loads(self.data)
+        content: dict[str, Any] = fields.get("content") or {}
+        parts: list[dict[str, dict[str, Any]]] = content.get("parts") or []
+        for part in parts:
             if "functionCall" in part:
                 call = part["functionCall"]
                 self.calls += ((call.get("id"), call.get("name", "")),)
@@ -162,6 +167,8 @@ class EventRecord:
             actions = EventActions.model_validate(fields["actions"])
             self.transfer_to_agent = actions.transfer_to_agent
             self.kinds = _kinds(actions)
+        if fields.get("errorCode") and "content" not in fields:
+            self.kinds |= ERROR
 
     def event(self) -> Event:
         """Build the live view; a new object at each call."""

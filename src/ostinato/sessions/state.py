@@ -1,4 +1,6 @@
-"""State: the dict-like view through which agents, tools and callbacks read and write session state."""
+"""State: the dict-like view through which agents, tools and callbacks read and write session
+state.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ def write_key(value: dict[str, Any], tombstones: set[str], key: str, new: Any) -
 
 @lru_cache(maxsize=1024)
 def _adapter(schema: type[BaseModel], key: str) -> TypeAdapter[Any]:
-    return TypeAdapter(schema.model_fields[key].annotation)
+    return TypeAdapter(schema.model_fields[key].annotation or Any)
 
 
 def _validate_state_entry(schema: type[BaseModel], key: str, value: Any) -> None:
@@ -132,5 +134,6 @@ def _validate_state_entry(schema: type[BaseModel], key: str, value: Any) -> None
     except ValidationError as error:
         expected = schema.model_fields[key].annotation
         raise StateSchemaError(
-            f"Value for {key!r} does not match type {str(expected)!r} in {schema.__name__!r}: {error}"
+            f"Value for {key!r} does not match type {str(expected)!r} in {schema.__name__!r}: "
+            f"{error}"
         ) from error

@@ -1,7 +1,7 @@
 """Spans through the OpenTelemetry API: `invocation`, `invoke_agent`, `call_llm`, `execute_tool`.
 
-Nothing is imported and nothing recorded unless the program itself uses OpenTelemetry. Message contents are
-never put into spans.
+Nothing is imported and nothing recorded unless the program itself uses OpenTelemetry. Message
+contents are never put into spans.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ _NOTHING = _Nothing()
 class _Span:
     """A recorded span that generators may make current for a while and take back.
 
-    A span attached across the `yield` of an async generator may be taken back in another context, which
-    OpenTelemetry reports as an error; so generators call `resume` and `suspend` around each step.
+    A span attached across the `yield` of an async generator may be taken back in another context,
+    which OpenTelemetry reports as an error; so generators call `resume` and `suspend` around each
+    step.
     """
 
     __slots__ = ("_otel_context", "_span", "_token")

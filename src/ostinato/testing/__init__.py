@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from ostinato.testing.clock import FrozenClock as FrozenClock
     from ostinato.testing.clock import SequentialIds as SequentialIds
     from ostinato.testing.conversation import Conversation as Conversation
+    from ostinato.testing.event_trace import assert_trace as assert_trace
+    from ostinato.testing.event_trace import final_text as final_text
+    from ostinato.testing.event_trace import tool_calls as tool_calls
+    from ostinato.testing.event_trace import trace as trace
     from ostinato.testing.function_model import FunctionModel as FunctionModel
     from ostinato.testing.history_guard import HistoryGuard as HistoryGuard
     from ostinato.testing.history_guard import SharedHistoryError as SharedHistoryError
     from ostinato.testing.scripted_model import ScriptedModel as ScriptedModel
     from ostinato.testing.scripted_model import ScriptError as ScriptError
     from ostinato.testing.seen_request import SeenRequest as SeenRequest
-    from ostinato.testing.trace import assert_trace as assert_trace
-    from ostinato.testing.trace import final_text as final_text
-    from ostinato.testing.trace import tool_calls as tool_calls
-    from ostinato.testing.trace import trace as trace
     from ostinato.testing.turn import Chunks as Chunks
     from ostinato.testing.turn import Turn as Turn
     from ostinato.testing.turn import call as call

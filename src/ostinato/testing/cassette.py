@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from pydantic import PrivateAttr, TypeAdapter
 
+from .. import types
 from .._aclosing import Aclosing
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
@@ -185,7 +186,7 @@ def _readable(
 def _schema(schema: Any) -> Any:
     if schema is None or isinstance(schema, dict):
         return cast(Any, schema)
-    if hasattr(schema, "model_fields_set"):  # a Schema record, not a class
+    if isinstance(schema, types.Schema):
         return schema.model_dump(mode="json", exclude_none=True)
     return TypeAdapter[Any](schema).json_schema()
 

@@ -10,7 +10,7 @@ from ..apps.app import App
 from ..events.event import Event
 from ..runners import InMemoryRunner, Runner
 from ..sessions.session import Session
-from .trace import final_text
+from .event_trace import final_text
 
 
 class Conversation:
@@ -89,13 +89,11 @@ class Conversation:
     async def session(self) -> Session:
         """Return the session as stored, created where it does not exist."""
         service = self.runner.session_service
-        key = {
-            "app_name": self.runner.app_name,
-            "user_id": self._user_id,
-            "session_id": self._session_id,
-        }
-        found = await service.get_session(**key)
-        return found or await service.create_session(**key, state=self._state)
+        app, user, key = self.runner.app_name, self._user_id, self._session_id
+        found = await service.get_session(app_name=app, user_id=user, session_id=key)
+        return found or await service.create_session(
+            app_name=app, user_id=user, session_id=key, state=self._state
+        )
 
 
 def _runner(agent: Any, options: dict[str, Any]) -> Runner:
@@ -103,7 +101,8 @@ def _runner(agent: Any, options: dict[str, Any]) -> Runner:
         return agent
     if isinstance(agent, App):
         return InMemoryRunner(app=agent, **options)
-    return InMemoryRunner(agent=agent, **{"app_name": "test", **options})
+    named: dict[str, Any] = {"app_name": "test", **options}
+    return InMemoryRunner(agent=agent, **named)
 
 
 def _content(message: str | types.Content | list[types.Part] | None) -> types.Content | None:

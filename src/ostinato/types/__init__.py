@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.types.cached_content import CachedContent as CachedContent
+    from ostinato.types.cached_content import (
+        CachedContentUsageMetadata as CachedContentUsageMetadata,
+    )
+    from ostinato.types.cached_content import CreateCachedContentConfig as CreateCachedContentConfig
     from ostinato.types.citation import Citation as Citation
     from ostinato.types.citation import CitationMetadata as CitationMetadata
     from ostinato.types.citation import GoogleTypeDate as GoogleTypeDate
@@ -24,8 +29,6 @@ if TYPE_CHECKING:
         AutomaticFunctionCallingConfig as AutomaticFunctionCallingConfig,
     )
     from ostinato.types.config import GenerateContentConfig as GenerateContentConfig
-    from ostinato.types.config import ThinkingConfig as ThinkingConfig
-    from ostinato.types.config import ThinkingLevel as ThinkingLevel
     from ostinato.types.content import Blob as Blob
     from ostinato.types.content import CodeExecutionResult as CodeExecutionResult
     from ostinato.types.content import Content as Content
@@ -38,9 +41,6 @@ if TYPE_CHECKING:
     from ostinato.types.content import Outcome as Outcome
     from ostinato.types.content import Part as Part
     from ostinato.types.content import UserContent as UserContent
-    from ostinato.types.files import CachedContent as CachedContent
-    from ostinato.types.files import CachedContentUsageMetadata as CachedContentUsageMetadata
-    from ostinato.types.files import CreateCachedContentConfig as CreateCachedContentConfig
     from ostinato.types.files import File as File
     from ostinato.types.files import FileSource as FileSource
     from ostinato.types.files import FileState as FileState
@@ -226,6 +226,8 @@ if TYPE_CHECKING:
     from ostinato.types.speech import TranslationConfig as TranslationConfig
     from ostinato.types.speech import VoiceConfig as VoiceConfig
     from ostinato.types.speech import VoiceConsentSignature as VoiceConsentSignature
+    from ostinato.types.thinking import ThinkingConfig as ThinkingConfig
+    from ostinato.types.thinking import ThinkingLevel as ThinkingLevel
     from ostinato.types.tool import Behavior as Behavior
     from ostinato.types.tool import FunctionDeclaration as FunctionDeclaration
     from ostinato.types.tool import Tool as Tool

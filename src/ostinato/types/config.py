@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._record import Record
 from ostinato.types.late_field import later
+from ostinato.types.thinking import ThinkingConfig
 
 if TYPE_CHECKING:
     from ostinato.types.generation import (
@@ -36,25 +37,6 @@ else:
     SpeechConfigUnion = later("SpeechConfigUnion")
     ToolConfig = later("ToolConfig")
     ToolListUnion = later("ToolListUnion")
-
-
-class ThinkingLevel(CaseInsensitiveEnum):
-    """How much a model thinks before it answers."""
-
-    THINKING_LEVEL_UNSPECIFIED = "THINKING_LEVEL_UNSPECIFIED"
-    MINIMAL = "MINIMAL"
-    LOW = "LOW"
-    MEDIUM = "MEDIUM"
-    HIGH = "HIGH"
-    XHIGH = "XHIGH"
-
-
-class ThinkingConfig(Record):
-    """How much a model thinks, and whether its thoughts are returned."""
-
-    include_thoughts: bool | None = None
-    thinking_budget: int | None = None
-    thinking_level: ThinkingLevel | None = None
 
 
 class AutomaticFunctionCallingConfig(Record):

@@ -9,8 +9,8 @@ from ostinato.types.late_field import later
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:
-    from ostinato.types.config import ThinkingConfig
     from ostinato.types.speech import AudioTranscriptionConfig, SpeechConfig, TranslationConfig
+    from ostinato.types.thinking import ThinkingConfig
 else:
     AudioTranscriptionConfig = later("AudioTranscriptionConfig")
     SpeechConfig = later("SpeechConfig")

@@ -105,6 +105,25 @@ def test_a_new_message_is_a_new_turn() -> None:
     assert calls == [("get_weather", {"city": "Rome"})]
 
 
+def test_what_is_seen_to_is_not_looked_at_again() -> None:
+    tools = [
+        function("list_invoices", "List the open invoices."),
+        function("pay_invoice", "Pay an invoice.", invoice_id=STR),
+    ]
+    answer = ask(
+        "Pay invoice A-101",
+        called("pay_invoice", invoice_id="A-101"),
+        returned("pay_invoice", {"result": "Paid."}),
+        tools=tools,
+    )
+    assert answer == "Paid."
+
+
+def test_the_parent_is_asked_where_its_description_fits_better() -> None:
+    calls = ask("What is there to see in Rome?", tools=[SEARCH, TRANSFER], instruction=CHILD)
+    assert calls == [("transfer_to_agent", {"agent_name": "desk"})]
+
+
 def test_an_answer_to_a_question_completes_the_earlier_message() -> None:
     question = "To get weather I still need the city. What should I use?"
     calls = ask("What's the weather?", model(question), "Rome", tools=[WEATHER, TIME])

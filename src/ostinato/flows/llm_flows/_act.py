@@ -31,7 +31,8 @@ async def act(
       confirmations: the user's answers by call id.
 
     Yields:
-      A request for credentials, a request for confirmation, the response event; each if there is one.
+      A request for credentials, a request for confirmation, the response event; each if there is
+      one.
 
     Raises:
       Exception: what a tool raised, after the response event was committed.

@@ -1,4 +1,6 @@
-"""Ids of function calls: made where the model gives none, and taken out again before it sees them."""
+"""Ids of function calls: made where the model gives none, and taken out again before it sees
+them.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,9 @@ class Projection:
     _stale: bool = False
 
     def update(self, log: EventLog) -> list[types.Content]:
-        """Take in what is new in `log` and return the contents; the list is the projection's own."""
+        """Take in what is new in `log` and return the contents; the list is the projection's
+        own.
+        """
         records = log.records
         while self.cursor < len(records) and not self._stale:
             record = records[self.cursor]
@@ -268,8 +270,8 @@ def _merge_transcription(entries: list[Entry], entry: _Transcribed) -> bool:
     last = entries[-1] if entries else None
     if not isinstance(last, _Transcribed) or last.content.role != entry.content.role:
         return False
-    (said,), (more,) = last.content.parts or (), entry.content.parts or ()
-    said.text = (said.text or "") + (more.text or "")
+    text = "".join(p.text or "" for e in (last, entry) for p in e.content.parts or ())
+    last.content = types.Content(role=last.content.role, parts=[types.Part(text=text)])
     return True
 
 

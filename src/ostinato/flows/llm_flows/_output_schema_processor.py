@@ -1,4 +1,6 @@
-"""Structured output beside tools, for models that cannot do both: by a tool (Spec 2 §3.8, Spec 1 §21)."""
+"""Structured output beside tools, for models that cannot do both: by a tool (Spec 2 §3.8, Spec 1
+§21).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from ._base_llm_processor import BaseLlmRequestProcessor
 
 _INSTRUCTION = (
     "IMPORTANT: You may call other tools to gather what you need. To give your final answer you "
-    "must call the `set_model_response` tool with every required field; do not answer in plain text."
+    "must call the `set_model_response` tool with every required field, not answer in plain text."
 )
 
 

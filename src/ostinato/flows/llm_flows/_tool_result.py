@@ -39,8 +39,8 @@ def response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict
     except (PydanticSerializationError, ValueError) as error:
         raise ToolResultError(
             f"Tool {tool!r} of agent {agent!r} returned a value that JSON cannot carry "
-            f"({type(result).__name__}): {error}. Return str, numbers, lists, dicts or pydantic "
-            "models; save bytes with tool_context.save_artifact."
+            f"({_kind(cast(object, result))}): {error}. Return str, numbers, lists, dicts or "
+            "pydantic models; save bytes with tool_context.save_artifact."
         ) from error
     if len(data) > max_bytes:
         raise ResultTooLarge(
@@ -55,6 +55,10 @@ def response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict
                 f"(NaN or infinite) at {path or 'the top'}. Return None or a text instead."
             )
     return from_json(data)
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 def _not_finite(value: Any, path: str) -> Iterator[str]:

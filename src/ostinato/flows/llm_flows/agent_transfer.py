@@ -1,4 +1,6 @@
-"""The transfer processor: offers `transfer_to_agent` and tells whom to transfer to (Spec 2 §3.7, §8)."""
+"""The transfer processor: offers `transfer_to_agent` and tells whom to transfer to (Spec 2 §3.7,
+§8).
+"""
 
 from __future__ import annotations
 

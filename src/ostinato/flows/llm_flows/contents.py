@@ -97,6 +97,10 @@ async def _add_instructions_to_user_content(
     llm_request.contents = [*contents[:at], *instruction_contents, *contents[at:]]
 
 
+# The names below are given by the specification (Spec 2 §4); programs import them from here.
+# pyright: reportUnusedFunction=false
+
+
 def _log(events: Sequence[Event]) -> EventLog:
     return EventLog(EventRecord.of(e, fallback=repr) for e in events)
 

@@ -256,11 +256,11 @@ async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
     )
 
 
-async def _error_answer(run: _Call, error: Exception) -> dict[str, Any] | None:
+async def _error_answer(run: _Call, error: Exception) -> Any:
     """Run the on_tool_error hooks."""
     hooks, name = run.ctx.plugin_manager, run.agent.name
     if hooks.overrides("on_tool_error_callback"):
-        answer = await plugin_answer(
+        answer: Any = await plugin_answer(
             hooks.run_on_tool_error_callback(
                 tool=run.tool, tool_args=run.args, tool_context=run.context, error=error
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 from ... import types
 from ...context.invocation import InvocationContext
@@ -55,7 +55,7 @@ def static_content(instruction: Any) -> types.Content:
     """Return a static instruction, given in any of its forms, as one Content."""
     if isinstance(instruction, types.Content):
         return instruction
-    items = instruction if isinstance(instruction, list) else [instruction]
+    items = cast(list[Any], instruction if isinstance(instruction, list) else [instruction])
     return types.Content(role="user", parts=[_part(item) for item in items])
 
 

@@ -1,4 +1,6 @@
-"""SingleFlow: the loop of an agent that transfers to nobody. Its processors, in the specified order."""
+"""SingleFlow: the loop of an agent that transfers to nobody. Its processors, in the specified
+order.
+"""
 
 from __future__ import annotations
 

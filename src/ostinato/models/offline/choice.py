@@ -46,17 +46,23 @@ def choosable(reading: Reading) -> list[ToolView]:
 
 
 def fits(reading: Reading, message: str, background: str = "") -> list[Fit]:
-    """Return the functions that fit a message and were not called since, the best first."""
+    """Return the functions that fit a message, the best first.
+
+    Where functions were called since, only those count that see to words which these left open.
+    """
     said = set(stems(message)) | set(stems(background))
     tools = [tool for tool in choosable(reading) if _may_act(tool, said)]
     rarity = Counter(word for tool in tools for word in _words_of(tool))
     texts = [message, background] if background else [message]
     called = {name for name, _ in reading.calls}
+    still_open = set(left_open(reading).split())
     found: list[Fit] = []
     for tool in tools:
         if tool.name in called:
             continue
         fit = _measure(tool, said, rarity, fill(tool, texts, reading.own_results))
+        if called and not (fit.named - GENERIC_STEMS) & still_open:
+            continue  # what it is for has been seen to
         if fit.score >= _FITS:
             found.append(fit)
     return sorted(found, key=lambda fit: (-fit.score, not fit.ready))
@@ -105,7 +111,7 @@ def calls_of(fit: Fit) -> list[dict[str, Any]]:
 def best_target(reading: Reading, message: str) -> tuple[Target | None, float]:
     """Return the agent, not yet asked in this turn, that fits a message best, and how well."""
     said = set(stems(message))
-    free = [t for t in reading.targets if t.name not in reading.visited | {reading.parent}]
+    free = [target for target in reading.targets if target.name not in reading.visited]
     rarity = Counter(word for t in free for word in set(stems(t.name)) | set(stems(t.about)))
     best: tuple[Target | None, float] = (None, 0.0)
     for target in free:

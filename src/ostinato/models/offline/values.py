@@ -91,7 +91,7 @@ def _described(name: str, fields: dict[str, Any]) -> str:
     if plain:
         told = ", ".join(f"{spoken(key)} {_plain(value)}" for key, value in plain.items())
         pieces.append(_ended(told) if text else _ended(f"{name.capitalize()}: {told}"))
-    pieces += [_listed(spoken(key), fields[key]) for key in lists]
+    pieces += [_counted(spoken(key), fields[key]) for key in lists]
     return " ".join(pieces)
 
 
@@ -106,9 +106,18 @@ def _listed(name: str, values: list[Any]) -> str:
         return " ".join(values)
     if not _is_list_of_records(values):
         return _ended(f"{name.capitalize()}: {_plain(values)}")
+    return f"{name.capitalize()} found {len(values)}: {_rows(values)}"
+
+
+def _counted(name: str, values: list[Any]) -> str:
+    things = name.removesuffix("s") if len(values) == 1 else name
+    return f"Found {len(values)} {things}: {_rows(values)}"
+
+
+def _rows(values: list[Any]) -> str:
     rows = [f"({n}) {_plain(value)}" for n, value in enumerate(values[:_SHOWN], 1)]
     more = f"; and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return _ended(f"{name.capitalize()} found {len(values)}: {'; '.join(rows)}{more}")
+    return _ended("; ".join(rows) + more)
 
 
 def _plain(value: Any) -> str:
@@ -119,6 +128,8 @@ def _plain(value: Any) -> str:
         return ", ".join(_plain(inner) for inner in cast(list[Any], value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.10g}"
     return "unknown" if value is None else str(value)
 
 

@@ -65,7 +65,7 @@ def _strip(word: str) -> str:
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
-            if word[-1] == word[-2] and word[-1] not in "lsz":
+            if word[-1] == word[-2] and word[-1] not in "aeioulsz":
                 word = word[:-1]
             break
     return word[:-1] if word.endswith("e") and len(word) > 3 else word

@@ -6,7 +6,6 @@ import abc
 
 from ... import types
 from ..._aclosing import Aclosing
-from ...context.invocation import new_invocation_context_id
 from ...events.event import Event
 from ...events.event_actions import EventActions, EventCompaction
 from ...models.base_llm import BaseLlm
@@ -14,8 +13,9 @@ from ...models.llm_request import LlmRequest
 
 _MAX_RESULT_CHARS = 2000
 _TEMPLATE = """Summarise the conversation below so that it can go on without it.
-Keep what was asked and answered, facts, decisions, results of tools, names, numbers and open questions.
-Leave out greetings and repetition. Write plain text, in the language of the conversation.
+Keep what was asked and answered, facts, decisions, results of tools, names, numbers and open
+questions. Leave out greetings and repetition. Write plain text, in the language of the
+conversation.
 
 Conversation:
 {conversation_history}"""
@@ -65,7 +65,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         return Event(
             author="user",
             actions=EventActions(compaction=compaction),
-            invocation_id=new_invocation_context_id(),
+            invocation_id=Event.new_id(),
         )
 
 

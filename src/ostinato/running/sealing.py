@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from . import types
-from .context.invocation import InvocationContext
-from .events.event import Event
-from .sessions._resume import OpenCall, open_calls
+from .. import types
+from ..context.invocation import InvocationContext
+from ..events.event import Event
+from ..sessions._resume import OpenCall, open_calls
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 

@@ -1,4 +1,6 @@
-"""Driving an async generator of events from plain code: in a thread with an event loop of its own."""
+"""Driving an async generator of events from plain code: in a thread with an event loop of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 
-from ._aclosing import Aclosing
-from .events.event import Event
+from .._aclosing import Aclosing
+from ..events.event import Event
 
 
 def drive(start: Callable[[], AsyncGenerator[Event, None]]) -> Generator[Event, None, None]:

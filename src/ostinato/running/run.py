@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ._aclosing import Aclosing
-from .durable.running import SessionKey
-from .events.event import Event
+from .._aclosing import Aclosing
+from ..events.event import Event
+from ..sessions.session import Session, log_of
 
 
 @dataclass(slots=True)
@@ -119,9 +119,16 @@ def _last_text(events: list[Event]) -> str:
     return ""
 
 
-def keyed_invocation_id(key: SessionKey, idempotency_key: str) -> str:
+async def stored_events(session: Session, invocation_id: str) -> AsyncGenerator[Event, None]:
+    """Yield the stored events of an invocation, oldest first, without the user's."""
+    for record in reversed(list(log_of(session).invocation(invocation_id))):
+        if record.author != "user":
+            yield record.event()
+
+
+def keyed_invocation_id(place: tuple[str, str, str], idempotency_key: str) -> str:
     """Return the invocation id that a request's key stands for, always the same in one session."""
-    digest = hashlib.sha256("\0".join((*key[1:], idempotency_key)).encode()).hexdigest()
+    digest = hashlib.sha256("\0".join((*place, idempotency_key)).encode()).hexdigest()
     return f"e-{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
 
 
@@ -177,7 +184,7 @@ class RunTable:
         return None if entry is None else entry.follow()
 
     @contextmanager
-    def entry(self, invocation_id: str) -> Iterator[RunEntry]:
+    def entry(self, invocation_id: str) -> Generator[RunEntry]:
         """Keep an entry for the length of the block."""
         entry = self._runs[invocation_id] = RunEntry()
         try:

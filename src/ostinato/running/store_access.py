@@ -1,4 +1,6 @@
-"""How the runner reaches a session service: a store of ours by its own door, any other by the port."""
+"""How the runner reaches a session service: a store of ours by its own door, any other by the
+port.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,23 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, cast
 
-from .errors import SessionNotFoundError
-from .events.event import Event
-from .sessions._durable_store import DurableStore
-from .sessions.base_session_service import (
+from ..errors import SessionNotFoundError
+from ..events.event import Event
+from ..sessions._durable_store import DurableStore
+from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
     BaseSessionService,
     GetSessionConfig,
 )
-from .sessions.session import Session
+from ..sessions.session import Session
 
 _LONGEST_PLAIN_ID = 200
 
 
 def durable_store(service: BaseSessionService) -> DurableStore | None:
-    """Return the service as a store of ours; None for others, and for subclasses that override us."""
+    """Return the service as a store of ours; None for others, and for subclasses that override
+    us.
+    """
     for kind in type(service).__mro__:
         if "open_session" in vars(kind) and "append" in vars(kind):
             same = all(
@@ -71,8 +75,8 @@ class StoreAccess:
             session = await self._service.create_session(**place)
         if session is None:
             raise SessionNotFoundError(
-                f"Session not found: {session_id} (app {app_name!r}, user {user_id!r}). Create it with "
-                "session_service.create_session, or give the Runner auto_create_session=True."
+                f"Session not found: {session_id} (app {app_name!r}, user {user_id!r}). Create it "
+                "with session_service.create_session, or give the Runner auto_create_session=True."
             )
         return session
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ._log import get_logger
-from .agents.base_agent import BaseAgent
-from .agents.llm_agent import LlmAgent
-from .errors import AgentConfigError
-from .models.base_llm import BaseLlm
-from .sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
-from .tools.base_toolset import BaseToolset
+from .._log import get_logger
+from ..agents.base_agent import BaseAgent
+from ..agents.llm_agent import LlmAgent
+from ..errors import AgentConfigError
+from ..models.base_llm import BaseLlm
+from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..tools.base_toolset import BaseToolset
 
 logger = get_logger(__name__)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import types
-from .context.context import Context
-from .context.invocation import InvocationContext
-from .errors import InputValidationError
+from .. import types
+from ..context.context import Context
+from ..context.invocation import InvocationContext
+from ..errors import InputValidationError
+from ..sessions.event_log import EventRecord
+from ..sessions.session import Session, log_of
 
 
 def as_content(message: Any) -> types.Content | None:
@@ -44,3 +46,23 @@ async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Co
         await context.save_artifact(name, part)
         parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
     return types.Content(role=message.role, parts=parts)
+
+
+def answered_call(session: Session, message: types.Content) -> EventRecord | None:
+    """Return the record whose call a message answers; None for a message without answers.
+
+    Raises:
+      InputValidationError: it answers a call that does not exist.
+    """
+    for part in message.parts or ():
+        if part.function_response is None:
+            continue
+        answer = part.function_response
+        record = log_of(session).find_call(answer.id or "")
+        if record is None:
+            raise InputValidationError(
+                f"The message answers function call {answer.id!r} ({answer.name}), which is not in "
+                f"session {session.id!r}. Use the id of the call as it was yielded."
+            )
+        return record
+    return None

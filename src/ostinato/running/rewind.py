@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import types
-from .context.invocation import new_invocation_context_id
-from .errors import NotFoundError
-from .events.event import Event
-from .events.event_actions import EventActions
-from .flows.llm_flows._history import visible_records
-from .sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord
-from .sessions.session import Session, log_of
-from .sessions.state import State
+from .. import types
+from ..context.invocation import new_invocation_context_id
+from ..errors import NotFoundError
+from ..events.event import Event
+from ..events.event_actions import EventActions
+from ..flows.llm_flows._history import visible_records
+from ..sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord
+from ..sessions.session import Session, log_of
+from ..sessions.state import State
 
 _SHARED = (State.APP_PREFIX, State.USER_PREFIX)
 
@@ -65,18 +65,18 @@ def _state_delta(
     before: Sequence[EventRecord], after: Sequence[EventRecord], initial: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what every key written since then was before; None for those that did not exist."""
-    touched = {
+    touched = [
         key
         for record in after
         if record.kinds & STATE_DELTA
         for key in record.event().actions.state_delta
         if not key.startswith(_SHARED)
-    }
+    ]
     value = dict(initial)
     for record in before:
         if record.kinds & STATE_DELTA:
             value.update(record.event().actions.state_delta)
-    return {key: value.get(key) for key in sorted(touched)}
+    return {key: value.get(key) for key in dict.fromkeys(touched)}
 
 
 async def _restore(

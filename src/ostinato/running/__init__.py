@@ -1,0 +1,3 @@
+"""Parts of the runner: what it sets up, chooses, commits and hands out. `runners.py` puts them
+together.
+"""

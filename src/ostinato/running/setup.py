@@ -1,0 +1,237 @@
+"""How a runner is made, and how the context of an invocation is. `Runner` builds on this class."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from .. import types
+from ..agents.base_agent import BaseAgent
+from ..apps.app import App, check_tree
+from ..context.app_config import ResumabilityConfig
+from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
+from ..context.run_config import RunConfig
+from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
+from ..events.event import Event
+from ..events.event_actions import EventActions
+from ..models.context_cache_config import ContextCacheConfig
+from ..plugins.base_plugin import BasePlugin
+from ..plugins.plugin_manager import PluginManager
+from ..sessions.base_session_service import BaseSessionService
+from ..sessions.session import Session, log_of
+from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
+from .message import answered_call, save_blobs
+from .run import RunTable
+from .store_access import StoreAccess
+
+
+class RunnerSetup:
+    """Services and settings of a runner, and the contexts of invocations made of them.
+
+    Args and errors of the constructor are those of `Runner`.
+    """
+
+    def __init__(
+        self,
+        *,
+        app: App | None = None,
+        app_name: str | None = None,
+        agent: BaseAgent | None = None,
+        node: Any = None,
+        plugins: list[BasePlugin] | None = None,
+        artifact_service: Any = None,
+        session_service: BaseSessionService,
+        memory_service: Any = None,
+        credential_service: Any = None,
+        plugin_close_timeout: float = 5.0,
+        auto_create_session: bool = False,
+    ) -> None:
+        if node is not None:
+            raise NotImplementedError(
+                "Runner(node=...): running workflow nodes as root is not built yet in Ostinato."
+            )
+        self.app = self._resolve_app(app, app_name, agent, plugins)
+        check_tree(self.app.root_agent)
+        self.app_name = app_name or self.app.name
+        self.agent: BaseAgent = self.app.root_agent
+        self.artifact_service = artifact_service
+        self.session_service = session_service
+        self.memory_service = memory_service
+        self.credential_service = credential_service
+        self.auto_create_session = auto_create_session
+        self.context_cache_config: ContextCacheConfig | None = self.app.context_cache_config
+        self.resumability_config: ResumabilityConfig | None = self.app.resumability_config
+        self.plugin_manager = PluginManager(self.app.plugins, close_timeout=plugin_close_timeout)
+        self._store = StoreAccess(session_service)
+        self._runs = RunTable()
+
+    @staticmethod
+    def _resolve_app(
+        app: App | None,
+        app_name: str | None,
+        agent: BaseAgent | None,
+        plugins: list[BasePlugin] | None,
+    ) -> App:
+        if app is not None:
+            if agent is not None or plugins is not None:
+                raise AgentConfigError(
+                    "Give the Runner either app, or agent and plugins; not both."
+                )
+            return app
+        if agent is None or not app_name:
+            raise AgentConfigError("Give the Runner either app, or agent and app_name.")
+        # An app name that no App would take, such as a folder's, is checked where sessions are
+        # made.
+        return App.model_construct(
+            name=app_name,
+            root_agent=agent,
+            plugins=plugins or [],
+            events_compaction_config=None,
+            context_cache_config=None,
+            resumability_config=None,
+            tool_errors="raise",
+        )
+
+    async def _get_or_create_session(
+        self, user_id: str, session_id: str, config: RunConfig
+    ) -> Session:
+        return await self._store.load(
+            app_name=self.app_name,
+            user_id=user_id,
+            session_id=session_id,
+            config=config.get_session_config,
+            create=self.auto_create_session,
+        )
+
+    async def _setup_context_for_new_invocation(
+        self,
+        session: Session,
+        new_message: types.Content | None,
+        invocation_id: str | None,
+        run_config: RunConfig,
+        state_delta: dict[str, Any] | None,
+    ) -> InvocationContext:
+        """Build the context, append the message, pick the agent (Spec 2 §1.2).
+
+        A message that answers a call goes on with that call's invocation.
+        """
+        new_message = new_message or types.Content()
+        answered = answered_call(session, new_message)
+        if answered is not None and invocation_id is None:
+            invocation_id = answered.invocation_id
+        ctx = self._new_invocation_context(session, invocation_id, new_message, run_config)
+        if answered is not None:
+            ctx.populate_invocation_agent_states()
+            ctx.ports.resumed = True
+        await self._append_new_message(
+            ctx, new_message, state_delta, answered.branch if answered else None
+        )
+        if not (ctx.is_resumable and self.agent.name in ctx.agent_states):
+            ctx.agent = self._find_agent_to_run(session, self.agent)
+            ctx.branch = answered.branch if answered is not None else None
+        return ctx
+
+    async def _setup_context_for_resumed_invocation(
+        self,
+        session: Session,
+        message: types.Content | None,
+        invocation_id: str | None,
+        run_config: RunConfig,
+        state_delta: dict[str, Any] | None,
+    ) -> InvocationContext:
+        """Rebuild the context of an invocation from its events (Spec 1 §19, FEATURES rows 26, 27).
+
+        Raises:
+          NothingToResumeError: the session has no such invocation.
+        """
+        log = log_of(session)
+        start = log.start_of(invocation_id or "")
+        if start is None:
+            raise NothingToResumeError(
+                f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
+                "to resume. To start a new invocation, leave invocation_id out."
+            )
+        first = log.records[start]
+        content = message or (first.event().content if first.author == "user" else None)
+        ctx = self._new_invocation_context(session, invocation_id, content, run_config)
+        ctx.ports.resumed = True
+        if message is not None:
+            answered = answered_call(session, message)
+            await self._append_new_message(
+                ctx, message, state_delta, answered.branch if answered else None
+            )
+        ctx.populate_invocation_agent_states()
+        # Without a trace of the root, the invocation began with the agent that an earlier one ended
+        # at.
+        if self.agent.name not in ctx.end_of_agents:
+            ctx.agent = self._find_agent_to_run(session, self.agent)
+        return ctx
+
+    def _new_invocation_context(
+        self,
+        session: Session,
+        invocation_id: str | None,
+        user_content: types.Content | None,
+        run_config: RunConfig,
+    ) -> InvocationContext:
+        ports = RunPorts(
+            spawn=self._spawn,
+            commit=lambda event: self._store.commit(session, event),
+            tool_errors=run_config.tool_errors or self.app.tool_errors,
+        )
+        return InvocationContext(
+            artifact_service=self.artifact_service,
+            session_service=self.session_service,
+            memory_service=self.memory_service,
+            credential_service=self.credential_service,
+            plugin_manager=self.plugin_manager,
+            context_cache_config=self.context_cache_config,
+            events_compaction_config=self.app.events_compaction_config,
+            resumability_config=self.resumability_config,
+            invocation_id=invocation_id or new_invocation_context_id(),
+            agent=self.agent,
+            session=session,
+            user_content=user_content,
+            run_config=run_config,
+            ports=ports,
+        )
+
+    async def _append_new_message(
+        self,
+        ctx: InvocationContext,
+        message: types.Content,
+        state_delta: dict[str, Any] | None,
+        branch: str | None,
+    ) -> None:
+        """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2)."""
+        if self.plugin_manager.overrides("on_user_message_callback"):
+            changed = await self.plugin_manager.run_on_user_message_callback(
+                user_message=message, invocation_context=ctx
+            )
+            if changed is not None:
+                ctx.user_content = message = changed
+        if not message.parts:
+            raise InputValidationError("No parts in the new_message.")
+        if ctx.run_config is not None and ctx.run_config.save_input_blobs_as_artifacts:
+            ctx.user_content = message = await save_blobs(ctx, message)
+        event = Event(
+            invocation_id=ctx.invocation_id,
+            author="user",
+            content=message,
+            branch=branch,
+            actions=EventActions(state_delta=dict(state_delta or {})),
+            custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,
+        )
+        await self._store.commit(ctx.session, event)
+
+    def _find_agent_to_run(self, session: Session, root_agent: BaseAgent) -> BaseAgent:
+        """Return the agent that goes on with the conversation (Spec 2 §1.4)."""
+        return find_agent_to_run(log_of(session), root_agent)
+
+    def _is_transferable_across_agent_tree(self, agent_to_run: BaseAgent) -> bool:
+        """Tell whether control can pass from an agent up to the root (Spec 2 §1.4)."""
+        return is_transferable_across_agent_tree(agent_to_run)
+
+    def _spawn(self, **_: Any) -> AsyncGenerator[Event, None]:
+        """Run another agent beside an invocation; `Runner` does."""
+        raise NotImplementedError

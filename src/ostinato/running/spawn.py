@@ -1,0 +1,101 @@
+"""Running an agent beside an invocation, in a hidden session: the port behind AgentTool."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, Protocol
+
+from .. import types
+from .._aclosing import Aclosing
+from ..artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
+from ..context.invocation import InvocationContext
+from ..events.event import Event
+from .store_access import StoreAccess
+
+
+class RunsAgent(Protocol):
+    """What is needed of the runner that is made for the agent."""
+
+    def run_async(
+        self, *, user_id: str, session_id: str, new_message: Any, run_config: Any
+    ) -> AsyncGenerator[Event, None]: ...
+
+
+async def spawn(
+    store: StoreAccess,
+    make_runner: Callable[[BaseArtifactService | None], RunsAgent],
+    *,
+    parent: InvocationContext,
+    call_id: str | None,
+    message: types.Content,
+    state: dict[str, Any],
+) -> AsyncGenerator[Event, None]:
+    """Run an agent in a hidden session named by parent session and call, and yield its events.
+
+    Args:
+      store: where the hidden session is kept.
+      make_runner: makes the agent's runner over the artifact service it is to use.
+      parent: the run that waits for the agent.
+      call_id: the call it is run for.
+      message: what to tell the agent.
+      state: state the hidden session begins with.
+    """
+    session_id = await store.create_hidden(parent.session, call_id, state)
+    artifacts = parent.artifact_service
+    runner = make_runner(
+        None if artifacts is None else ParentArtifacts(artifacts, parent.session.id)
+    )
+    run = runner.run_async(
+        user_id=parent.user_id,
+        session_id=session_id,
+        new_message=message,
+        run_config=parent.run_config,
+    )
+    async with Aclosing(run) as events:
+        async for event in events:
+            yield event
+    await store.delete_hidden(parent.session, session_id)
+
+
+class ParentArtifacts(BaseArtifactService):
+    """An artifact service that keeps everything in the parent's session, whatever session asks.
+
+    Args:
+      service: where the artifacts really are.
+      session_id: id of the parent's session.
+    """
+
+    def __init__(self, service: BaseArtifactService, session_id: str) -> None:
+        self._service = service
+        self._session_id = session_id
+
+    async def save_artifact(self, **place: Any) -> int:
+        """Save an artifact; see the port."""
+        return await self._service.save_artifact(**self._in_parent(place))
+
+    async def load_artifact(self, **place: Any) -> types.Part | None:
+        """Load an artifact; see the port."""
+        return await self._service.load_artifact(**self._in_parent(place))
+
+    async def list_artifact_keys(self, **place: Any) -> list[str]:
+        """List names; see the port."""
+        return await self._service.list_artifact_keys(**self._in_parent(place))
+
+    async def delete_artifact(self, **place: Any) -> None:
+        """Delete an artifact; see the port."""
+        await self._service.delete_artifact(**self._in_parent(place))
+
+    async def list_versions(self, **place: Any) -> list[int]:
+        """List version numbers; see the port."""
+        return await self._service.list_versions(**self._in_parent(place))
+
+    async def list_artifact_versions(self, **place: Any) -> list[ArtifactVersion]:
+        """List versions; see the port."""
+        return await self._service.list_artifact_versions(**self._in_parent(place))
+
+    async def get_artifact_version(self, **place: Any) -> ArtifactVersion | None:
+        """Describe a version; see the port."""
+        return await self._service.get_artifact_version(**self._in_parent(place))
+
+    def _in_parent(self, place: dict[str, Any]) -> dict[str, Any]:
+        return place | {"session_id": self._session_id}

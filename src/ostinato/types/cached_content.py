@@ -1,0 +1,55 @@
+"""Caches of request prefixes that a service keeps."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ostinato.types._record import Record
+from ostinato.types.late_field import later
+
+if TYPE_CHECKING:
+    from ostinato.types.http_options import HttpOptions
+    from ostinato.types.tool import Tool
+    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.unions import ContentListUnion, ContentUnion
+else:
+    ContentListUnion = later("ContentListUnion")
+    ContentUnion = later("ContentUnion")
+    HttpOptions = later("HttpOptions")
+    Tool = later("Tool")
+    ToolConfig = later("ToolConfig")
+
+
+class CachedContentUsageMetadata(Record):
+    """How much a cache holds."""
+
+    audio_duration_seconds: int | None = None
+    image_count: int | None = None
+    text_count: int | None = None
+    total_token_count: int | None = None
+    video_duration_seconds: int | None = None
+
+
+class CachedContent(Record):
+    """A prefix of requests kept by the service."""
+
+    name: str | None = None
+    display_name: str | None = None
+    model: str | None = None
+    create_time: datetime | None = None
+    update_time: datetime | None = None
+    expire_time: datetime | None = None
+    usage_metadata: CachedContentUsageMetadata | None = None
+
+
+class CreateCachedContentConfig(Record):
+    """What to keep in a new cache, and for how long."""
+
+    http_options: HttpOptions | None = None
+    ttl: str | None = None
+    expire_time: datetime | None = None
+    display_name: str | None = None
+    contents: ContentListUnion | None = None
+    system_instruction: ContentUnion | None = None
+    tools: list[Tool] | None = None
+    tool_config: ToolConfig | None = None
+    kms_key_name: str | None = None

@@ -1,0 +1,61 @@
+"""Conversation: one session, several turns, answers to calls that wait, and the fixture for it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ostinato import types
+from ostinato.agents import Agent
+from ostinato.apps import App
+from ostinato.runners import InMemoryRunner
+from ostinato.testing import Conversation, ScriptedModel, call, final_text
+from ostinato.tools import LongRunningFunctionTool
+
+
+async def test_turns_share_a_session() -> None:
+    model = ScriptedModel(["One.", "Two."])
+    talk = Conversation(Agent(name="root", model=model), state={"a": 1})
+    events = await talk.say("Hello")
+    assert events is talk.events
+    assert talk.text == final_text(events) == "One."
+    await talk.say(types.Content(role="user", parts=[types.Part(text="And?")]))
+    assert talk.text == "Two."
+    assert model.requests[1].texts == ["Hello", "One.", "And?"]
+    session = await talk.session()
+    assert session.state == {"a": 1}
+    assert len(session.events) == 4
+
+
+async def test_a_call_that_waits_is_answered() -> None:
+    def ask() -> None:
+        """Ask somebody."""
+
+    model = ScriptedModel([call("ask"), "Good."])
+    talk = Conversation(Agent(name="root", model=model, tools=[LongRunningFunctionTool(ask)]))
+    await talk.say("Ask them")
+    (waiting,) = talk.pending()
+    assert waiting.name == "ask"
+    await talk.answer(waiting, {"answer": "yes"})
+    assert talk.text == "Good."
+    assert talk.pending() == []
+    assert model.requests[1].function_responses[0].response == {"answer": "yes"}
+
+
+async def test_apps_and_runners_are_taken_as_they_are() -> None:
+    app = App(name="shop", root_agent=Agent(name="root", model=ScriptedModel(["One."])))
+    talk = Conversation(app, user_id="ada", session_id="s1")
+    await talk.say("Hello")
+    assert (await talk.session()).app_name == "shop"
+    assert (await talk.session()).user_id == "ada"
+    runner = InMemoryRunner(agent=Agent(name="root", model=ScriptedModel(["Two."])), app_name="x")
+    other = Conversation(runner)
+    assert other.runner is runner
+    await other.say("Hello")
+    assert other.text == "Two."
+
+
+async def test_the_fixture(
+    runner_factory: Callable[..., Conversation], scripted_model: Callable[..., Any]
+) -> None:
+    talk = runner_factory(Agent(name="root", model=scripted_model("Hi.")), user_id="u")
+    await talk.say("Hello")
+    assert talk.text == "Hi."
