@@ -59,7 +59,7 @@ async def ask_for(
 async def _approval(
     one: Pending, person: Person, printer: Printer, problem: Callable[[str], str]
 ) -> dict[str, Any] | None:
-    printer.note(("◆ ", "bold yellow"), (one.tool, "bold"), " asks for your approval")
+    printer.section(("◆ ", "bold yellow"), (one.tool, "bold"), " asks for your approval")
     if one.hint:
         printer.note(f"  {one.hint}")
     width = max((len(key) for key in one.args), default=0)
@@ -108,7 +108,7 @@ async def _credential(one: Pending, person: Person, printer: Printer) -> dict[st
     config: dict[str, Any] = dict((one.call.args or {}).get("authConfig") or {})
     scheme: dict[str, Any] = config.get("authScheme") or {}
     kind = str(scheme.get("type") or "")
-    printer.note(("◆ ", "bold yellow"), (one.tool, "bold"), " needs a credential")
+    printer.section(("◆ ", "bold yellow"), (one.tool, "bold"), " needs a credential")
     if kind == "apiKey":
         where = f" ({scheme.get('name')}, sent in the {scheme.get('in')})"
         key = await person.secret(f"  API key{where}: ")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -139,9 +137,7 @@ class Conversation:
             return _FAILED
         return _OK
 
-    async def settle(
-        self, person: Person, printer: Printer, problem: Callable[[str], str]
-    ) -> int:
+    async def settle(self, person: Person, printer: Printer, problem: Callable[[str], str]) -> int:
         """Ask the person for what the session waits for, and go on with each answer.
 
         What the person passes over stays waiting and is not asked for again.
@@ -174,8 +170,8 @@ async def _interruptible(work: Coroutine[Any, Any, int], say: Callable[[], None]
         nonlocal presses
         presses += 1
         if presses > 1:
-            sys.stdout.flush()
-            os._exit(INTERRUPTED)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
         say()
         task.cancel()
 
@@ -189,7 +185,7 @@ async def _interruptible(work: Coroutine[Any, Any, int], say: Callable[[], None]
 
 
 @contextmanager
-def _on_interrupt(handler: Callable[[], None]) -> Iterator[None]:
+def _on_interrupt(handler: Callable[[], None]) -> Generator[None]:
     loop = asyncio.get_running_loop()
     try:
         loop.add_signal_handler(signal.SIGINT, handler)

@@ -1,4 +1,4 @@
-"""What is said when an agent cannot be loaded: where it went wrong, and what to do. For loader.py."""
+"""What is said when an agent cannot be loaded: where it went wrong, and what to do. For loader."""
 
 from __future__ import annotations
 
@@ -41,10 +41,12 @@ def _agent_folders(folder: Path) -> list[Path]:
     """Return folders with an agent in them, at most two levels down."""
     found: list[Path] = []
     for pattern in ("*/agent.py", "*/*/agent.py"):
-        for file in sorted(folder.glob(pattern)):
-            if not any(part.startswith(".") for part in file.parent.parts if part != ".."):
-                found.append(file.parent)
+        found += [file.parent for file in sorted(folder.glob(pattern)) if not _hidden(file)]
     return found
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith(".") and part != ".." for part in file.parts)
 
 
 def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:

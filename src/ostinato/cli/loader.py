@@ -136,9 +136,7 @@ def _seed(name: str, top: Path, folder: Path) -> None:
         module.__path__ = [str(top)]
         sys.modules[name] = module
         return
-    spec = importlib.util.spec_from_file_location(
-        name, init, submodule_search_locations=[str(top)]
-    )
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(top)])
     if spec is None or spec.loader is None:
         raise CliError(f"{init} cannot be imported: Python knows no loader for it.")
     module = importlib.util.module_from_spec(spec)

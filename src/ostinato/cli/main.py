@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from ..errors import OstinatoError
 from .failure import FAILED, INTERRUPTED, CliError
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = build_parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             # Models say what the terminal's encoding may not have; that must not end a run.
             stream.reconfigure(errors="replace")
     try:

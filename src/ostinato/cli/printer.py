@@ -8,7 +8,7 @@ from .. import types
 from ..events.event import Event
 from .pending import CONFIRMATION, CREDENTIAL
 from .screen import Screen
-from .shorten import as_json, block, call_text, cut, one_line, result_text
+from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
 
 _TRANSFER = "transfer_to_agent"
 _COLOURS = ("cyan", "magenta", "green", "blue", "yellow")
@@ -39,7 +39,7 @@ class Printer:
         self._gap("question")
         lines = block(text, None, None)
         for number, line in enumerate(lines):
-            self._screen.line(("› " if not number else "  ", "bold"), (line, "bold"))
+            self._screen.line((f"{SIGN} " if not number else "  ", "bold"), (line, "bold"))
         self._speaker = None
 
     def event(self, event: Event) -> None:
@@ -65,11 +65,11 @@ class Printer:
         self._gap("note")
         self._screen.line(*pieces)
 
-    def closing(self, *lines: str | tuple[str, str]) -> None:
-        """Show the last lines, apart from all before."""
-        self._gap("closing")
-        for line in lines:
-            self._screen.line(line)
+    def section(self, *pieces: str | tuple[str, str]) -> None:
+        """Show the first line of a group of remarks, apart from all before."""
+        self._gap("section")
+        self._kind = "note"
+        self._screen.line(*pieces)
 
     def _gap(self, kind: str) -> None:
         """Leave a blank line where what follows is of another kind."""

@@ -1,4 +1,4 @@
-"""Prompt: asks the person at the terminal, with prompt_toolkit. Imported by interactive runs only."""
+"""Prompt: asks the person at the terminal, with prompt_toolkit. Only interactive runs import it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
+
+from .shorten import SIGN
 
 
 class Prompt:
@@ -28,7 +30,7 @@ class Prompt:
 
     async def message(self) -> str:
         """Ask for the next message; a pasted text may have several lines."""
-        return await self._main.prompt_async("› ", prompt_continuation="  ")
+        return await self._main.prompt_async(f"{SIGN} ", prompt_continuation="  ")
 
     async def ask(self, question: str) -> str:
         """Ask for a short answer."""

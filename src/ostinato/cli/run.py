@@ -10,7 +10,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
-from typing import IO, Any
+from typing import Any, TextIO
 
 from .. import types
 from ..artifacts.file_artifact_service import FileArtifactService
@@ -29,6 +29,12 @@ from .printer import Printer
 from .screen import Screen
 from .shown import ForPerson, ForProgram
 from .stand_in import stand_in, stand_in_line, use_model
+
+_WANTED = {
+    "approval": "your approval",
+    "credential": "a credential, which a terminal asks for",
+    "result": "its result",
+}
 
 
 @dataclass(slots=True)
@@ -56,10 +62,11 @@ class _Run:
             if one.payload is not None:
                 extra["payload"] = one.payload
             parts.append(one.answer({"confirmed": True, **extra}))
-        for wanted in args.reject:
-            parts.append(find(waiting, wanted, ("approval",)).answer({"confirmed": False}))
-        for wanted, text in args.answer:
-            parts.append(find(waiting, wanted, ("result",)).answer(_result(text)))
+        no = {"confirmed": False}
+        parts += [find(waiting, wanted, ("approval",)).answer(no) for wanted in args.reject]
+        parts += [
+            find(waiting, wanted, ("result",)).answer(_result(text)) for wanted, text in args.answer
+        ]
         return types.UserContent(parts=parts)
 
 
@@ -94,7 +101,7 @@ def _check(args: argparse.Namespace) -> None:
         raise CliError("--args goes with one --approve CALL.", USAGE)
 
 
-def _main(args: argparse.Namespace, out: IO[str]) -> int:
+def _main(args: argparse.Namespace, out: TextIO) -> int:
     state = _json_object(args.state, "--state") if args.state else {}
     loaded = load(args.path)
     if args.model:
@@ -113,7 +120,7 @@ async def _run(
     loaded: Loaded,
     state: dict[str, Any],
     printer: Printer,
-    out: IO[str],
+    out: TextIO,
 ) -> int:
     places = places_of(args.db)
     make_folder(places)
@@ -187,7 +194,9 @@ async def _talk(run: _Run) -> int:
         interactive = import_module("ostinato.cli.interactive").Interactive
         return await interactive(conversation, run.prompt, run.printer).run()
     if sys.stdin.isatty():
-        raise CliError("The output is not a terminal, so there is no prompt: give a QUESTION.", USAGE)
+        raise CliError(
+            "The output is not a terminal, so there is no prompt: give a QUESTION.", USAGE
+        )
     return await _ask_lines(run)
 
 
@@ -259,22 +268,21 @@ async def _say_how_to_go_on(run: _Run) -> None:
     command = _command(run)
     printer = run.printer
     waiting = pending_calls(session.events)
+    printer.end_turn()
     for one in waiting:
         call = short_id(one, waiting)
         if one.kind == "approval":
-            printer.note(("◆ ", "bold yellow"), (one.tool, "bold"), " waits for your approval:")
-            printer.note(f"  {command} --approve {call}")
-            printer.note(f"  {command} --reject {call}")
+            ways = [f"{command} --approve {call}", f"{command} --reject {call}"]
         elif one.kind == "credential":
-            printer.note(("◆ ", "bold yellow"), (one.tool, "bold"), " waits for a credential:")
-            printer.note(f"  {command} --resume")
+            ways = [f"{command} --resume"]
         else:
-            printer.note(("◆ ", "bold yellow"), (one.tool, "bold"), " waits for its result:")
-            printer.note(f"  {command} --answer {call} '{{\"status\": \"done\"}}'")
-    printer.end_turn()
-    printer.closing(
-        (f"Session {session.id} is kept in {run.args.db}. Go on with:", "dim"), f"  {command}"
-    )
+            ways = [f'{command} --answer {call} \'{{"status": "done"}}\'']
+        sentence = f" waits for {_WANTED[one.kind]}:"
+        printer.section(("◆ ", "bold yellow"), (one.tool, "bold"), sentence)
+        for way in ways:
+            printer.note(f"  {way}")
+    printer.section((f"Session {session.id} is kept in {run.args.db}. Go on with:", "dim"))
+    printer.note(f"  {command}")
 
 
 def _command(run: _Run) -> str:
@@ -293,10 +301,12 @@ def _json_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise CliError(f"{option} takes a JSON object; this is not JSON: {error}.", USAGE) from error
+        raise CliError(
+            f"{option} takes a JSON object; this is not JSON: {error}.", USAGE
+        ) from error
     if not isinstance(value, dict):
         raise CliError(
-            f"{option} takes a JSON object such as '{{\"city\": \"Rome\"}}', not {text[:40]}.", USAGE
+            f'{option} takes a JSON object such as \'{{"city": "Rome"}}\', not {text[:40]}.', USAGE
         )
     return dict(value)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -307,6 +317,5 @@ def _result(text: str) -> dict[str, Any]:
         value: Any = json.loads(text)
     except ValueError:
         value = text
-    return dict(value) if isinstance(value, dict) else {"result": value}
-
-
+    fits = isinstance(value, dict)
+    return value if fits else {"result": value}

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from .shorten import safe
+from .shorten import SIGN, safe
 
-_PLAIN = {"→": "->", "●": "*", "└": "-", "·": "|", "…": "...", "›": ">", "│": "|", "◆": "!"}
+_PLAIN = {
+    "✓": "+",
+    "✗": "x",
+    "…": "...",
+    "→": "->",
+    "●": "*",
+    "└": "-",
+    "·": "-",
+    SIGN: ">",
+    "│": "|",
+    "◆": "!",
+}
 WIDEST = 100
 
 
@@ -29,7 +40,7 @@ class Screen:
       width: columns to write into; None where lines are not broken, as in a file.
     """
 
-    def __init__(self, file: IO[str] | None = None) -> None:
+    def __init__(self, file: TextIO | None = None) -> None:
         stream = file or sys.stdout
         plain = bool(os.environ.get("NO_COLOR")) or not stream.isatty()
         self._console = Console(

@@ -8,6 +8,9 @@ import textwrap
 from typing import Any
 
 # Control characters (but for tab and newline), and marks that turn the direction of writing.
+SIGN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+"""Stands before what the user says."""
+
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

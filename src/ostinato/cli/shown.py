@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
 from ..events.event import Event
 from .printer import Printer
@@ -71,7 +71,7 @@ class ForProgram:
       verbose: tracebacks.
     """
 
-    def __init__(self, file: IO[str], folder: Path, verbose: bool) -> None:
+    def __init__(self, file: TextIO, folder: Path, verbose: bool) -> None:
         self._file = file
         self._folder = folder
         self._verbose = verbose

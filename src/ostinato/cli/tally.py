@@ -1,4 +1,4 @@
-"""Tally: what a turn took: model calls, tool calls, tokens and time. The turn shows it at its end."""
+"""Tally: what a turn took: model calls, tool calls, tokens and time. Shown at its end."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ class Tally:
         self._models = self._tools = self._in = self._out = 0
 
     def count(self, event: Event) -> None:
-        """Add an event; partial ones count nothing."""
+        """Add an event; partial ones count nothing, and transfers are no tool calls."""
         if event.partial or event.author == "user":
             return
-        self._tools += len(event.get_function_responses())
+        waiting = event.actions.requested_tool_confirmations
+        for response in event.get_function_responses():
+            if response.name != "transfer_to_agent" and response.id not in waiting:
+                self._tools += 1
         usage = event.usage_metadata
         if usage is not None:
             self._models += 1
@@ -33,7 +36,8 @@ class Tally:
             pieces.append(_count(self._tools, "tool call"))
         if self._in or self._out:
             pieces.append(f"{self._in:,} tokens in, {self._out:,} out")
-        pieces.append(f"{time.perf_counter() - self._start:.1f} s")
+        seconds = time.perf_counter() - self._start
+        pieces.append(f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms")
         return " · ".join(pieces)
 
 
