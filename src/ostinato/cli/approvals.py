@@ -61,7 +61,7 @@ async def _approval(
 ) -> dict[str, Any] | None:
     printer.section(("◆ ", "bold yellow"), (one.tool, "bold"), " asks for your approval")
     if one.hint:
-        printer.note(f"  {one.hint}")
+        printer.prose(one.hint)
     width = max((len(key) for key in one.args), default=0)
     for key, value in one.args.items():
         printer.note((f"    {key:<{width}}  ", "dim"), as_json(value))
@@ -137,7 +137,7 @@ async def _oauth2(
     exchanged: dict[str, Any] = dict(config.get("exchangedAuthCredential") or {})
     oauth2: dict[str, Any] = dict(exchanged.get("oauth2") or {})
     if oauth2.get("authUri"):
-        printer.note("  Sign in here, exchange the code for a token, and give the token:")
+        printer.prose("Sign in here, exchange the code for a token, and give the token:")
         printer.note(("  ", ""), (str(oauth2["authUri"]), "underline"))
     token = await person.secret("  Access token: ")
     auth_type = "openIdConnect" if kind == "openIdConnect" else "oauth2"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from .conversation import Conversation
+from .event_line import event_line
 from .printer import Printer
 from .prompt import Prompt, json_problem
-from .shorten import as_json, cut, one_line, result_text
+from .shorten import as_json, cut
 
 _HELP = (
     ("/state", "the session's state"),
@@ -82,21 +83,10 @@ class Interactive:
     async def _events(self) -> None:
         session = await self._conversation.session()
         events = session.events if session is not None else []
+        width = max((len(event.author) for event in events), default=0)
         for number, event in enumerate(events, 1):
-            pieces: list[str] = []
-            for part in (event.content.parts if event.content else None) or ():
-                if part.text:
-                    pieces.append(one_line(part.text))
-                elif part.function_call is not None:
-                    pieces.append(f"calls {part.function_call.name}")
-                elif part.function_response is not None:
-                    answer = part.function_response
-                    pieces.append(f"{answer.name} gave {result_text(answer.response)}".strip())
-            pieces += [f"sets {key}" for key in event.actions.state_delta]
-            self._printer.note(
-                (f"  {number:>3}  ", "dim"),
-                (f"{event.author}  ", "bold"),
-                cut("; ".join(pieces) or event.error_code or "no content", 70),
-            )
+            start = f"  {number:>3}  {event.author:<{width}}  "
+            text = cut(event_line(event), max(self._printer.width - len(start), 20))
+            self._printer.note((start[:7], "dim"), (start[7:], "bold"), text)
         if not events:
             self._printer.note(("  There are no events yet.", "dim"))

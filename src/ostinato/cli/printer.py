@@ -13,6 +13,7 @@ from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
 _TRANSFER = "transfer_to_agent"
 _COLOURS = ("cyan", "magenta", "green", "blue", "yellow")
 _PARENT_KEYS = ("_code_execution_context", "_code_executor")
+_RESULT_TITLE = "Code execution result:\n"
 _RESULT_LINES = 4
 _CODE_LINES = 12
 _PIPED = 160  # characters of a value in a file, where no line is broken
@@ -33,6 +34,12 @@ class Printer:
         self._speaker: str | None = None
         self._streamed = ""
         self._kind = ""
+        self._last_call: str | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns that a line of its own may take."""
+        return self._screen.width or _PIPED
 
     def question(self, text: str) -> None:
         """Show what the user said."""
@@ -58,12 +65,18 @@ class Printer:
     def end_turn(self) -> None:
         """End what is still on the line; the next turn starts afresh."""
         self._screen.end_text()
-        self._speaker, self._streamed = None, ""
+        self._speaker, self._streamed, self._last_call = None, "", None
 
     def note(self, *pieces: str | tuple[str, str]) -> None:
         """Show a remark of the command's own."""
         self._gap("note")
         self._screen.line(*pieces)
+
+    def prose(self, text: str, style: str = "") -> None:
+        """Show sentences, broken between words."""
+        self._gap("note")
+        self._screen.text(text, style=style)
+        self._screen.end_text()
 
     def section(self, *pieces: str | tuple[str, str]) -> None:
         """Show the first line of a group of remarks, apart from all before."""
@@ -98,7 +111,7 @@ class Printer:
             if part.text:
                 self.question(part.text)
             elif part.function_response is not None:
-                self.question(_answer_text(part.function_response))
+                self.question(answer_text(part.function_response))
             elif part.inline_data is not None or part.file_data is not None:
                 self.question(_file_text(part))
 
@@ -151,6 +164,7 @@ class Printer:
         if call.name in (CONFIRMATION, CREDENTIAL, _TRANSFER):
             return
         self._speak(event.author, "tool")
+        self._last_call = call.id
         text = call_text(call.name or "?", call.args)
         lines = block(text, self._room(4), None if self._verbose else _RESULT_LINES)
         if self._room(4) is None and not self._verbose:
@@ -167,7 +181,7 @@ class Printer:
             return
         self._speak(event.author, "tool")
         several = len(event.get_function_responses()) > 1
-        name = f"{response.name} " if several else ""
+        name = f"{response.name}: " if several else ""
         if response.id in actions.requested_tool_confirmations:
             text, style = "waits for approval", "yellow"
         elif response.id in actions.requested_auth_configs:
@@ -176,9 +190,10 @@ class Printer:
             text = result_text(response.response)
             failed = set(response.response or {}) == {"error"}
             style = "red" if failed else "dim"
-        if not text and not several:
-            return
-        self._lines("└ ", f"{name}{text}", style, 4)
+        if not several and response.id != self._last_call:
+            self._screen.line(("● ", "green"), response.name or "?", indent=2)
+        if text:
+            self._lines("└ ", f"{name}{text}", style, 4)
 
     def _lines(self, sign: str, text: str, style: str, indent: int) -> None:
         room = self._room(indent + len(sign))
@@ -194,6 +209,9 @@ class Printer:
         self._speak(event.author, "tool")
         if title:
             self._screen.line(("● ", "green"), title, indent=2)
+            if text.strip() in self._streamed:
+                return  # it is on the screen already
+        text = text.removeprefix(_RESULT_TITLE)
         most = None if self._verbose else _CODE_LINES
         for line in block(text.strip("\n"), self._room(6), most):
             self._screen.line(("│ ", "dim"), (line, "" if title else "dim"), indent=4)
@@ -212,8 +230,7 @@ class Printer:
             self._speaker, self._kind = target, "speaker"
         for key, value in actions.state_delta.items():
             if self._verbose or not key.startswith(_PARENT_KEYS):
-                shown = "removed" if value is None else as_json(value)
-                self._effect(event, "state", f"{key} = {shown}" if value is not None else shown)
+                self._effect(event, "state", f"{key} {_change(event, value)}")
         for name, number in actions.artifact_delta.items():
             self._effect(event, "saved", f"{name} (version {number})")
         if actions.escalate:
@@ -222,12 +239,15 @@ class Printer:
             self._effect(event, "checkpoint", as_json(actions.agent_state))
 
     def _effect(self, event: Event, title: str, text: str) -> None:
-        if event.author != "user":
+        self._screen.end_text()
+        if event.author not in ("user", self._speaker):
             self._speak(event.author, "tool")
+        if self._kind == "text":
+            self._kind = "tool"
         room = self._room(4 + len(title) + 1) or _PIPED
         self._screen.line(
-            (f"{title} ", "dim yellow"),
-            (text if self._verbose else cut(one_line(text), room), "dim"),
+            (title, "yellow"),
+            (f" {text if self._verbose else cut(one_line(text), room)}".rstrip(), "dim"),
             indent=4,
         )
 
@@ -236,7 +256,17 @@ class Printer:
         return None if width is None else max(width - indent, 20)
 
 
-def _answer_text(answer: types.FunctionResponse) -> str:
+def _change(event: Event, value: Any) -> str:
+    """Say what became of a state key."""
+    if value is None:
+        return "is removed"
+    parts = (event.content.parts if event.content else None) or ()
+    if isinstance(value, str) and value == "".join(p.text or "" for p in parts if not p.thought):
+        return "= this text"
+    return f"= {as_json(value)}"
+
+
+def answer_text(answer: types.FunctionResponse) -> str:
     """Say in words what an answer to a waiting call was; never show a credential."""
     response: dict[str, Any] = answer.response or {}
     if answer.name == CONFIRMATION:

@@ -30,7 +30,7 @@ class Prompt:
 
     async def message(self) -> str:
         """Ask for the next message; a pasted text may have several lines."""
-        return await self._main.prompt_async(f"{SIGN} ", prompt_continuation="  ")
+        return await self._main.prompt_async(f"\n{SIGN} ", prompt_continuation="  ")
 
     async def ask(self, question: str) -> str:
         """Ask for a short answer."""

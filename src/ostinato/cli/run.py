@@ -109,7 +109,7 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
     printer = Printer(Screen(sys.stderr if args.jsonl else out), args.verbose)
     missing = stand_in(loaded.root)
     if missing:
-        printer.note((stand_in_line(missing), "yellow"))
+        printer.prose(stand_in_line(missing), "yellow")
     if args.verbose and loaded.keys:
         printer.note((f"From .env: {', '.join(loaded.keys)}", "dim"))
     return asyncio.run(_run(args, loaded, state, printer, out))
@@ -317,5 +317,6 @@ def _result(text: str) -> dict[str, Any]:
         value: Any = json.loads(text)
     except ValueError:
         value = text
-    fits = isinstance(value, dict)
-    return value if fits else {"result": value}
+    if isinstance(value, dict):
+        return dict(value)  # pyright: ignore[reportUnknownArgumentType]
+    return {"result": value}
