@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
+from pydantic import ValidationError
+
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App
 from .failure import USAGE, CliError
@@ -51,7 +53,7 @@ def _hidden(file: Path) -> bool:
 
 def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:
     """Return the error for a module without `root_agent` and `app`; it tells what was found."""
-    files = " and ".join(os.path.relpath(m.__file__) for m in modules if m.__file__) or folder
+    files = " and ".join(_files_of(modules)) or folder
     agents = {
         name: value
         for module in modules
@@ -68,6 +70,11 @@ def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:
     return CliError(
         f'{problem} It holds no agent at all; define one: root_agent = Agent(name="...", ...)'
     )
+
+
+def _files_of(modules: list[ModuleType]) -> list[str]:
+    files = [getattr(module, "__file__", None) for module in modules]
+    return [os.path.relpath(file) for file in files if file]
 
 
 def wrong_type(value: object, folder: str) -> CliError:
@@ -114,8 +121,19 @@ def explain_import(error: Exception, folder: Path) -> CliError:
             "installed, or check the spelling; a module of the same folder is imported with a dot: "
             "from .tools import look_up"
         )
-    text = str(error).strip()
+    text = message_of(error)
     return CliError(f"{where}raised {type(error).__name__}{': ' if text else ''}{text}")
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says; the findings of a validation in one line each."""
+    if not isinstance(error, ValidationError):
+        return str(error).strip()
+    found = [
+        f"{'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
+        for item in error.errors()
+    ]
+    return f"{error.title}: {'; '.join(found)}"
 
 
 def place_of(error: BaseException, folder: Path) -> str:

@@ -14,7 +14,7 @@ from io import TextIOWrapper
 
 from ..errors import OstinatoError
 from .failure import FAILED, INTERRUPTED, CliError
-from .parser import build_parser
+from .parser import parse
 
 _HOMES = {
     "run": "ostinato.cli.run",
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       The exit code: 0 where all went well, 1 after an error, 2 for wrong usage, 130 after Ctrl-C.
     """
-    args = build_parser().parse_args(argv)
+    args = parse(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # Models say what the terminal's encoding may not have; that must not end a run.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -52,6 +53,19 @@ def build_parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."
     return parser
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line; ends the process with code 2 where it makes no sense."""
+    parser = build_parser()
+    args, rest = parser.parse_known_args(argv)
+    # argparse takes both positionals at once, and so does not see a QUESTION that follows options.
+    if args.command == "run" and args.question is None and len(rest) == 1:
+        if not rest[0].startswith("-"):
+            args.question = rest.pop()
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
 
 
 def _version() -> str:

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from ..errors import ModelBehaviorError, ModelUnavailableError
-from .load_failure import place_of
+from .load_failure import message_of, place_of
 from .shorten import safe
 
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (
@@ -23,7 +23,7 @@ def explain_run(error: Exception, folder: Path, verbose: bool) -> str:
       folder: the agent's folder, to find the place in the user's code.
       verbose: put the traceback in front.
     """
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    text = f"{type(error).__name__}: {message_of(error)}".rstrip(": ")
     pieces = [text if text.endswith((".", "!", "?")) else f"{text}."]
     pieces += [f"{note[:1].upper()}{note[1:]}".rstrip(".") + "." for note in _notes(error)]
     where = place_of(error, folder).rstrip(", ")
