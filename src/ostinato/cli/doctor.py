@@ -1,0 +1,197 @@
+"""The command `ostinato doctor`: what is installed, which keys are set, what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from importlib.metadata import PackageNotFoundError, metadata, version
+from pathlib import Path
+
+from ..errors import ModelUnavailableError
+from ..models.registry import LLMRegistry
+from .dotenv import read_env
+from .places import DEFAULT_DB
+from .screen import Screen
+
+_CORE = ("pydantic", "typing-extensions", "opentelemetry-api", "rich", "prompt_toolkit")
+
+# Distribution -> the extra of ours that brings it, and what it is for.
+_OPTIONAL: dict[str, tuple[str, str]] = {
+    "opentelemetry-sdk": ("otel", "traces"),
+    "google-genai": ("google", "Gemini models"),
+    "openai": ("openai", "OpenAI models"),
+    "anthropic": ("anthropic", "Claude models"),
+    "litellm": ("litellm", "models through LiteLLM"),
+    "mcp": ("mcp", "tools over MCP"),
+    "sqlalchemy": ("sql", "sessions in a database server"),
+    "google-adk": ("", "runs beside Ostinato; nothing here needs it"),
+}
+
+_KEYS = (
+    "GOOGLE_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "AZURE_API_KEY",
+    "MISTRAL_API_KEY",
+    "GROQ_API_KEY",
+    "OPENROUTER_API_KEY",
+)
+
+# Provider -> a model's name of its kind.
+_MODELS = {
+    "offline stand-in": "offline",
+    "Google Gemini": "gemini-2.5-flash",
+    "OpenAI": "gpt-4o",
+    "Anthropic": "claude-sonnet-4-5",
+    "LiteLLM": "litellm/any",
+    "Ollama": "ollama/any",
+}
+
+_COLD = (
+    "import time; start = time.perf_counter(); "
+    "from ostinato.agents import Agent; from ostinato.runners import Runner; "
+    "from ostinato.sessions import InMemorySessionService; "
+    "print(time.perf_counter() - start)"
+)
+
+_GOOD, _OPEN, _BAD = ("✓ ", "green"), ("· ", "dim"), ("✗ ", "red")
+_WIDTH = 22
+
+
+def main(args: argparse.Namespace) -> int:
+    """Write the report; the exit code is always 0."""
+    screen = Screen()
+    _python(screen)
+    _packages(screen)
+    _keys(screen)
+    _models(screen)
+    _store(screen)
+    return 0
+
+
+def _row(screen: Screen, mark: tuple[str, str], name: str, text: str, style: str = "") -> None:
+    screen.line(mark, f"{name:<{_WIDTH}}", (text, style), indent=2)
+
+
+def _title(screen: Screen, text: str) -> None:
+    screen.line()
+    screen.line((text, "bold"))
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _python(screen: Screen) -> None:
+    screen.line(("Python", "bold"))
+    fits = sys.version_info >= (3, 11)
+    text = f"{platform.python_version()} at {sys.executable}"
+    _row(screen, _GOOD if fits else _BAD, "python", text if fits else f"{text}; 3.11 is needed")
+    _row(screen, _GOOD, "system", f"{platform.system()} {platform.machine()}")
+    done = subprocess.run(
+        [sys.executable, "-c", _COLD], capture_output=True, text=True, check=False, timeout=60
+    )
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1:] or ["unknown error"]
+        _row(screen, _BAD, "cold import", f"fails: {reason[0]}", "red")
+    else:
+        seconds = float(done.stdout)
+        _row(screen, _GOOD, "cold import", f"{seconds * 1000:.0f} ms for Agent, Runner, sessions")
+
+
+def _packages(screen: Screen) -> None:
+    _title(screen, "Packages")
+    own = _installed("ostinato")
+    _row(screen, _GOOD, "ostinato", own or "used from its source, not installed")
+    for name in _CORE:
+        found = _installed(name)
+        if found:
+            _row(screen, _GOOD, name, found)
+        else:
+            _row(screen, _BAD, name, f"missing; install it: pip install {name}", "red")
+    extras = metadata("ostinato").get_all("Provides-Extra") if own else None
+    for name, (extra, purpose) in _OPTIONAL.items():
+        found = _installed(name)
+        if found:
+            _row(screen, _GOOD, name, found)
+        elif extra:
+            what = f"'ostinato[{extra}]'" if extra in (extras or ()) else name
+            _row(screen, _OPEN, name, f"not installed ({purpose}): pip install {what}", "dim")
+
+
+def _keys(screen: Screen) -> None:
+    _title(screen, "Keys (names only)")
+    try:
+        in_file = read_env(Path(".env").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        in_file = {}
+    found = 0
+    for name in _KEYS:
+        if os.environ.get(name):
+            _row(screen, _GOOD, name, "set in the environment")
+        elif in_file.get(name):
+            _row(screen, _OPEN, name, "in ./.env; read for agents of this folder only", "dim")
+        else:
+            continue
+        found += 1
+    if not found:
+        names = ", ".join(("GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"))
+        _row(screen, _OPEN, "none", f"looked for {names} and {len(_KEYS) - 3} more", "dim")
+
+
+def _models(screen: Screen) -> None:
+    _title(screen, "Models")
+    for provider, model in _MODELS.items():
+        try:
+            LLMRegistry.new_llm(model)
+        except ModelUnavailableError as error:
+            text = "no adapter in this version yet"
+            if "no adapter" not in str(error):
+                text = str(error).partition(". ")[0]
+            _row(screen, _OPEN, provider, text, "dim")
+        else:
+            _row(screen, _GOOD, provider, "available")
+
+
+def _store(screen: Screen) -> None:
+    _title(screen, "Sessions")
+    enough = sqlite3.sqlite_version_info >= (3, 35)
+    text = sqlite3.sqlite_version if enough else f"{sqlite3.sqlite_version}; 3.35 is needed"
+    _row(screen, _GOOD if enough else _BAD, "sqlite", text)
+    problem = _wal_problem(Path())
+    if problem:
+        hint = f"{problem}; keep sessions elsewhere with --db"
+        _row(screen, _BAD, "write-ahead log", hint, "red")
+    else:
+        _row(screen, _GOOD, "write-ahead log", "works in this folder")
+    db = Path(DEFAULT_DB)
+    if db.is_file():
+        _row(screen, _GOOD, "this folder", f"{DEFAULT_DB}, {db.stat().st_size:,} bytes")
+    else:
+        _row(screen, _OPEN, "this folder", "no sessions yet", "dim")
+
+
+def _wal_problem(folder: Path) -> str:
+    """Try a write-ahead log in a folder; return what is wrong, or ''."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".ostinato-doctor-", dir=folder) as place:
+            with closing(sqlite3.connect(Path(place) / "try.db")) as connection:
+                (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+                connection.execute("CREATE TABLE t(a)")
+    except (OSError, sqlite3.Error) as error:
+        return f"fails in this folder ({error})"
+    return "" if mode == "wal" else f"is not kept in this folder (the mode stays {mode})"

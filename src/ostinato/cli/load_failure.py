@@ -1,0 +1,145 @@
+"""What is said when an agent cannot be loaded: where it went wrong, and what to do. For loader."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from pydantic import ValidationError
+
+from ..agents.base_agent import BaseAgent
+from ..apps.app import App
+from .failure import USAGE, CliError
+
+_ADK = ("google.adk", "google.genai", "google")
+
+
+def nothing_there(path: str) -> CliError:
+    """Return the error for a path without an agent, with the agents that are near."""
+    place = Path(path).expanduser()
+    if place.is_dir():
+        problem = f"{path} has neither agent.py nor __init__.py, so there is no agent to run."
+        near = _agent_folders(place)
+    elif place.exists():
+        problem = f"{path} is not a Python file or a folder."
+        near = _agent_folders(place.parent)
+    else:
+        problem = f"{path} does not exist."
+        parent = place.parent if place.parent.is_dir() else Path()
+        near = _agent_folders(parent) or _agent_folders(Path())
+    if not near:
+        return CliError(f"{problem} Make an agent with: ostinato create my_agent", USAGE)
+    names = {folder.name: folder for folder in near}
+    alike = [names[name] for name in difflib.get_close_matches(place.name, names, 3)]
+    shown = ", ".join(os.path.relpath(folder) for folder in (alike or near)[:6])
+    ask = "Did you mean" if alike else "Agents near by:"
+    return CliError(f"{problem} {ask} {shown}{'?' if alike else ''}", USAGE)
+
+
+def _agent_folders(folder: Path) -> list[Path]:
+    """Return folders with an agent in them, at most two levels down."""
+    found: list[Path] = []
+    for pattern in ("*/agent.py", "*/*/agent.py"):
+        found += [file.parent for file in sorted(folder.glob(pattern)) if not _hidden(file)]
+    return found
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith(".") and part != ".." for part in file.parts)
+
+
+def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:
+    """Return the error for a module without `root_agent` and `app`; it tells what was found."""
+    files = " and ".join(_files_of(modules)) or folder
+    agents = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, BaseAgent | App)
+    }
+    problem = f"{files} defines neither root_agent nor app."
+    if agents:
+        found = ", ".join(f"{name} ({type(value).__name__})" for name, value in agents.items())
+        return CliError(
+            f"{problem} Found instead: {found}. Name the agent to start with root_agent: "
+            f"root_agent = {next(iter(agents))}"
+        )
+    return CliError(
+        f'{problem} It holds no agent at all; define one: root_agent = Agent(name="...", ...)'
+    )
+
+
+def _files_of(modules: list[ModuleType]) -> list[str]:
+    files = [getattr(module, "__file__", None) for module in modules]
+    return [os.path.relpath(file) for file in files if file]
+
+
+def wrong_type(value: object, folder: str) -> CliError:
+    """Return the error for a `root_agent` that is no agent."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if kind.startswith("google.adk."):
+        return CliError(
+            f"root_agent in {folder} is an agent of google-adk ({kind}), which Ostinato does not "
+            "run. Import from ostinato instead, such as: from ostinato.agents import Agent"
+        )
+    if isinstance(value, type) or callable(value):
+        return CliError(
+            f"root_agent in {folder} is the {'class' if isinstance(value, type) else 'function'} "
+            f"{getattr(value, '__name__', value)}, not an agent. Assign what it makes: "
+            "root_agent = Agent(...)"
+        )
+    return CliError(
+        f"root_agent in {folder} is of type {kind}; it has to be an agent, such as "
+        'root_agent = Agent(name="...", ...)'
+    )
+
+
+def explain_import(error: Exception, folder: Path) -> CliError:
+    """Return the error for a module that cannot be imported: its place in the user's code."""
+    if isinstance(error, CliError):
+        return error
+    if isinstance(error, SyntaxError):
+        file = os.path.relpath(error.filename) if error.filename else str(folder)
+        line = (error.text or "").rstrip("\n")
+        shown = f"\n  {line.strip()}" if line.strip() else ""
+        return CliError(f"{file}, line {error.lineno}: {error.msg}.{shown}")
+    where = place_of(error, folder)
+    missing = error.name if isinstance(error, ImportError) else None
+    if missing is not None and (missing in _ADK or missing.startswith(("google.adk.", "google.g"))):
+        return CliError(
+            f"{where}imports {missing}, which is not installed, and the alias that lets google-adk "
+            "code run unchanged is not part of this version yet. Change the import: "
+            "from google.adk.agents -> from ostinato.agents, "
+            "from google.genai import types -> from ostinato import types"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return CliError(
+            f"{where}imports {missing!r}, which is not installed. Install it where Ostinato is "
+            "installed, or check the spelling; a module of the same folder is imported with a dot: "
+            "from .tools import look_up"
+        )
+    text = message_of(error)
+    return CliError(f"{where}raised {type(error).__name__}{': ' if text else ''}{text}")
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says; the findings of a validation in one line each."""
+    if not isinstance(error, ValidationError):
+        return str(error).strip()
+    found = [
+        f"{'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}"
+        for item in error.errors()
+    ]
+    return f"{error.title}: {'; '.join(found)}"
+
+
+def place_of(error: BaseException, folder: Path) -> str:
+    """Return the last place in the user's folder that an error came through, or ''."""
+    root = str(folder.resolve()) + os.sep
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if os.path.realpath(frame.filename).startswith(root):
+            return f"{os.path.relpath(frame.filename)}, line {frame.lineno}, "
+    return f"{os.path.relpath(folder)} "

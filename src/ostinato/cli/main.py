@@ -1,0 +1,54 @@
+"""The entry point of the command `ostinato`: read the arguments, run the command, tell its errors.
+
+Each command's module is imported when the command is used, so that none pays for another's
+libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+from ..errors import OstinatoError
+from .failure import FAILED, INTERRUPTED, CliError
+from .parser import parse
+
+_HOMES = {
+    "run": "ostinato.cli.run",
+    "create": "ostinato.cli.create",
+    "sessions": "ostinato.cli.sessions",
+    "doctor": "ostinato.cli.doctor",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line.
+
+    Args:
+      argv: the arguments without the program's name; those of the process where None.
+
+    Returns:
+      The exit code: 0 where all went well, 1 after an error, 2 for wrong usage, 130 after Ctrl-C.
+    """
+    args = parse(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Models say what the terminal's encoding may not have; that must not end a run.
+            stream.reconfigure(errors="replace")
+    try:
+        return import_module(_HOMES[args.command]).main(args)
+    except CliError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return error.code
+    except OstinatoError as error:
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, such as `head`; what is still buffered has no place to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED

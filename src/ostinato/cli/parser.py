@@ -1,0 +1,178 @@
+"""The arguments of every command, and what `--help` says about them. Called by main."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .places import DEFAULT_DB, DEFAULT_USER
+
+_RAW = argparse.RawDescriptionHelpFormatter
+
+_EXAMPLES = """\
+examples:
+  ostinato create my_agent                     make an agent to start from
+  ostinato run my_agent                        talk with it
+  ostinato run my_agent "What time is it?"     ask one question
+  ostinato run my_agent --session 3f2a91c0     go on with a session
+  ostinato sessions list                       see what there is
+  ostinato doctor                              see what is installed and what is missing
+"""
+
+_RUN_EXAMPLES = """\
+PATH is a folder with agent.py or __init__.py, a Python file, or a dotted module; it defines
+root_agent (an agent) or app (an App). A file .env in the folder is read first, for keys.
+
+examples:
+  ostinato run my_agent                                talk; /help lists the commands there
+  ostinato run my_agent "Pay invoice A-102"            one question
+  printf 'first\\nsecond\\n' | ostinato run my_agent     each line of the input is a message
+  ostinato run my_agent "..." --jsonl                  events as JSON lines, for programs
+  ostinato run my_agent --session ID --approve CALL    say yes to a call that waits
+  ostinato run my_agent --session ID --answer CALL '{"status": "done"}'
+
+exit codes: 0 it went well, 1 the run failed, 2 wrong usage, 130 interrupted
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="ostinato",
+        description="Run LLM agents, and look after their sessions.",
+        epilog=_EXAMPLES,
+        formatter_class=_RAW,
+    )
+    parser.add_argument("--version", action="version", version=f"ostinato {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_create(commands)
+    _add_sessions(commands)
+    doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
+    doctor.description = "Tell what is installed, which keys are set and what is missing."
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line; ends the process with code 2 where it makes no sense."""
+    parser = build_parser()
+    args, rest = parser.parse_known_args(argv)
+    # argparse takes both positionals at once, and so does not see a QUESTION that follows options.
+    if args.command == "run" and args.question is None and len(rest) == 1:
+        if not rest[0].startswith("-"):
+            args.question = rest.pop()
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
+
+
+def _version() -> str:
+    try:
+        return version("ostinato")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+# argparse gives the type of what add_subparsers returns no public name.
+_Commands = Any
+
+
+def _add_run(commands: _Commands) -> None:
+    run = commands.add_parser(
+        "run",
+        help="talk with an agent, or ask it one question",
+        description="Talk with an agent, or ask it one question.",
+        epilog=_RUN_EXAMPLES,
+        formatter_class=_RAW,
+    )
+    run.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
+    run.add_argument("question", metavar="QUESTION", nargs="?", help="ask this and end")
+    session = run.add_argument_group("session")
+    session.add_argument("--session", metavar="ID", help="create this session, or go on with it")
+    session.add_argument(
+        "--resume",
+        metavar="INVOCATION",
+        nargs="?",
+        const="",
+        help="go on with an invocation that was cut off; without a value, the session's last",
+    )
+    session.add_argument("--state", metavar="JSON", help="state to set, as a JSON object")
+    _add_store(session, user_help=f"user of the session (default: {DEFAULT_USER})")
+    answers = run.add_argument_group("answers to calls that wait")
+    answers.add_argument(
+        "--approve", metavar="CALL", action="append", default=[], help="say yes to a call"
+    )
+    answers.add_argument(
+        "--reject", metavar="CALL", action="append", default=[], help="say no to a call"
+    )
+    answers.add_argument(
+        "--args", metavar="JSON", help="run the approved call with these arguments instead"
+    )
+    answers.add_argument(
+        "--answer",
+        metavar=("CALL", "JSON"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="give the result of a long-running call",
+    )
+    shown = run.add_argument_group("model and output")
+    shown.add_argument("--model", metavar="NAME", help="model for all agents that name theirs")
+    shown.add_argument(
+        "--jsonl", action="store_true", help="write one event per line as JSON, nothing else"
+    )
+    shown.add_argument(
+        "--no-stream", action="store_true", help="show whole responses, not words as they come"
+    )
+    shown.add_argument(
+        "--verbose", "-v", action="store_true", help="shorten nothing; tracebacks with errors"
+    )
+
+
+def _add_store(group: Any, user_help: str, app: bool = False) -> None:
+    group.add_argument(
+        "--db", metavar="FILE", default=DEFAULT_DB, help=f"SQLite file (default: {DEFAULT_DB})"
+    )
+    if app:
+        group.add_argument("--app", metavar="NAME", help="only sessions of this app")
+    group.add_argument("--user", metavar="ID", help=user_help)
+
+
+def _add_create(commands: _Commands) -> None:
+    create = commands.add_parser(
+        "create",
+        help="make the folder of a new agent",
+        description="Make a folder with a small working agent to start from.",
+    )
+    create.add_argument("name", metavar="NAME", help="folder to make; its name is the agent's")
+    create.add_argument("--model", metavar="NAME", help="model that the agent names")
+
+
+def _add_sessions(commands: _Commands) -> None:
+    sessions = commands.add_parser(
+        "sessions",
+        help="list, show, export, import or delete sessions",
+        description="Look after the sessions in a SQLite file.",
+    )
+    verbs = sessions.add_subparsers(dest="verb", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="list the sessions, newest first")
+    show = verbs.add_parser("show", help="print a session as a conversation")
+    export = verbs.add_parser("export", help="write a session as JSON")
+    imported = verbs.add_parser("import", help="read a session back from JSON")
+    delete = verbs.add_parser("delete", help="delete a session")
+    for verb in (show, export, delete):
+        verb.add_argument("id", metavar="ID", help="the session, or the beginning of its id")
+    for verb in (listing, show, export, delete):
+        _add_store(verb, "only sessions of this user", app=True)
+    show.add_argument("--verbose", "-v", action="store_true", help="shorten nothing")
+    export.add_argument("file", metavar="FILE", nargs="?", help="file to write (default: stdout)")
+    imported.add_argument("file", metavar="FILE", help="file to read; - for the standard input")
+    imported.add_argument(
+        "--as", dest="as_id", metavar="NEW_ID", help="give the session this id instead of its own"
+    )
+    imported.add_argument(
+        "--db", metavar="FILE", default=DEFAULT_DB, help=f"SQLite file (default: {DEFAULT_DB})"
+    )
+    delete.add_argument("--yes", action="store_true", help="do not ask")

@@ -1,0 +1,286 @@
+"""Printer: what a person sees of a run, event by event. The run and `sessions show` use it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import types
+from ..events.event import Event
+from .pending import CONFIRMATION, CREDENTIAL
+from .screen import Screen
+from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
+
+_TRANSFER = "transfer_to_agent"
+_COLOURS = ("cyan", "magenta", "green", "blue", "yellow")
+_PARENT_KEYS = ("_code_execution_context", "_code_executor")
+_RESULT_TITLE = "Code execution result:\n"
+_RESULT_LINES = 4
+_CODE_LINES = 12
+_PIPED = 160  # characters of a value in a file, where no line is broken
+
+
+class Printer:
+    """Writes events to a screen.
+
+    Args:
+      screen: where to.
+      verbose: shorten nothing, and show what only developers want to see.
+    """
+
+    def __init__(self, screen: Screen, verbose: bool = False) -> None:
+        self._screen = screen
+        self._verbose = verbose
+        self._colours: dict[str, str] = {}
+        self._speaker: str | None = None
+        self._streamed = ""
+        self._kind = ""
+        self._last_call: str | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns that a line of its own may take."""
+        return self._screen.width or _PIPED
+
+    def question(self, text: str) -> None:
+        """Show what the user said."""
+        self._gap("question")
+        lines = block(text, None, None)
+        for number, line in enumerate(lines):
+            self._screen.line((f"{SIGN} " if not number else "  ", "bold"), (line, "bold"))
+        self._speaker = None
+
+    def event(self, event: Event) -> None:
+        """Show one event."""
+        if event.partial:
+            if event.branch is None:  # texts of agents side by side would mix
+                self._parts(event)
+            return
+        if event.author == "user":
+            self._user(event)
+        else:
+            self._parts(event)
+        self._streamed = ""
+        self._effects(event)
+
+    def end_turn(self) -> None:
+        """End what is still on the line; the next turn starts afresh."""
+        self._screen.end_text()
+        self._speaker, self._streamed, self._last_call = None, "", None
+
+    def note(self, *pieces: str | tuple[str, str]) -> None:
+        """Show a remark of the command's own."""
+        self._gap("note")
+        self._screen.line(*pieces)
+
+    def prose(self, text: str, style: str = "") -> None:
+        """Show sentences, broken between words."""
+        self._gap("note")
+        self._screen.text(text, style=style)
+        self._screen.end_text()
+
+    def section(self, *pieces: str | tuple[str, str]) -> None:
+        """Show the first line of a group of remarks, apart from all before."""
+        self._gap("section")
+        self._kind = "note"
+        self._screen.line(*pieces)
+
+    def _gap(self, kind: str) -> None:
+        """Leave a blank line where what follows is of another kind."""
+        self._screen.end_text()
+        if self._kind and kind != self._kind:
+            self._screen.line()
+        self._kind = kind
+
+    def _speak(self, author: str, kind: str) -> None:
+        """Say whose lines follow, unless they go on."""
+        if author != self._speaker:
+            self._gap("speaker")
+            self._screen.line((author, self._colour(author)))
+            self._speaker, self._kind = author, kind
+        elif self._kind == "speaker":
+            self._kind = kind
+        elif kind != self._kind:
+            self._gap(kind)
+
+    def _colour(self, author: str) -> str:
+        colour = self._colours.setdefault(author, _COLOURS[len(self._colours) % len(_COLOURS)])
+        return f"bold {colour}"
+
+    def _user(self, event: Event) -> None:
+        for part in (event.content.parts if event.content else None) or ():
+            if part.text:
+                self.question(part.text)
+            elif part.function_response is not None:
+                self.question(answer_text(part.function_response))
+            elif part.inline_data is not None or part.file_data is not None:
+                self.question(_file_text(part))
+
+    def _parts(self, event: Event) -> None:
+        texts = 0
+        for part in (event.content.parts if event.content else None) or ():
+            if part.text:
+                self._text(event, part, texts)
+                texts += 1
+            elif event.partial:
+                continue
+            elif part.function_call is not None:
+                self._call(event, part.function_call)
+            elif part.function_response is not None:
+                self._response(event, part.function_response)
+            elif part.executable_code is not None:
+                self._code(event, part.executable_code.code or "", "runs code")
+            elif part.code_execution_result is not None:
+                self._code(event, part.code_execution_result.output or "", "")
+            elif part.inline_data is not None or part.file_data is not None:
+                self._speak(event.author, "tool")
+                self._screen.line((_file_text(part), "dim"), indent=2)
+        if event.error_code and not event.partial:
+            self._speak(event.author, "error")
+            self._screen.line(
+                (f"{event.error_code}: {event.error_message or ''}".rstrip(": "), "red"), indent=2
+            )
+
+    def _text(self, event: Event, part: types.Part, texts: int) -> None:
+        text, style = part.text or "", "dim italic" if part.thought else ""
+        kind = "thought" if part.thought else "text"
+        if event.partial:
+            self._speak(event.author, kind)
+            self._screen.text(text, indent=2, style=style)
+            self._streamed += text
+            return
+        if self._streamed and self._streamed.startswith(text):
+            self._streamed = self._streamed[len(text) :]  # it was on the screen before
+            return
+        if self._streamed and text.startswith(self._streamed):
+            text, self._streamed = text[len(self._streamed) :], ""
+        elif self._streamed or texts:
+            self._screen.end_text()  # a hook changed what had been streamed: show what counts
+            self._streamed = ""
+        self._speak(event.author, kind)
+        self._screen.text(text, indent=2, style=style)
+        self._screen.end_text()
+
+    def _call(self, event: Event, call: types.FunctionCall) -> None:
+        if call.name in (CONFIRMATION, CREDENTIAL, _TRANSFER):
+            return
+        self._speak(event.author, "tool")
+        self._last_call = call.id
+        text = call_text(call.name or "?", call.args)
+        lines = block(text, self._room(4), None if self._verbose else _RESULT_LINES)
+        if self._room(4) is None and not self._verbose:
+            lines = [cut(lines[0], _PIPED)]
+        waits = call.id in (event.long_running_tool_ids or ())
+        for number, line in enumerate(lines):
+            last = number == len(lines) - 1
+            tail = ("  (answered later)", "dim") if waits and last else ""
+            self._screen.line(("● " if not number else "  ", "green"), line, tail, indent=2)
+
+    def _response(self, event: Event, response: types.FunctionResponse) -> None:
+        actions = event.actions
+        if response.name == _TRANSFER or response.id is None:
+            return
+        self._speak(event.author, "tool")
+        several = len(event.get_function_responses()) > 1
+        name = f"{response.name}: " if several else ""
+        if response.id in actions.requested_tool_confirmations:
+            text, style = "waits for approval", "yellow"
+        elif response.id in actions.requested_auth_configs:
+            text, style = "waits for a credential", "yellow"
+        else:
+            text = result_text(response.response)
+            failed = set(response.response or {}) == {"error"}
+            style = "red" if failed else "dim"
+        if not several and response.id != self._last_call:
+            self._screen.line(("● ", "green"), response.name or "?", indent=2)
+        if text:
+            self._lines("└ ", f"{name}{text}", style, 4)
+
+    def _lines(self, sign: str, text: str, style: str, indent: int) -> None:
+        room = self._room(indent + len(sign))
+        if room is None and not self._verbose:
+            lines = [cut(one_line(text), _PIPED)]
+        else:
+            lines = block(text, room, None if self._verbose else _RESULT_LINES)
+        for number, line in enumerate(lines):
+            start = sign if not number else " " * len(sign)
+            self._screen.line((start, "dim"), (line, style), indent=indent)
+
+    def _code(self, event: Event, text: str, title: str) -> None:
+        self._speak(event.author, "tool")
+        if title:
+            self._screen.line(("● ", "green"), title, indent=2)
+            if text.strip() in self._streamed:
+                return  # it is on the screen already
+        text = text.removeprefix(_RESULT_TITLE)
+        most = None if self._verbose else _CODE_LINES
+        for line in block(text.strip("\n"), self._room(6), most):
+            self._screen.line(("│ ", "dim"), (line, "" if title else "dim"), indent=4)
+
+    def _effects(self, event: Event) -> None:
+        """Show what an event changes."""
+        actions = event.actions
+        if actions.transfer_to_agent:
+            target = actions.transfer_to_agent
+            self._gap("transfer")
+            self._screen.line(
+                (event.author, self._colour(event.author)),
+                (" → ", "dim"),
+                (target, self._colour(target)),
+            )
+            self._speaker, self._kind = target, "speaker"
+        for key, value in actions.state_delta.items():
+            if self._verbose or not key.startswith(_PARENT_KEYS):
+                self._effect(event, "state", f"{key} {_change(event, value)}")
+        for name, number in actions.artifact_delta.items():
+            self._effect(event, "saved", f"{name} (version {number})")
+        if actions.escalate:
+            self._effect(event, "ends the loop", "")
+        if self._verbose and actions.agent_state:
+            self._effect(event, "checkpoint", as_json(actions.agent_state))
+
+    def _effect(self, event: Event, title: str, text: str) -> None:
+        self._screen.end_text()
+        if event.author not in ("user", self._speaker):
+            self._speak(event.author, "tool")
+        if self._kind == "text":
+            self._kind = "tool"
+        room = self._room(4 + len(title) + 1) or _PIPED
+        self._screen.line(
+            (title, "yellow"),
+            (f" {text if self._verbose else cut(one_line(text), room)}".rstrip(), "dim"),
+            indent=4,
+        )
+
+    def _room(self, indent: int) -> int | None:
+        width = self._screen.width
+        return None if width is None else max(width - indent, 20)
+
+
+def _change(event: Event, value: Any) -> str:
+    """Say what became of a state key."""
+    if value is None:
+        return "is removed"
+    parts = (event.content.parts if event.content else None) or ()
+    if isinstance(value, str) and value == "".join(p.text or "" for p in parts if not p.thought):
+        return "= this text"
+    return f"= {as_json(value)}"
+
+
+def answer_text(answer: types.FunctionResponse) -> str:
+    """Say in words what an answer to a waiting call was; never show a credential."""
+    response: dict[str, Any] = answer.response or {}
+    if answer.name == CONFIRMATION:
+        edited = f" with {as_json(response['args'])}" if "args" in response else ""
+        return f"approved{edited}" if response.get("confirmed") else "rejected"
+    if answer.name == CREDENTIAL:
+        return "gave a credential"
+    return f"{answer.name}: {result_text(response)}"
+
+
+def _file_text(part: types.Part) -> str:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        size = len(blob.data or b"")
+        return f"[{blob.display_name or blob.mime_type or 'data'}, {size:,} bytes]"
+    file = part.file_data
+    return f"[{file.display_name or file.file_uri or 'file'}]" if file else ""

@@ -1,0 +1,81 @@
+"""Prompt: asks the person at the terminal, with prompt_toolkit. Only interactive runs import it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.shortcuts import CompleteStyle
+
+from .shorten import SIGN
+
+
+class Prompt:
+    """Questions to a person. Each raises EOFError for Ctrl-D and KeyboardInterrupt for Ctrl-C.
+
+    Args:
+      history: file that keeps what was typed at the main prompt; None keeps it in memory.
+    """
+
+    def __init__(self, history: Path | None = None) -> None:
+        kept = FileHistory(str(history)) if history is not None else InMemoryHistory()
+        self._main: PromptSession[str] = PromptSession(
+            history=kept, complete_style=CompleteStyle.READLINE_LIKE
+        )
+
+    async def message(self) -> str:
+        """Ask for the next message; a pasted text may have several lines."""
+        return await self._main.prompt_async(f"\n{SIGN} ", prompt_continuation="  ")
+
+    async def ask(self, question: str) -> str:
+        """Ask for a short answer."""
+        session: PromptSession[str] = PromptSession()
+        return (await session.prompt_async(question)).strip()
+
+    async def secret(self, question: str) -> str:
+        """Ask for something that is not shown while it is typed."""
+        session: PromptSession[str] = PromptSession()
+        return (await session.prompt_async(question, is_password=True)).strip()
+
+    async def edit(self, text: str, problem: Callable[[str], str]) -> str:
+        """Let a text of several lines be changed.
+
+        Args:
+          text: what to start from.
+          problem: says what is wrong with a text; '' where it can be taken.
+
+        Returns:
+          The text; Enter takes it when nothing is wrong with it, else starts a new line.
+        """
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def _(event: KeyPressEvent) -> None:  # pyright: ignore[reportUnusedFunction]
+            buffer = event.current_buffer
+            if problem(buffer.text):
+                buffer.insert_text("\n")
+            else:
+                buffer.validate_and_handle()
+
+        def below() -> str:
+            wrong = problem(get_app().current_buffer.text)
+            return f" {wrong}" if wrong else " Enter takes this, Ctrl-C leaves it as it was"
+
+        session: PromptSession[str] = PromptSession(
+            multiline=True, key_bindings=keys, bottom_toolbar=below
+        )
+        return await session.prompt_async("    ", default=text, prompt_continuation="    ")
+
+
+def json_problem(text: str) -> str:
+    """Say why a text is not a JSON object; '' where it is one."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        return f"not JSON yet: {error}"
+    return "" if isinstance(value, dict) else "not a JSON object: it has to start with {"

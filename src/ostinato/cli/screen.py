@@ -1,0 +1,138 @@
+"""Screen: styled lines and streamed text on a terminal, or the same plainly into a file.
+
+The printer writes everything that a person sees through it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from .shorten import SIGN, safe
+
+_PLAIN = {
+    "✓": "+",
+    "✗": "x",
+    "…": "...",
+    "→": "->",
+    "●": "*",
+    "└": "-",
+    "·": "-",
+    SIGN: ">",
+    "│": "|",
+    "◆": "!",
+}
+WIDEST = 100
+
+
+class Screen:
+    """Where lines go.
+
+    Args:
+      file: the stream; standard output where None.
+
+    Attributes:
+      width: columns to write into; None where lines are not broken, as in a file.
+    """
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        stream = file or sys.stdout
+        plain = bool(os.environ.get("NO_COLOR")) or not stream.isatty()
+        self._console = Console(
+            file=stream,
+            color_system=None if plain else "auto",
+            markup=False,
+            highlight=False,
+            emoji=False,
+            soft_wrap=True,
+        )
+        self.width = min(self._console.width, WIDEST) if stream.isatty() else None
+        self._ascii = not _can_write(stream.encoding, "".join(_PLAIN))
+        self._column = 0
+        self._word = ""
+        self._indent = 0
+        self._style = ""
+        self._waiting: list[str] = []
+
+    def line(self, *pieces: str | tuple[str, str], indent: int = 0) -> None:
+        """Write a line of pieces, each a text or a text and its style."""
+        self.end_text()
+        text = Text(" " * indent)
+        for piece in pieces:
+            words, style = (piece, "") if isinstance(piece, str) else piece
+            text.append(self._sign(safe(words)), style=style)
+        self._console.print(text)
+
+    def text(self, words: str, *, indent: int = 0, style: str = "") -> None:
+        """Write a piece of running text; lines are broken between words."""
+        if style != self._style:
+            self._flush_word()
+            self._write()
+        self._indent, self._style = indent, style
+        for character in self._sign(safe(words)):
+            if character == "\n":
+                self._flush_word()
+                self._put("\n")
+                self._column = 0
+            elif character in " \t":
+                self._flush_word()
+                self._word = character
+                self._flush_word()
+            else:
+                self._word += character
+        if self.width is None:
+            self._flush_word()
+        self._write()
+
+    def end_text(self) -> None:
+        """End a running text with its line; nothing happens where there is none."""
+        self._flush_word()
+        if self._column:
+            self._put("\n")
+            self._column = 0
+        self._write()
+
+    def _flush_word(self) -> None:
+        word, self._word = self._word, ""
+        if not word:
+            return
+        length = cell_len(word)
+        full = self.width is not None and self._column + length > self.width
+        if full and self._column > self._indent:
+            self._put("\n")
+            self._column = 0
+            if word in " \t":
+                return
+        if not self._column:
+            self._put(" " * self._indent)
+            self._column = self._indent
+        self._put(word)
+        self._column += length
+
+    def _put(self, words: str) -> None:
+        self._waiting.append(words)
+
+    def _write(self) -> None:
+        if self._waiting:
+            self._console.print(Text("".join(self._waiting), style=self._style), end="")
+            self._waiting.clear()
+            self._console.file.flush()
+
+    def _sign(self, words: str) -> str:
+        if self._ascii:
+            for sign, plain in _PLAIN.items():
+                words = words.replace(sign, plain)
+        return words
+
+
+def _can_write(encoding: str | None, signs: str) -> bool:
+    try:
+        signs.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,72 @@
+"""JSON values and texts as a person wants to see them: short, on few lines, safe for a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from typing import Any
+
+# Control characters (but for tab and newline), and marks that turn the direction of writing.
+SIGN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+"""Stands before what the user says."""
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe(text: str) -> str:
+    """Return a text without what could steer a terminal or cannot be written at all."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def as_json(value: Any) -> str:
+    """Return a value as one line of JSON; what JSON cannot carry, as Python shows it."""
+    return safe(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def cut(text: str, length: int) -> str:
+    """Return at most `length` characters of a text, the last one an ellipsis where it was cut."""
+    return text if len(text) <= length else text[: max(length - 1, 1)].rstrip() + "…"
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(safe(text).split())
+
+
+def call_text(name: str, args: dict[str, Any] | None) -> str:
+    """Return a call as Python would write it: `name(city="Rome", days=2)`."""
+    return f"{name}({', '.join(f'{key}={as_json(value)}' for key, value in (args or {}).items())})"
+
+
+def result_text(response: dict[str, Any] | None) -> str:
+    """Return a tool's response: the value alone where it is wrapped, `key: value` for one key."""
+    if not response or response == {"result": None}:
+        return ""
+    if len(response) > 1:
+        return as_json(response)
+    ((key, value),) = response.items()
+    shown = safe(value) if isinstance(value, str) else as_json(value)
+    return shown if key == "result" else f"{safe(key)}: {shown}"
+
+
+def block(text: str, width: int | None, most: int | None) -> list[str]:
+    """Break a text into lines.
+
+    Args:
+      width: longest line, in characters; None does not break.
+      most: number of lines to keep; None keeps all.
+    """
+    lines: list[str] = []
+    for line in text.rstrip().splitlines() or [""]:
+        if width is None or len(line) <= width:
+            lines.append(line)
+        else:
+            lines += textwrap.wrap(
+                line, width, drop_whitespace=True, break_on_hyphens=False, replace_whitespace=False
+            )
+    if most is None or len(lines) <= most:
+        return lines
+    hidden = len(lines) - most
+    more = f"… {hidden} more line{'s' if hidden > 1 else ''}; --verbose shows all"
+    return [*lines[:most], more]
