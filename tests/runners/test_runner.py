@@ -433,7 +433,7 @@ async def test_after_run_is_called_last_and_its_answer_is_not_emitted(memory: St
 
     talk = Talk(answering("Hello."), memory, plugins=[Last(name="last")])
     async for event in talk.run():
-        order.append(final_text([event]))
+        order += [final_text([event])]
     assert order == ["Hello.", "after_run"]
 
 
@@ -552,17 +552,18 @@ async def test_a_run_and_its_result_do_not_depend_on_one_event_loop() -> None:
 async def test_a_plain_tool_does_not_block_other_sessions(memory: Store) -> None:
     import threading
 
-    release = threading.Event()
+    loop = asyncio.get_running_loop()
+    reached, release = asyncio.Event(), threading.Event()
 
     def wait() -> str:
+        loop.call_soon_threadsafe(reached.set)
         assert release.wait(5)
         return "waited"
 
     agent = answering(call("wait"), "Done.", tools=[wait])
     talk = Talk(agent, memory)
     waiting = asyncio.create_task(talk.say())
-    while len(agent.model.requests) == 0:
-        await asyncio.sleep(0)
+    await reached.wait()
     other = LlmAgent(name="quick", model=ScriptedModel(["Quick."]))
     quick = Talk(other, Store(None))
     assert final_text(await quick.say()) == "Quick."
