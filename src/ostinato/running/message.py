@@ -49,11 +49,12 @@ async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Co
 
 
 def answered_call(session: Session, message: types.Content) -> EventRecord | None:
-    """Return the record whose call a message answers; None for a message without answers.
+    """Return the record of the first call a message answers; None for a message without answers.
 
     Raises:
-      InputValidationError: it answers a call that does not exist.
+      InputValidationError: one of its answers is to a call that does not exist.
     """
+    first: EventRecord | None = None
     for part in message.parts or ():
         if part.function_response is None:
             continue
@@ -64,5 +65,5 @@ def answered_call(session: Session, message: types.Content) -> EventRecord | Non
                 f"The message answers function call {answer.id!r} ({answer.name}), which is not in "
                 f"session {session.id!r}. Use the id of the call as it was yielded."
             )
-        return record
-    return None
+        first = first or record
+    return first
