@@ -12,6 +12,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_clock",
             "_aclosing",
+            "_later_on",
             "_lazy",
             "_log",
             "types",
@@ -77,6 +78,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_clock",
         "_durable_store",
         "_history",
+        "_later_on",
         "_lazy",
         "_log",
         "_optional",
@@ -100,6 +102,7 @@ ADAPTERS = (
 ENVIRONMENT_READERS = (
     "cli",
     "server",
+    "features.environment",
     "telemetry",
     "models.registry",
     *ADAPTERS,

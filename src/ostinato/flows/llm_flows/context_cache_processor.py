@@ -14,7 +14,7 @@ from ...models.llm_request import LlmRequest
 from ._base_llm_processor import BaseLlmRequestProcessor
 
 
-class _ContextCacheLlmRequestProcessor(BaseLlmRequestProcessor):
+class ContextCacheRequestProcessor(BaseLlmRequestProcessor):
     """Adds the app's cache settings and what the agent's last response said about its cache."""
 
     async def run_async(
@@ -42,7 +42,7 @@ class _ContextCacheLlmRequestProcessor(BaseLlmRequestProcessor):
         yield
 
 
-request_processor = _ContextCacheLlmRequestProcessor()
+request_processor = ContextCacheRequestProcessor()
 
 
 def _carried_on(ctx: InvocationContext, event: Event) -> CacheMetadata | None:

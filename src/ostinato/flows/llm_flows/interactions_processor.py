@@ -10,7 +10,7 @@ from ...models.llm_request import LlmRequest
 from ._base_llm_processor import BaseLlmRequestProcessor
 
 
-class _InteractionsLlmRequestProcessor(BaseLlmRequestProcessor):
+class InteractionsRequestProcessor(BaseLlmRequestProcessor):
     """Names the agent's last interaction, for models that chain them."""
 
     async def run_async(
@@ -29,4 +29,4 @@ class _InteractionsLlmRequestProcessor(BaseLlmRequestProcessor):
         yield
 
 
-request_processor = _InteractionsLlmRequestProcessor()
+request_processor = InteractionsRequestProcessor()
