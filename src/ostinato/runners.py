@@ -9,36 +9,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import types
+from . import artifacts, context, memory, running, sessions, types
 from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
-from .artifacts.base_artifact_service import BaseArtifactService
-from .artifacts.in_memory_artifact_service import InMemoryArtifactService
 from .context.invocation import InvocationContext
-from .context.run_config import RunConfig
 from .durable.lease import SESSION_LOCKS
 from .durable.running import SessionKey, each_inside, inside
 from .errors import InputValidationError
 from .events.event import Event
 from .flows.llm_flows.compaction import compact_by_tokens, compact_sliding_window
-from .memory.in_memory_memory_service import InMemoryMemoryService
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import summarizing_model, toolsets_of
-from .running.debug_run import debug_run
 from .running.message import as_content
-from .running.rewind import rewind_event
-from .running.run import Run, keyed_invocation_id, stored_events
+from .running.run_table import keyed_invocation_id, stored_events
 from .running.sealing import error_event, sealing_events
 from .running.setup import RunnerSetup
-from .running.spawn import spawn
 from .running.store_access import StoreAccess
-from .running.sync_run import drive
-from .sessions.in_memory_session_service import InMemorySessionService
 from .sessions.session import Session, log_of
 from .telemetry.tracing import span
+
+if TYPE_CHECKING:
+    from .artifacts.base_artifact_service import BaseArtifactService
+    from .context.run_config import RunConfig
 
 
 class Runner(RunnerSetup):
@@ -95,7 +90,7 @@ class Runner(RunnerSetup):
           NothingToResumeError: the invocation to resume does not exist.
           Exception: what the agent's code raised.
         """
-        config = run_config or RunConfig()
+        config = run_config or context.RunConfig()
         message = as_content(new_message)
         if message is None and invocation_id is None:
             raise InputValidationError(
@@ -279,20 +274,20 @@ class Runner(RunnerSetup):
         self, *, agent: BaseAgent, include_plugins: bool, **request: Any
     ) -> AsyncGenerator[Event, None]:
         """Run another agent in a hidden session of the same store; the port behind AgentTool."""
-        service = self.session_service if self._store.durable else InMemorySessionService()
+        service = self.session_service if self._store.durable else sessions.InMemorySessionService()
 
-        def make_runner(artifacts: BaseArtifactService | None) -> Runner:
+        def make_runner(files: BaseArtifactService | None) -> Runner:
             return Runner(
                 agent=agent,
                 app_name=self.app_name,
                 plugins=self.app.plugins if include_plugins else None,
-                artifact_service=artifacts,
+                artifact_service=files,
                 session_service=service,
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
 
-        return spawn(StoreAccess(service), make_runner, **request)
+        return running.spawn(StoreAccess(service), make_runner, **request)
 
     def start(
         self,
@@ -304,12 +299,12 @@ class Runner(RunnerSetup):
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
         idempotency_key: str | None = None,
-    ) -> Run:
+    ) -> running.Run:
         """Start an invocation in the background and return its handle; arguments as in `run_async`.
 
         The run goes on whether or not its events are read. Needs a running event loop.
         """
-        return Run(
+        return running.Run(
             self.run_async(
                 user_id=user_id,
                 session_id=session_id,
@@ -336,7 +331,7 @@ class Runner(RunnerSetup):
         The run has a thread and an event loop of its own, and ends early if the generator is
         closed.
         """
-        return drive(
+        return running.drive(
             lambda: self.run_async(
                 user_id=user_id,
                 session_id=session_id,
@@ -360,11 +355,11 @@ class Runner(RunnerSetup):
           SessionNotFoundError: there is no such session.
           NotFoundError: the session has no such invocation.
         """
-        config = run_config or RunConfig()
+        config = run_config or context.RunConfig()
         key: SessionKey = (id(self.session_service), self.app_name, user_id, session_id)
         async with SESSION_LOCKS.held(key):
             session = await self._get_or_create_session(user_id, session_id, config)
-            event = await rewind_event(
+            event = await running.rewind_event(
                 session,
                 rewind_before_invocation_id,
                 initial_state=await self._store.initial_state(session),
@@ -400,7 +395,7 @@ class Runner(RunnerSetup):
         await self._store.load(
             app_name=self.app_name, user_id=user_id, session_id=session_id, config=None, create=True
         )
-        return await debug_run(
+        return await running.debug_run(
             [user_messages] if isinstance(user_messages, str) else user_messages,
             lambda text: self.run_async(
                 user_id=user_id, session_id=session_id, new_message=text, run_config=run_config
@@ -442,8 +437,8 @@ class InMemoryRunner(Runner):
             agent=agent,
             node=node,
             plugins=plugins,
-            artifact_service=InMemoryArtifactService(),
-            session_service=InMemorySessionService(),
-            memory_service=InMemoryMemoryService(),
+            artifact_service=artifacts.InMemoryArtifactService(),
+            session_service=sessions.InMemorySessionService(),
+            memory_service=memory.InMemoryMemoryService(),
             plugin_close_timeout=plugin_close_timeout,
         )

@@ -76,6 +76,12 @@ BAD = [
     (
         rules.no_import_upward,
         "events/late.py",
+        DOC + "from .. import agents\ndef f():\n    'It does.'\n    return agents.BaseAgent()\n",
+        "events/late.py:2 imports upward",
+    ),
+    (
+        rules.no_import_upward,
+        "events/late.py",
         DOC + "from ostinato import Runner\n",
         "-> runners (floor",
     ),

@@ -14,11 +14,13 @@ from tests.arch.floors import PACKAGE
 
 @dataclass(frozen=True)
 class Import:
-    """One imported thing: the module asked for, the name taken from it (None for `import x`)."""
+    """One imported thing: the module asked for, the name taken from it (None for `import x`), and
+    what the file calls it."""
 
     module: str
     name: str | None
     line: int
+    local: str = ""
 
 
 @dataclass
@@ -61,7 +63,16 @@ class Module:
                 parts = parts[: len(parts) - (node.level - 1)]
                 base = ".".join([*parts, *([node.module] if node.module else [])])
             for alias in node.names:
-                yield Import(base, alias.name, node.lineno)
+                yield Import(base, alias.name, node.lineno, alias.asname or alias.name)
+
+    @cached_property
+    def attributes(self) -> dict[str, set[str]]:
+        """For each name of the file, the attributes taken from it: `auth.AuthHandler`."""
+        taken: dict[str, set[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                taken.setdefault(node.value.id, set()).add(node.attr)
+        return taken
 
     @cached_property
     def is_face(self) -> bool:
@@ -141,11 +152,21 @@ class House:
 
     def targets(self, module: Module) -> Iterator[tuple[str, int]]:
         """The modules of the package that `module` imports, with the line. An import from a lazy
-        face leads to where the face points, so that a face never hides an arrow."""
+        face leads to where the face points, and of a face imported as a whole each attribute that
+        is used does, so that a face never hides an arrow."""
         for found in module.imports:
             target = self._follow(found)
-            if target is not None and target != module.name:
-                yield target, found.line
+            if target is None or target == module.name:
+                continue
+            face = self.modules[target]
+            if face.is_face and found.local and found.name not in face.re_exports:
+                for name in sorted(module.attributes.get(found.local, ())):
+                    if name in face.re_exports:
+                        behind = self._follow(face.re_exports[name])
+                        if behind is not None:
+                            yield behind, found.line
+                continue
+            yield target, found.line
 
     def _follow(self, found: Import, depth: int = 0) -> str | None:
         base = self._inside(found.module)

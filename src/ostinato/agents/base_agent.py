@@ -1,7 +1,5 @@
 """BaseAgent: a node of the agent tree, with its hooks around what a subclass does."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, final
@@ -41,12 +39,14 @@ class BaseAgent(BaseNode):
       after_agent_callback: one callback or several; Content from one is added as an event.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
-    parent_agent: SkipValidation[BaseAgent | None] = Field(
+    parent_agent: SkipValidation["BaseAgent | None"] = Field(
         default=None, init=False, exclude=True, repr=False
     )
-    sub_agents: SkipValidation[list[BaseAgent]] = Field(default_factory=list["BaseAgent"])
+    sub_agents: SkipValidation[list["BaseAgent"]] = Field(
+        default_factory=lambda: list["BaseAgent"]()
+    )
     before_agent_callback: Any = None
     after_agent_callback: Any = None
 
@@ -63,7 +63,7 @@ class BaseAgent(BaseNode):
 
     @field_validator("sub_agents", mode="after")
     @classmethod
-    def _check_sub_agents(cls, value: list[BaseAgent]) -> list[BaseAgent]:
+    def _check_sub_agents(cls, value: list["BaseAgent"]) -> list["BaseAgent"]:
         for item in value:
             if not isinstance(item, BaseAgent):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ValueError(
@@ -121,18 +121,18 @@ class BaseAgent(BaseNode):
         return type(self)(**{**fields, **changes})
 
     @property
-    def root_agent(self) -> BaseAgent:
+    def root_agent(self) -> "BaseAgent":
         """The root of the tree this agent is in."""
         agent: BaseAgent = self
         while agent.parent_agent is not None:
             agent = agent.parent_agent
         return agent
 
-    def find_agent(self, name: str) -> BaseAgent | None:
+    def find_agent(self, name: str) -> "BaseAgent | None":
         """Return this agent or the one below it with that name, or None."""
         return self if self.name == name else self.find_sub_agent(name)
 
-    def find_sub_agent(self, name: str) -> BaseAgent | None:
+    def find_sub_agent(self, name: str) -> "BaseAgent | None":
         """Return the agent below this one with that name, or None."""
         for sub_agent in self.sub_agents:
             found = sub_agent.find_agent(name)

@@ -1,11 +1,9 @@
 """LlmAgent: an agent that thinks with a model. `Agent` is its short name."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
     Field,
@@ -33,7 +31,13 @@ from ..sessions.event_log import ERROR, EventRecord
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
+from ..types.late_field import later
 from .base_agent import BaseAgent, Callback, is_paused
+
+if TYPE_CHECKING:
+    from ..types import GenerateContentConfig
+else:
+    GenerateContentConfig = later("GenerateContentConfig")
 
 _CONFIG_REFUSALS = {
     "tools": "Set tools on the agent (LlmAgent.tools), not in generate_content_config.",
@@ -73,7 +77,7 @@ class LlmAgent(BaseAgent):
     global_instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
     static_instruction: Any = None
     tools: SkipValidation[list[Any]] = Field(default_factory=list[Any])
-    generate_content_config: types.GenerateContentConfig | None = None
+    generate_content_config: GenerateContentConfig | None = None
     mode: Literal["chat", "task", "single_turn"] | None = None
     parallel_worker: bool | None = None
     disallow_transfer_to_parent: bool = False
@@ -107,8 +111,8 @@ class LlmAgent(BaseAgent):
     @field_validator("generate_content_config", mode="after")
     @classmethod
     def _check_config(
-        cls, value: types.GenerateContentConfig | None
-    ) -> types.GenerateContentConfig | None:
+        cls, value: "types.GenerateContentConfig | None"
+    ) -> "types.GenerateContentConfig | None":
         for name, message in _CONFIG_REFUSALS.items():
             if value is not None and getattr(value, name):
                 raise ValueError(message)

@@ -1,7 +1,5 @@
 """LoopAgent: runs its sub-agents over and over until one escalates."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 from .._aclosing import Aclosing

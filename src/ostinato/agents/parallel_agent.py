@@ -1,7 +1,5 @@
 """ParallelAgent: runs its sub-agents side by side, each on a branch of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 

@@ -1,7 +1,5 @@
 """SequentialAgent: runs its sub-agents one after another."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 
 from .._aclosing import Aclosing

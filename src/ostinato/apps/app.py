@@ -1,7 +1,5 @@
 """App: an agent tree with its plugins and settings. A pure record; the runner reads it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal, Self
 
@@ -30,7 +28,7 @@ class App(BaseModel):
       tool_errors: what a raising tool does: `raise` to the caller, or `feedback` to the model.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     name: str
     root_agent: SkipValidation[Any] = None

@@ -26,7 +26,7 @@ class BaseCodeExecutor(BaseModel):
       timeout_seconds: time one run may take, seconds; None leaves it to the executor.
     """
 
-    model_config = ConfigDict(validate_default=False)
+    model_config = ConfigDict(validate_default=False, defer_build=True)
 
     optimize_data_file: bool = False
     stateful: bool = False

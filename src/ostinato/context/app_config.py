@@ -1,7 +1,5 @@
 """Settings of an app that a run reads: resumability and compaction. `ostinato.apps` faces them."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SkipValidation, model_validator
@@ -15,6 +13,8 @@ class ResumabilityConfig(BaseModel):
     Attributes:
       is_resumable: pause on long-running tools, keep agents' checkpoints, resume by invocation id.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     is_resumable: bool = False
 
@@ -37,7 +37,9 @@ class EventsCompactionConfig(BaseModel):
       event_retention_size: newest events that token compaction leaves as they are.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", populate_by_name=True, defer_build=True
+    )
 
     summarizer: SkipValidation[Summarizer | None] = None
     compaction_interval: int = Field(
@@ -49,7 +51,7 @@ class EventsCompactionConfig(BaseModel):
     event_retention_size: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
-    def _token_settings_come_together(self) -> EventsCompactionConfig:
+    def _token_settings_come_together(self) -> "EventsCompactionConfig":
         if (self.token_threshold is None) != (self.event_retention_size is None):
             raise ValueError("token_threshold and event_retention_size must be set together.")
         return self

@@ -6,24 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import types
-from ..artifacts.base_artifact_service import ArtifactVersion
-from ..auth.auth_credential import AuthCredential
-from ..auth.auth_handler import AuthHandler
-from ..auth.auth_tool import AuthConfig
-from ..auth.tool_confirmation import ToolConfirmation
+from .. import auth, types
 from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..events.ui_widget import UiWidget
-from ..memory.base_memory_service import SearchMemoryResponse
-from ..memory.memory_entry import MemoryEntry
 from ..sessions.session import tombstones_of
 from ..sessions.state import State
-from ._ports import CredentialStore, NodeLike
 from .invocation import InvocationContext
 from .readonly import ReadonlyContext
+
+if TYPE_CHECKING:
+    from ..artifacts.base_artifact_service import ArtifactVersion
+    from ..auth.auth_credential import AuthCredential
+    from ..auth.auth_tool import AuthConfig
+    from ..auth.tool_confirmation import ToolConfirmation
+    from ..memory.base_memory_service import SearchMemoryResponse
+    from ..memory.memory_entry import MemoryEntry
+    from ._ports import CredentialStore, NodeLike
 
 
 class Context(ReadonlyContext):
@@ -159,7 +160,7 @@ class Context(ReadonlyContext):
 
     def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
         """Return the credential the user gave in answer to a request, or None."""
-        return AuthHandler(auth_config).get_auth_response(self.state)
+        return auth.AuthHandler(auth_config).get_auth_response(self.state)
 
     def request_credential(self, auth_config: AuthConfig) -> None:
         """Ask the user for a credential; the tool is called again with it (Spec 1 §10).
@@ -168,7 +169,7 @@ class Context(ReadonlyContext):
           ValueError: this is not the context of a tool call.
         """
         call_id = self._need_call("request_credential")
-        request = AuthHandler(auth_config).generate_auth_request()
+        request = auth.AuthHandler(auth_config).generate_auth_request()
         self._actions.requested_auth_configs[call_id] = request
 
     def request_confirmation(self, *, hint: str | None = None, payload: Any | None = None) -> None:
@@ -182,7 +183,7 @@ class Context(ReadonlyContext):
           ValueError: this is not the context of a tool call.
         """
         call_id = self._need_call("request_confirmation")
-        self._actions.requested_tool_confirmations[call_id] = ToolConfirmation(
+        self._actions.requested_tool_confirmations[call_id] = auth.ToolConfirmation(
             hint=hint or "", payload=payload
         )
 

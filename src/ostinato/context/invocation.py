@@ -3,10 +3,8 @@
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
 
@@ -18,11 +16,15 @@ from ..events.event import Event
 from ..models.context_cache_config import ContextCacheConfig
 from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
 from ..sessions.session import Session, log_of
-from ._ports import Hooks, Schedule, Spawn
 from .app_config import EventsCompactionConfig, ResumabilityConfig
 from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
-from .run_config import RunConfig
+
+if TYPE_CHECKING:
+    from ._ports import Hooks, Schedule, Spawn
+    from .run_config import RunConfig
+else:  # ports are for the type checker; fields do not check them
+    Hooks = Schedule = Spawn = RunConfig = Any
 
 logger = get_logger(__name__)
 
@@ -30,7 +32,7 @@ logger = get_logger(__name__)
 class BaseAgentState(BaseModel):
     """Checkpoint of an agent; subclasses add what they need to go on (Spec 1 §19)."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class RealtimeCacheEntry(BaseModel):
@@ -51,6 +53,8 @@ class RealtimeCacheEntry(BaseModel):
 
 class _InvocationCostManager(BaseModel):
     """Counts the model calls of one invocation; shared by all contexts of it (Spec 2 §5.5)."""
+
+    model_config = ConfigDict(defer_build=True)
 
     _number_of_llm_calls: int = PrivateAttr(default=0)
 
@@ -120,7 +124,7 @@ class InvocationContext(BaseModel):
       ports: what the runner lends to the invocation.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
 
     artifact_service: SkipValidation[Any] = None
     session_service: SkipValidation[Any]

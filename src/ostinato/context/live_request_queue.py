@@ -2,13 +2,19 @@
 it.
 """
 
-from __future__ import annotations
-
 import asyncio
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
 from .. import types
+from ..types.late_field import later
+
+if TYPE_CHECKING:
+    from ..types import ActivityEnd, ActivityStart
+else:
+    ActivityEnd = later("ActivityEnd")
+    ActivityStart = later("ActivityStart")
 
 
 class LiveRequest(BaseModel):
@@ -26,8 +32,8 @@ class LiveRequest(BaseModel):
 
     content: types.Content | None = None
     blob: types.Blob | None = None
-    activity_start: types.ActivityStart | None = None
-    activity_end: types.ActivityEnd | None = None
+    activity_start: ActivityStart | None = None
+    activity_end: ActivityEnd | None = None
     close: bool = False
 
 

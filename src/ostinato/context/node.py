@@ -3,8 +3,6 @@
 `ostinato.workflow` re-exports it. Graph execution itself is not built yet.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -24,6 +22,8 @@ class RetryConfig(BaseModel):
       jitter: random share of a pause that is added to it, 0 to 1.
       exceptions: exception classes, or their names, that are retried; all where None.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     max_attempts: int | None = None
     initial_delay: float | None = None
@@ -55,7 +55,7 @@ class BaseNode(BaseModel):
       state_schema: pydantic model that unprefixed state writes must fit.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
     name: str
     description: str = ""

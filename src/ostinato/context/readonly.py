@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import types
-from ..auth.auth_credential import AuthCredential
 from ..sessions.session import Session, tombstones_of
 from .invocation import InvocationContext
-from .run_config import RunConfig
+
+if TYPE_CHECKING:
+    from ..auth.auth_credential import AuthCredential
+    from .run_config import RunConfig
 
 
 class ReadonlyContext:

@@ -1,7 +1,5 @@
 """RunConfig: how one run behaves. `ostinato.agents.run_config` is its public face."""
 
-from __future__ import annotations
-
 import sys
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -72,7 +70,7 @@ class ToolThreadPoolConfig(BaseModel):
       max_workers: number of threads, at least 1.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     max_workers: int = Field(default=4, ge=1)
 
@@ -97,7 +95,7 @@ class RunConfig(BaseModel):
       quote_agents: mark quotes of other agents as untrusted data in the context.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     speech_config: SpeechConfig | None = None
     response_modalities: list[str] | None = None

@@ -1,7 +1,5 @@
 """Event: one fact of a conversation. Agents yield it, the runner commits it, callers receive it."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator

@@ -1,16 +1,21 @@
 """EventActions: the effects an event carries, applied by the runner and the session service."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from .. import auth as auth
 from .. import types
-from ..auth.auth_tool import AuthConfig
-from ..auth.tool_confirmation import ToolConfirmation
+from ..types.late_field import later
 from .ui_widget import UiWidget
+
+if TYPE_CHECKING:
+    from ..auth.auth_tool import AuthConfig
+    from ..auth.tool_confirmation import ToolConfirmation
+else:
+    AuthConfig = later("AuthConfig", "ostinato.auth")
+    ToolConfirmation = later("ToolConfirmation", "ostinato.auth")
 
 _CONFIG = ConfigDict(
     extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True

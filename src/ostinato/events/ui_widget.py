@@ -1,7 +1,5 @@
 """UiWidget: a widget that a tool asks the user interface to render."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator

@@ -1,7 +1,5 @@
 """BaseLlm: the port of a model. Adapters and users' own models subclass it, the flow calls it."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
@@ -23,7 +21,7 @@ class BaseLlm(BaseModel):
       model: the model's name.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
     model: str
 

@@ -2,8 +2,6 @@
 and events.
 """
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from .. import _clock
@@ -33,7 +31,7 @@ class CacheMetadata(BaseModel):
     created_at: float | None = None
 
     @model_validator(mode="after")
-    def _active_cache_is_complete(self) -> CacheMetadata:
+    def _active_cache_is_complete(self) -> "CacheMetadata":
         active = (self.cache_name, self.expire_time, self.invocations_used)
         if any(x is not None for x in active) and any(x is None for x in active):
             raise ValueError(

@@ -3,8 +3,6 @@
 It lies here because requests carry it; `ostinato.agents.context_cache_config` is its public face.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -2,17 +2,22 @@
 it.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
+from ..types.late_field import later
 from .cache_metadata import CacheMetadata
 from .context_cache_config import ContextCacheConfig
+
+if TYPE_CHECKING:
+    from ..types import GenerateContentConfig, LiveConnectConfig
+else:
+    GenerateContentConfig = later("GenerateContentConfig")
+    LiveConnectConfig = later("LiveConnectConfig")
 
 
 class ToolLike(Protocol):
@@ -22,7 +27,7 @@ class ToolLike(Protocol):
     description: str
     is_long_running: bool
 
-    def _get_declaration(self) -> types.FunctionDeclaration | None: ...
+    def _get_declaration(self) -> "types.FunctionDeclaration | None": ...
 
 
 class LlmRequest(BaseModel):
@@ -47,9 +52,9 @@ class LlmRequest(BaseModel):
 
     model: str | None = None
     contents: list[types.Content] = Field(default_factory=list[types.Content])
-    config: types.GenerateContentConfig = Field(default_factory=types.GenerateContentConfig)
-    live_connect_config: SkipValidation[types.LiveConnectConfig] = Field(
-        default_factory=types.LiveConnectConfig
+    config: GenerateContentConfig = Field(default_factory=lambda: types.GenerateContentConfig())
+    live_connect_config: LiveConnectConfig = Field(
+        default_factory=lambda: types.LiveConnectConfig()
     )
     tools_dict: SkipValidation[dict[str, Any]] = Field(default_factory=dict, exclude=True)
     cache_config: ContextCacheConfig | None = None

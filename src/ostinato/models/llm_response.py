@@ -2,8 +2,6 @@
 events.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from ..types import (
         CitationMetadata,
         FinishReason,
+        GenerateContentResponseUsageMetadata,
         GroundingMetadata,
         LiveServerGoAway,
         LiveServerSessionResumptionUpdate,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 else:
     CitationMetadata = later("CitationMetadata")
     FinishReason = later("FinishReason")
+    GenerateContentResponseUsageMetadata = later("GenerateContentResponseUsageMetadata")
     GroundingMetadata = later("GroundingMetadata")
     LiveServerGoAway = later("LiveServerGoAway")
     LiveServerSessionResumptionUpdate = later("LiveServerSessionResumptionUpdate")
@@ -68,7 +68,7 @@ class LlmResponse(BaseModel):
     error_message: str | None = None
     interrupted: bool | None = None
     custom_metadata: dict[str, Any] | None = None
-    usage_metadata: types.GenerateContentResponseUsageMetadata | None = None
+    usage_metadata: GenerateContentResponseUsageMetadata | None = None
     live_session_resumption_update: LiveServerSessionResumptionUpdate | None = None
     live_session_id: str | None = None
     go_away: LiveServerGoAway | None = None
@@ -93,7 +93,7 @@ class LlmResponse(BaseModel):
         return [p.function_response for p in self.content.parts if p.function_response]
 
     @staticmethod
-    def create(generate_content_response: types.GenerateContentResponse) -> LlmResponse:
+    def create(generate_content_response: "types.GenerateContentResponse") -> "LlmResponse":
         """Build a response from a Gemini-shaped answer (Spec 2 §5.3).
 
         Args:

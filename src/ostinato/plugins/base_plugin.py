@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import types
-from ..context._ports import AgentLike
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
@@ -13,6 +12,9 @@ from ..events.event import Event
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
+
+if TYPE_CHECKING:
+    from ..context._ports import AgentLike
 
 
 class BasePlugin:

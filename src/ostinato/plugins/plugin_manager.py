@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import types
 from .._log import get_logger
-from ..context._ports import AgentLike
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
@@ -18,6 +17,9 @@ from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 from .base_plugin import BasePlugin
+
+if TYPE_CHECKING:
+    from ..context._ports import AgentLike
 
 logger = get_logger(__name__)
 

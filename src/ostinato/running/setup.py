@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
 from ..context.app_config import ResumabilityConfig
 from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
-from ..context.run_config import RunConfig
 from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
 from ..events.event import Event
 from ..events.event_actions import EventActions
@@ -21,8 +20,11 @@ from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
 from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
 from .message import answered_call, save_blobs
-from .run import RunTable
+from .run_table import RunTable
 from .store_access import StoreAccess
+
+if TYPE_CHECKING:
+    from ..context.run_config import RunConfig
 
 
 class RunnerSetup:

@@ -4,19 +4,21 @@ port.
 
 from __future__ import annotations
 
-import hashlib
+import uuid
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SessionNotFoundError
 from ..events.event import Event
-from ..sessions._durable_store import DurableStore
 from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
     BaseSessionService,
     GetSessionConfig,
 )
 from ..sessions.session import Session
+
+if TYPE_CHECKING:
+    from ..sessions._durable_store import DurableStore
 
 _LONGEST_PLAIN_ID = 200
 
@@ -31,7 +33,7 @@ def durable_store(service: BaseSessionService) -> DurableStore | None:
                 getattr(type(service), name) is getattr(kind, name)
                 for name in ("append_event", "get_session")
             )
-            return cast(DurableStore, service) if same else None
+            return cast("DurableStore", service) if same else None
     return None
 
 
@@ -105,7 +107,7 @@ class StoreAccess:
         """Create the hidden session of a tool call's own run, anew, and return its id."""
         session_id = f"{HIDDEN_PREFIX}{parent.id}:{call_id}"
         if len(session_id) > _LONGEST_PLAIN_ID:
-            session_id = HIDDEN_PREFIX + hashlib.sha256(session_id.encode()).hexdigest()
+            session_id = HIDDEN_PREFIX + str(uuid.uuid5(uuid.NAMESPACE_URL, session_id))
         await self.delete_hidden(parent, session_id)
         await self._service.create_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id, state=state

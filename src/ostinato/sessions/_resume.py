@@ -5,13 +5,12 @@ The flow asks before each step of a resumable run, the runner asks when it resum
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .event_log import EventLog, EventRecord
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
+class OpenCall(NamedTuple):
     """A function call without a response.
 
     Attributes:

@@ -2,13 +2,11 @@
 drives it.
 """
 
-from __future__ import annotations
-
 import abc
 import re
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from .. import _clock
 from ..errors import InputValidationError
@@ -33,6 +31,8 @@ class GetSessionConfig(BaseModel):
       after_timestamp: only events at or after this time, seconds since 1970.
     """
 
+    model_config = ConfigDict(defer_build=True)
+
     num_recent_events: int | None = Field(default=None, ge=0)
     after_timestamp: float | None = None
 
@@ -43,6 +43,8 @@ class ListSessionsResponse(BaseModel):
     Attributes:
       sessions: the sessions.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     sessions: list[Session] = Field(default_factory=list[Session])
 

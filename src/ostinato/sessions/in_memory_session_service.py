@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _clock
 from ..errors import AlreadyExistsError, SessionNotFoundError
 from ..events.event import Event
-from ._durable_store import Fence, JournalRow
 from .base_session_service import (
     HIDDEN_PREFIX,
     BaseSessionService,
@@ -20,6 +19,9 @@ from .base_session_service import (
 from .event_log import EventLog, EventRecord
 from .session import Session, apply_event, copy_state, session_on
 from .state import SCOPED_PREFIXES, State, write_key
+
+if TYPE_CHECKING:
+    from ._durable_store import Fence, JournalRow
 
 
 class _Scope:

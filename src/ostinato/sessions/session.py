@@ -1,7 +1,5 @@
 """Session: one conversation, as callers and agents see it."""
 
-from __future__ import annotations
-
 import copy
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +103,13 @@ class Session(BaseModel):
             return NotImplemented
         return self.model_dump() == other.model_dump()
 
-    def __copy__(self) -> Session:
+    def __copy__(self) -> "Session":
         return self._detached(self.state, self.events)
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Session:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> "Session":
         return self._detached(copy_state(self.state), copy.deepcopy(self.events, memo))
 
-    def _detached(self, state: dict[str, Any], events: list[Event]) -> Session:
+    def _detached(self, state: dict[str, Any], events: list[Event]) -> "Session":
         """Build a session of its own, without the log that this one shares with its store."""
         twin = Session(
             id=self.id,
@@ -140,7 +138,7 @@ def session_on(
     state: dict[str, Any],
     tombstones: set[str],
     last_update_time: float,
-) -> Session:
+) -> "Session":
     """Build a session whose events come from `log`, as it is now, when they are first touched.
 
     Args:

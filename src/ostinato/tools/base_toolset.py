@@ -6,13 +6,15 @@ Agents list toolsets among their tools; the agent asks them for their tools at e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
-from ..auth.auth_tool import AuthConfig
 from ..context.context import Context as ToolContext
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest
 from .base_tool import BaseTool
+
+if TYPE_CHECKING:
+    from ..auth.auth_tool import AuthConfig
 
 
 @runtime_checkable

@@ -14,23 +14,24 @@ from pydantic_core import CoreSchema, core_schema, to_json
 FACE = "ostinato.types"
 
 
-def named(name: str) -> Any:
-    """Return a type of `ostinato.types` by its name, importing its file at the first call."""
-    return getattr(sys.modules[FACE], name)
+def named(name: str, face: str = FACE) -> Any:
+    """Return a type by its name in a lazy face, importing its file at the first call."""
+    return getattr(sys.modules[face], name)
 
 
 class Later:
-    """Marks a field whose type is looked up in `ostinato.types` when a first value arrives.
+    """Marks a field whose type is looked up in a lazy face when a first value arrives.
 
     Such a field costs neither the import nor the validator of its type until it is used; after
     that it validates, dumps and describes itself in JSON schema as if it had been there.
     """
 
-    __slots__ = ("_adapter", "name")
+    __slots__ = ("_adapter", "face", "name")
 
-    def __init__(self, name: str) -> None:
-        """Take the public `name` of the type."""
+    def __init__(self, name: str, face: str = FACE) -> None:
+        """Take the public `name` of the type, and the `face` that offers it."""
         self.name = name
+        self.face = face
         self._adapter: TypeAdapter[Any] | None = None
 
     def __repr__(self) -> str:
@@ -39,7 +40,7 @@ class Later:
     def adapter(self) -> TypeAdapter[Any]:
         """Return the type's validator, building it at the first call."""
         if self._adapter is None:
-            self._adapter = TypeAdapter(named(self.name))
+            self._adapter = TypeAdapter(named(self.name, self.face))
         return self._adapter
 
     def validate(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
@@ -59,10 +60,12 @@ class Later:
         return handler(self.adapter().core_schema)
 
 
-def later(name: str) -> Any:
-    """Return the annotation of a field whose type is `ostinato.types.<name>`, resolved late.
+def later(name: str, face: str = FACE) -> Any:
+    """Return the annotation of a field whose type is `<face>.<name>`, resolved late.
+
+    The face is a package that must have been imported; importing it loads none of its files.
 
     Use it where the type checker imports the real class:
     `if TYPE_CHECKING: from ... import X` / `else: X = later("X")`.
     """
-    return cast(Any, Annotated[Any, Later(name)])
+    return cast(Any, Annotated[Any, Later(name, face)])

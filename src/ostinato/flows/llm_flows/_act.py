@@ -6,12 +6,15 @@ The loop uses it after a response, the confirmation and credential processors af
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING
 
-from ...auth.tool_confirmation import ToolConfirmation
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...tools.base_tool import BaseTool
 from . import functions
+
+if TYPE_CHECKING:
+    from ...auth.tool_confirmation import ToolConfirmation
 
 
 async def act(

@@ -4,11 +4,8 @@ A `Projection` is kept per session, agent and branch and extended by new records
 earlier contents (rewind, compaction, a late response, live transcriptions) rebuilds it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -34,7 +31,6 @@ class _Stored(BaseModel):
     actions: EventActions | None = None
 
 
-@dataclass(slots=True)
 class Entry:
     """One content on its way into a request.
 
@@ -45,13 +41,21 @@ class Entry:
       source: what it was made from, for callers that want that back.
     """
 
-    content: types.Content
-    calls: frozenset[str | None] = frozenset()
-    responses: frozenset[str | None] = frozenset()
-    source: Any = None
+    __slots__ = ("calls", "content", "responses", "source")
+
+    def __init__(
+        self,
+        content: types.Content,
+        calls: frozenset[str | None] = frozenset(),
+        responses: frozenset[str | None] = frozenset(),
+        source: Any = None,
+    ) -> None:
+        self.content = content
+        self.calls = calls
+        self.responses = responses
+        self.source = source
 
 
-@dataclass(slots=True)
 class View:
     """Who looks at the conversation, and how.
 
@@ -62,30 +66,41 @@ class View:
       quote: mark quotes of other agents as untrusted data.
     """
 
-    agent_name: str
-    branch: str | None = None
-    keep_ids: bool = False
-    quote: bool = False
+    __slots__ = ("agent_name", "branch", "keep_ids", "quote")
+
+    def __init__(
+        self,
+        agent_name: str,
+        branch: str | None = None,
+        keep_ids: bool = False,
+        quote: bool = False,
+    ) -> None:
+        self.agent_name = agent_name
+        self.branch = branch
+        self.keep_ids = keep_ids
+        self.quote = quote
 
 
-@dataclass(slots=True)
 class Projection:
     """Contents of a log as one view sees them.
 
     Attributes:
       view: who looks.
-      contents: the contents of everything before `cursor`.
-      cursor: index of the first record that is not in yet.
       start: index of the first record that counts.
+      cursor: index of the first record that is not in yet.
+      contents: the contents of everything before `cursor`.
     """
 
-    view: View
-    start: int = 0
-    cursor: int = 0
-    contents: list[types.Content] = field(default_factory=list[types.Content])
-    _last: Entry | None = None
-    _foreign_calls: set[str | None] = field(default_factory=set[str | None])
-    _stale: bool = False
+    __slots__ = ("_foreign_calls", "_last", "_stale", "contents", "cursor", "start", "view")
+
+    def __init__(self, view: View, start: int = 0) -> None:
+        self.view = view
+        self.start = start
+        self.cursor = start
+        self.contents: list[types.Content] = []
+        self._last: Entry | None = None
+        self._foreign_calls: set[str | None] = set()
+        self._stale = False
 
     def update(self, log: EventLog) -> list[types.Content]:
         """Take in what is new in `log` and return the contents; the list is the projection's
@@ -201,7 +216,7 @@ def make_entry(
     return Entry(content, calls, responses, record)
 
 
-def _transcription(stored: _Stored) -> _Transcribed | None:
+def _transcription(stored: _Stored) -> "_Transcribed | None":
     for role, said in (("user", stored.inputTranscription), ("model", stored.outputTranscription)):
         if said and said.get("text"):
             return _Transcribed(types.Content(role=role, parts=[types.Part(text=said["text"])]))

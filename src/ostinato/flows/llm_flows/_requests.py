@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ... import types
-from ...auth.auth_tool import AuthConfig, AuthToolArguments
+from ... import auth, types
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ._call_ids import generate_client_function_call_id
+
+if TYPE_CHECKING:
+    from ...auth.auth_tool import AuthConfig
 
 REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
 REQUEST_CONFIRMATION_FUNCTION_CALL_NAME = "adk_request_confirmation"
@@ -35,7 +37,7 @@ def build_auth_request_event(
     calls = [
         (
             REQUEST_EUC_FUNCTION_CALL_NAME,
-            AuthToolArguments(function_call_id=call_id, auth_config=config).model_dump(
+            auth.AuthToolArguments(function_call_id=call_id, auth_config=config).model_dump(
                 mode="json", exclude_none=True, by_alias=True
             ),
         )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...auth.auth_credential import AuthCredential
-from ...auth.auth_handler import AuthHandler
-from ...auth.auth_tool import AuthConfig
+from ... import auth
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...tools.base_toolset import BaseToolset
 from ._requests import build_auth_request_event
 from .auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
+
+if TYPE_CHECKING:
+    from ...auth.auth_credential import AuthCredential
+    from ...auth.auth_tool import AuthConfig
 
 
 async def resolve_toolset_auth(
@@ -34,7 +36,7 @@ async def resolve_toolset_auth(
             ctx.credential_by_key[config.credential_key or ""] = credential
         else:
             call_id = TOOLSET_AUTH_CREDENTIAL_ID_PREFIX + type(toolset).__name__
-            missing[call_id] = AuthHandler(config).generate_auth_request()
+            missing[call_id] = auth.AuthHandler(config).generate_auth_request()
     if missing:
         yield build_auth_request_event(ctx, missing, role="model")
         ctx.end_invocation = True

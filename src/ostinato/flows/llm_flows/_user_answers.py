@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...context.invocation import InvocationContext
@@ -10,7 +9,6 @@ from ...events.event import Event
 from ...sessions.event_log import EventRecord
 
 
-@dataclass(frozen=True, slots=True)
 class UserAnswer:
     """One answer.
 
@@ -21,10 +19,19 @@ class UserAnswer:
       after: the records committed since the answer.
     """
 
-    request: EventRecord
-    arguments: dict[str, Any]
-    response: dict[str, Any]
-    after: list[EventRecord]
+    __slots__ = ("after", "arguments", "request", "response")
+
+    def __init__(
+        self,
+        request: EventRecord,
+        arguments: dict[str, Any],
+        response: dict[str, Any],
+        after: list[EventRecord],
+    ) -> None:
+        self.request = request
+        self.arguments = arguments
+        self.response = response
+        self.after = after
 
 
 def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:

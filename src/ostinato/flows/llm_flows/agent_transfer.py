@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...context._ports import AgentLike
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...tools.transfer_to_agent_tool import TransferToAgentTool
 from ._base_llm_processor import BaseLlmRequestProcessor
+
+if TYPE_CHECKING:
+    from ...context._ports import AgentLike
 
 
 class _AgentTransferLlmRequestProcessor(BaseLlmRequestProcessor):

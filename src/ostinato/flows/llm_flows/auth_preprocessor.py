@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+from ... import auth
 from ..._aclosing import Aclosing
-from ...auth.auth_handler import AuthHandler
-from ...auth.auth_tool import AuthConfig, AuthToolArguments
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...events.event import Event
@@ -33,14 +32,14 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
         ctx = invocation_context
         waiting: dict[str, set[str]] = {}
         for answer in user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
-            asked = AuthToolArguments.model_validate(answer.arguments)
+            asked = auth.AuthToolArguments.model_validate(answer.arguments)
             call_id = asked.function_call_id
             if is_answered(call_id, answer.after):
                 continue
-            config = AuthConfig.model_validate(answer.response)
+            config = auth.AuthConfig.model_validate(answer.response)
             # Credentials live in this run only: a throw-away delta keeps them out of events.
             state = State(ctx.session.state, {})
-            await AuthHandler(config).parse_and_store_auth_response(state)
+            await auth.AuthHandler(config).parse_and_store_auth_response(state)
             if call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
                 continue
             record = ctx.log.find_call(call_id)

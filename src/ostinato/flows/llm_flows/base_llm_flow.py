@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from ... import _clock
+from ... import context as contexts
 from ..._aclosing import Aclosing
 from ..._log import get_logger
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
-from ...context.run_config import StreamingMode
 from ...events.event import Event
 from ...events.event_actions import EventActions
 from ...models.llm_request import LlmRequest
@@ -159,7 +159,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         llm_request.config.labels = {**(labels or {}), "adk_agent_name": agent.name}
         ctx.increment_llm_call_count()
         streaming = ctx.run_config is not None and (
-            ctx.run_config.streaming_mode is StreamingMode.SSE
+            ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
         )
         complete = False
         call = span("call_llm", llm_request.model or "", invocation_id=ctx.invocation_id)

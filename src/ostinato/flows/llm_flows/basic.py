@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ... import types
+from ... import context, types
 from ...context.invocation import InvocationContext
-from ...context.run_config import StreamingMode
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ._base_llm_processor import BaseLlmRequestProcessor
@@ -54,7 +53,7 @@ def _copy_live_settings(ctx: InvocationContext, llm_request: LlmRequest) -> None
     run = ctx.run_config
     if run is None:
         return
-    live = run.streaming_mode is StreamingMode.BIDI
+    live = run.streaming_mode is context.StreamingMode.BIDI
     for name in _LIVE_FIELDS:
         if live or name in run.model_fields_set:
             setattr(llm_request.live_connect_config, name, getattr(run, name))

@@ -7,6 +7,7 @@ The functions that take Events serve programs that call them directly (Spec 2 §
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from functools import cache
 
 from pydantic import TypeAdapter
 
@@ -19,7 +20,10 @@ from . import _history
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._history import Projection, View
 
-_CONTENTS = TypeAdapter(list[types.Content])
+
+@cache
+def _adapter() -> TypeAdapter[list[types.Content]]:
+    return TypeAdapter(list[types.Content])
 
 
 class _ContentLlmRequestProcessor(BaseLlmRequestProcessor):
@@ -58,13 +62,13 @@ def request_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[
     projection = log.views.get(key)
     if projection is None or projection.start != start:
         view = View(agent.name, ctx.branch, keep_ids, quote)
-        projection = log.views[key] = Projection(view, start=start, cursor=start)
+        projection = log.views[key] = Projection(view, start)
     return list(projection.update(log))
 
 
 def copied(contents: list[types.Content]) -> list[types.Content]:
     """Return a deep copy of contents, for a hook that may edit them."""
-    return _CONTENTS.validate_python(_CONTENTS.dump_python(contents))
+    return _adapter().validate_python(_adapter().dump_python(contents))
 
 
 def current_turn_start(log: EventLog, branch: str | None, agent_name: str) -> int:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ... import types
-from ...auth.tool_confirmation import ToolConfirmation
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -36,12 +34,14 @@ from ._requests import generate_auth_event as generate_auth_event
 from ._requests import generate_request_confirmation_event as generate_request_confirmation_event
 from ._tool_result import ResultTooLarge, response_dict
 
+if TYPE_CHECKING:
+    from ...auth.tool_confirmation import ToolConfirmation
+
 # An adapter puts what it could not parse as a call's arguments under this key.
 INVALID_ARGS_KEY = "__invalid_json__"
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
 
 
-@dataclass(slots=True)
 class Outcome:
     """What came of one call, or of all calls of one response.
 
@@ -50,20 +50,27 @@ class Outcome:
       error: what to raise to the caller once `event` is committed.
     """
 
-    event: Event | None
-    error: BaseException | None = None
+    __slots__ = ("error", "event")
+
+    def __init__(self, event: Event | None, error: BaseException | None = None) -> None:
+        self.event = event
+        self.error = error
 
 
-@dataclass(slots=True)
 class _Call:
     """One call on its way through the hooks."""
 
-    ctx: InvocationContext
-    agent: Any
-    call: types.FunctionCall
-    tool: BaseTool
-    context: Context
-    args: dict[str, Any] = field(default_factory=dict[str, Any])
+    __slots__ = ("agent", "args", "call", "context", "ctx", "tool")
+
+    def __init__(
+        self, ctx: InvocationContext, call: types.FunctionCall, tool: BaseTool, context: Context
+    ) -> None:
+        self.ctx = ctx
+        self.agent = ctx.agent
+        self.call = call
+        self.tool = tool
+        self.context = context
+        self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
 async def handle_function_calls_async(
@@ -151,8 +158,7 @@ async def _run_call(
     name = function_call.name or ""
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
-    run = _Call(ctx, ctx.agent, function_call, tool or _UnknownTool(name), context)
-    run.args = copy_state(function_call.args) if function_call.args else {}
+    run = _Call(ctx, function_call, tool or _UnknownTool(name), context)
     error: BaseException | None = None
     with span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id):
         try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ... import types
+from ... import auth, types
 from ..._aclosing import Aclosing
-from ...auth.tool_confirmation import ToolConfirmation
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...events.event import Event
@@ -17,6 +16,9 @@ from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._requests import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
 from ._user_answers import is_answered, user_answers
+
+if TYPE_CHECKING:
+    from ...auth.tool_confirmation import ToolConfirmation
 
 
 class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
@@ -68,4 +70,4 @@ def _answer_fields(response: dict[str, Any]) -> dict[str, Any]:
 
 def _parse_tool_confirmation(response: dict[str, Any]) -> ToolConfirmation:
     """Read a ToolConfirmation out of an answer: `confirmed`, and `hint` and `payload` if given."""
-    return ToolConfirmation.model_validate(_answer_fields(response))
+    return auth.ToolConfirmation.model_validate(_answer_fields(response))

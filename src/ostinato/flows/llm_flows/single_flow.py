@@ -5,8 +5,6 @@ order.
 from __future__ import annotations
 
 from . import (
-    _code_execution,
-    _nl_planning,
     _output_schema_processor,
     auth_preprocessor,
     basic,
@@ -19,6 +17,7 @@ from . import (
     request_confirmation,
 )
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
+from ._if_agent_has import IfAgentHas
 from .base_llm_flow import BaseLlmFlow
 
 # The order is specified (Spec 2 §3.1, FEATURES A.27 X1).
@@ -32,13 +31,13 @@ REQUEST_PROCESSORS: tuple[BaseLlmRequestProcessor, ...] = (
     contents.request_processor,  # after instructions, whose contents it places
     context_cache_processor.request_processor,
     interactions_processor.request_processor,
-    _nl_planning.request_processor,  # edits contents, so after them
-    _code_execution.request_processor,
+    IfAgentHas("planner", "nl_planning_request_processor"),  # edits contents, so after them
+    IfAgentHas("code_executor", "code_execution_request_processor"),
     _output_schema_processor.request_processor,
 )
 RESPONSE_PROCESSORS: tuple[BaseLlmResponseProcessor, ...] = (
-    _nl_planning.response_processor,
-    _code_execution.response_processor,
+    IfAgentHas("planner", "nl_planning_response_processor"),
+    IfAgentHas("code_executor", "code_execution_response_processor"),
 )
 
 

@@ -1,0 +1,34 @@
+"""Processors for what few agents have: loaded when the first of those agents runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from .. import llm_flows
+from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
+
+
+class IfAgentHas(BaseLlmRequestProcessor, BaseLlmResponseProcessor):
+    """Stands for a processor that matters only to agents with a certain setting.
+
+    Args:
+      setting: field of the agent, such as `planner`.
+      processor: name of the processor in the face of this package.
+    """
+
+    def __init__(self, setting: str, processor: str) -> None:
+        self._setting = setting
+        self._processor = processor
+
+    async def run_async(
+        self, invocation_context: InvocationContext, *work: Any, **named: Any
+    ) -> AsyncGenerator[Event, None]:
+        """Run the processor, unless the agent's setting is None."""
+        if getattr(invocation_context.agent, self._setting) is None:
+            return
+        processor = getattr(llm_flows, self._processor)
+        async for event in processor.run_async(invocation_context, *work, **named):
+            yield event
