@@ -143,6 +143,7 @@ class Printer:
     def _text(self, event: Event, part: types.Part, texts: int) -> None:
         text, style = part.text or "", "dim italic" if part.thought else ""
         kind = "thought" if part.thought else "text"
+        self._last_call = None
         if event.partial:
             self._speak(event.author, kind)
             self._screen.text(text, indent=2, style=style)
