@@ -214,4 +214,5 @@ def _output_schema_of(agent: Any) -> Any:
 
 def _is_shell(agent: Any) -> bool:
     """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
-    return not hasattr(type(agent), "canonical_model")
+    kind: type[Any] = type(agent)
+    return not hasattr(kind, "canonical_model")
