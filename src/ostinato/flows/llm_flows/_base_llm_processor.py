@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable
+from typing import ClassVar
 
 from ...context.invocation import InvocationContext
 from ...events.event import Event
@@ -16,6 +17,9 @@ from ...models.llm_response import LlmResponse
 
 class BaseLlmRequestProcessor(ABC):
     """Prepares the request before the model is called (Spec 2 §3.1)."""
+
+    # Whether `edit` does all there is to do, as in RequestEdit. Cheaper to ask than isinstance.
+    edits_only: ClassVar[bool] = False
 
     def applies(self, invocation_context: InvocationContext) -> bool:
         """Tell whether there is anything to do in this step; asked first, as it costs little."""
@@ -43,6 +47,8 @@ class RequestEdit(BaseLlmRequestProcessor):
 
     The flow calls `edit` itself; a generator for each would be the greater part of their cost.
     """
+
+    edits_only = True
 
     @abstractmethod
     def edit(

@@ -115,8 +115,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     ) -> AsyncGenerator[Event, None]:
         """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9)."""
         for processor in self.request_processors:
-            if isinstance(processor, RequestEdit):
-                pending = processor.edit(ctx, llm_request)
+            if processor.edits_only:
+                pending = cast(RequestEdit, processor).edit(ctx, llm_request)
                 if pending is not None:
                     await pending
             elif processor.applies(ctx):
