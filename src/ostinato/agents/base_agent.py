@@ -151,7 +151,7 @@ class BaseAgent(BaseNode):
         return as_list(self.after_agent_callback)
 
     @final
-    async def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent with its callbacks (Spec 2 §2.1).
 
         Args:
@@ -160,16 +160,12 @@ class BaseAgent(BaseNode):
         Yields:
           The events; each is committed before the agent goes on.
         """
-        async with Aclosing(self._run_hooked(parent_context, self._run_async_impl)) as events:
-            async for event in events:
-                yield event
+        return self._run_hooked(parent_context, self._run_async_impl)
 
     @final
-    async def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection, with its callbacks (Spec 1 §17)."""
-        async with Aclosing(self._run_hooked(parent_context, self._run_live_impl)) as events:
-            async for event in events:
-                yield event
+        return self._run_hooked(parent_context, self._run_live_impl)
 
     async def _run_hooked(
         self,

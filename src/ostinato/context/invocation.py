@@ -79,10 +79,11 @@ class RunPorts:
       schedule: runs a workflow node, for `Context.run_node`.
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
+      finished: response events of calls that ended and are not committed yet, by call id.
       resumed: whether the run goes on with an earlier invocation.
     """
 
-    __slots__ = ("commit", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
+    __slots__ = ("commit", "finished", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class RunPorts:
         self.schedule = schedule
         self.tool_errors = tool_errors
         self.mistakes: dict[str, int] = {}
+        self.finished: dict[str, Event] = {}
         self.resumed = False
 
 

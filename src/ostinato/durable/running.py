@@ -43,16 +43,20 @@ def inside(key: SessionKey, invocation_id: str | None = None) -> Generator[None]
 async def each_inside(
     events: AsyncGenerator[T, None], key: SessionKey, invocation_id: str
 ) -> AsyncGenerator[T, None]:
-    """Yield what `events` yields; only its own code is marked as part of the run."""
-    while True:
-        held, named = _inside.get(), INVOCATION_ID.get()
-        _inside.set(held | {key})
-        INVOCATION_ID.set(invocation_id)
-        try:
-            event = await anext(events, None)
-        finally:
-            _inside.set(held)
-            INVOCATION_ID.set(named)
-        if event is None:
-            return
-        yield event
+    """Yield what `events` yields, and close it; only its own code is marked as part of the run."""
+    try:
+        while True:
+            held, named = _inside.get(), INVOCATION_ID.get()
+            _inside.set(held | {key})
+            INVOCATION_ID.set(invocation_id)
+            try:
+                event = await anext(events, None)
+            finally:
+                _inside.set(held)
+                INVOCATION_ID.set(named)
+            if event is None:
+                return
+            yield event
+    finally:
+        with inside(key, invocation_id):
+            await events.aclose()

@@ -214,4 +214,4 @@ def _output_schema_of(agent: Any) -> Any:
 
 def _is_shell(agent: Any) -> bool:
     """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
-    return not hasattr(agent, "canonical_model")
+    return not hasattr(type(agent), "canonical_model")

@@ -13,7 +13,7 @@ from ... import _clock
 from ... import context as contexts
 from ..._aclosing import Aclosing
 from ..._log import get_logger
-from ...context.callbacks import first_answer, plugin_answer
+from ...context.callbacks import checked, first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
@@ -182,6 +182,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         call.suspend()
                     if response is None:
                         break
+                    checked(response, LlmResponse, f"model {llm_request.model!r}", agent.name)
                     if response.partial and not streaming:
                         continue
                     if not response.partial:

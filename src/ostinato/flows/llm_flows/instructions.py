@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from ... import types
+from ...context.callbacks import checked
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.template import inject_session_state
@@ -48,6 +49,7 @@ request_processor = _InstructionsLlmRequestProcessor()
 async def _resolved(pending: Any, readonly: ReadonlyContext) -> str:
     """Await an instruction; fill in state unless it came from a function."""
     text, is_final = await pending
+    checked(text, str, "the instruction function", readonly.agent_name)
     return text if is_final else await inject_session_state(text, readonly)
 
 
