@@ -21,4 +21,4 @@ def own(value: Any) -> Any:
     ours: Any = getattr(types, kind.__name__, kind) if kind is not None else None
     if not (isinstance(ours, type) and issubclass(ours, Record)):
         return value
-    return cast(type[Record], ours).model_validate(value)
+    return ours.model_validate(value)
