@@ -99,6 +99,7 @@ ADAPTERS = (
 
 # Where environment variables may be read.
 ENVIRONMENT_READERS = (
+    "compat.__main__",
     "cli",
     "server",
     "telemetry",
