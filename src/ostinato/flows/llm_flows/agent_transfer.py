@@ -74,7 +74,7 @@ agent. When transferring, do not generate any text other than the function call.
 {names}.
 """
     parent = agent.parent_agent
-    if parent is not None and not agent.disallow_transfer_to_parent:
+    if any(target is parent for target in target_agents):
         text += f"""
 If neither you nor the other agents are best for the question, transfer to your
 parent agent {parent.name}.

@@ -209,10 +209,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         skeleton: Event,
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
-        if ctx.agent.planner is not None or ctx.agent.code_executor is not None:
-            for processor in self.response_processors:
-                async for event in processor.run_async(ctx, llm_response):
-                    yield event
+        for processor in self.response_processors:
+            async for event in processor.run_async(ctx, llm_response):
+                yield event
         response = llm_response
         if response.content is None and not response.error_code and not response.interrupted:
             return
