@@ -12,6 +12,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_clock",
             "_aclosing",
+            "_later_on",
             "_lazy",
             "_log",
             "types",
@@ -78,6 +79,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_clock",
         "_durable_store",
         "_history",
+        "_later_on",
         "_lazy",
         "_log",
         "_optional",
@@ -102,6 +104,7 @@ ENVIRONMENT_READERS = (
     "compat.__main__",
     "cli",
     "server",
+    "features.environment",
     "telemetry",
     "models.registry",
     *ADAPTERS,
