@@ -22,6 +22,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "auth.auth_credential",
             "auth.auth_schemes",
             "auth.auth_tool",
+            "auth.redaction",
+            "auth.asked",
             "auth.tool_confirmation",
             "version",
         ),
@@ -44,9 +46,16 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "memory",
             "models",
             "auth.auth_handler",
+            "auth._blocking",
             "auth._consent_uri",
             "auth._ports",
+            "auth._scheme_discovery",
             "auth._stored_credential",
+            "auth._token_endpoint",
+            "auth.exchanger",
+            "auth.oauth2_credential_util",
+            "auth.oauth2_discovery",
+            "auth.refresher",
         ),
     ),
     ("context", ("context",)),
@@ -101,6 +110,7 @@ ADAPTERS = (
 
 # Where environment variables may be read.
 ENVIRONMENT_READERS = (
+    "compat.__main__",
     "cli",
     "server",
     "features.environment",
