@@ -1,4 +1,4 @@
-"""The page "From ADK" tells every deviation that the tests allow and every name that is not built."""
+"""The page "From ADK" tells every deviation the tests allow and every name that is not built."""
 
 from __future__ import annotations
 

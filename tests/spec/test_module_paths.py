@@ -7,8 +7,6 @@ from importlib import import_module
 
 import pytest
 
-from tests.surface.absences import ABSENCES
-
 PATHS = {
     # Spec 1 §24
     "runners": "Runner",
@@ -62,18 +60,11 @@ PATHS = {
     "sessions.vertex_ai_session_service": "VertexAiSessionService",
     "memory.vertex_ai_memory_bank_service": "VertexAiMemoryBankService",
 }
-# Paths whose part is still being built are listed as absent, with their reason.
-COMING = {path for path in PATHS if any(absence.covers(path) for absence in ABSENCES)}
 
 
 @pytest.mark.spec(220)
-@pytest.mark.parametrize("path", sorted(PATHS.keys() - COMING))
+@pytest.mark.parametrize("path", sorted(PATHS))
 def test_a_specified_path_holds_what_it_should(path: str) -> None:
     module = import_module(f"ostinato.{path}")
     for name in PATHS[path].split():
         assert hasattr(module, name), f"ostinato.{path} has no {name}"
-
-
-@pytest.mark.spec(220)
-def test_what_is_still_coming_is_what_credentials_bring() -> None:
-    assert COMING <= {"auth.credential_manager"}

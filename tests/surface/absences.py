@@ -15,14 +15,14 @@ LIVE, TASKS, WORKFLOW, YAML = "live", "task modes", "workflow", "YAML config"
 MODELS, SQL, CLOUD = "models", "SQL sessions", "Google Cloud"
 MCP, OPENAPI, INTEGRATIONS = "MCP", "OpenAPI", "integrations"
 SERVER, TELEMETRY = "server", "telemetry"
-# Parts that are being built.
-CREDENTIALS, KIT = "credentials", "plugins and tools"
+# A part that is being built.
+KIT = "plugins and tools"
 # Not a part: a name that nobody can build on; or the same thing done otherwise.
 INTERNAL, OTHERWISE = "internal", "otherwise"
 
 PARTS = frozenset(
     {LIVE, TASKS, WORKFLOW, YAML, MODELS, SQL, CLOUD, MCP, OPENAPI, INTEGRATIONS, SERVER}
-    | {TELEMETRY, CREDENTIALS, KIT, INTERNAL, OTHERWISE}
+    | {TELEMETRY, KIT, INTERNAL, OTHERWISE}
 )
 # The core, where nothing may be missing but what these parts bring.
 CORE = (
@@ -30,7 +30,7 @@ CORE = (
     "models.base_llm", "models.base_llm_connection", "models.cache_metadata",
     "models.llm_request", "models.llm_response", "models.registry",
 )  # fmt: skip
-OUTSIDE = frozenset({MCP, OPENAPI, CLOUD, INTEGRATIONS, CREDENTIALS, SQL})
+OUTSIDE = frozenset({MCP, OPENAPI, CLOUD, INTEGRATIONS, SQL})
 ALLOWED_IN_CORE = frozenset({LIVE, TASKS, WORKFLOW, INTERNAL, OTHERWISE, KIT})
 
 
@@ -92,7 +92,7 @@ ABSENCES: list[Absence] = [
         "An InvocationContext made without a runner has no hooks, not an empty PluginManager.",
     ),
     *_each(
-        OTHERWISE, "BaseAgent.run_async and run_live return their generator; they are called alike.",
+        OTHERWISE, "BaseAgent.run_async and run_live return a generator; they are called alike.",
         "agents.base_agent:BaseAgent.run_async", "agents.base_agent:BaseAgent.run_live",
     ),
     Absence(
@@ -168,13 +168,6 @@ ABSENCES: list[Absence] = [
         "tools.langchain_tool", "tools.skill_toolset", "tools.toolbox_toolset",
     ),
     # Being built.
-    *_each(
-        CREDENTIALS, "Exchanging, refreshing and keeping credentials.",
-        "auth.auth_provider_registry", "auth.base_auth_provider", "auth:BaseAuthProvider",
-        "auth.credential_manager", "auth.exchanger", "auth.exchanger.*",
-        "auth.oauth2_credential_util", "auth.oauth2_discovery", "auth.refresher",
-        "auth.refresher.*", "tools.authenticated_function_tool", "tools.base_authenticated_tool",
-    ),
     *_each(
         KIT, "The plugins of google-adk.",
         "plugins.context_filter_plugin", "plugins.debug_logging_plugin",
