@@ -17,12 +17,12 @@ from .apps.app import App
 from .context.callbacks import plugin_answer
 from .context.invocation import InvocationContext
 from .durable.lease import SESSION_LOCKS
-from .durable.running import SessionKey, each_inside, inside
+from .durable.running import SessionKey, inside
 from .errors import InputValidationError
 from .events.event import Event
-from .flows.llm_flows.compaction import compact_by_tokens, compact_sliding_window
 from .plugins.base_plugin import BasePlugin
-from .running.agent_choice import summarizing_model, toolsets_of
+from .running.agent_choice import toolsets_of
+from .running.compaction import compact
 from .running.message import as_content
 from .running.run_table import keyed_invocation_id, stored_events
 from .running.sealing import error_event, seal
@@ -197,16 +197,22 @@ class Runner(RunnerSetup):
                 tracing.resume()
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
-            run = each_inside(
-                self._exec_with_plugin(ctx, ctx.agent.run_async), key, ctx.invocation_id
-            )
-            async with Aclosing(run) as events:
-                async for event in events:
+            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
+            mark = inside(key, ctx.invocation_id)
+            try:
+                while True:
+                    with mark:
+                        event = await anext(run, None)
+                    if event is None:
+                        break
                     tracing.suspend()
                     yield event
                     tracing.resume()
-            with inside(key, ctx.invocation_id):
-                await self._compact(ctx)
+            finally:
+                with mark:
+                    await run.aclose()
+            with mark:
+                await compact(ctx, self.agent, self._store)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
             raise
@@ -269,18 +275,6 @@ class Runner(RunnerSetup):
         if not event.partial:
             await self._store.commit(ctx.session, event)
         return event
-
-    async def _compact(self, ctx: InvocationContext) -> None:
-        """Summarise history where that is due; the events are stored, not yielded (Spec 1 §20)."""
-        config = self.app.events_compaction_config
-        if config is None:
-            return
-        model = None if config.summarizer else summarizing_model(self.agent)
-        event = await compact_by_tokens(ctx.log, config, model)
-        if event is None:
-            event = await compact_sliding_window(ctx.log, config, model)
-        if event is not None:
-            await self._store.commit(ctx.session, event)
 
     def _spawn(
         self, *, agent: BaseAgent, include_plugins: bool, **request: Any

@@ -60,7 +60,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("beside the runner", ("testing", "compat", "workers", "a2a")),
     ("evaluation", ("evaluation",)),
     ("server", ("server",)),
-    ("command line", ("cli", "__main__")),
+    ("command line", ("cli",)),
+    ("program", ("__main__",)),
 )
 
 # The three doors that may import late: lazy faces (through _lazy), _optional.need and the
@@ -98,6 +99,7 @@ ADAPTERS = (
 
 # Where environment variables may be read.
 ENVIRONMENT_READERS = (
+    "compat.__main__",
     "cli",
     "server",
     "telemetry",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -77,6 +78,25 @@ def test_ctrl_c_cancels_the_turn_and_the_session_goes_on(make_agent: MakeAgent) 
     assert "Session s is kept" in out
     done = process("run", "desk", "hello", "--session", "s")
     assert "  I saw 4 contents." in done.stdout, "the call that was cancelled has its answer"
+
+
+def test_a_second_ctrl_c_ends_at_once_though_the_loop_is_held_up(make_agent: MakeAgent) -> None:
+    make_agent(SLOW.replace("await asyncio.Event().wait()", "import time; time.sleep(60)"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "ostinato", "run", "desk", "wait"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "waiting\n"
+        # Signals that arrive together count once: the second is sent until it has its effect.
+        while running.poll() is None:
+            running.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.wait(0.05)
+    assert running.returncode == -signal.SIGINT
 
 
 def test_a_reader_that_goes_away_is_no_traceback(make_agent: MakeAgent) -> None:

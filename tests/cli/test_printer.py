@@ -230,6 +230,35 @@ def test_shortening() -> None:
     assert block("", 8, 2) == [""]
 
 
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_words_are_wrapped_and_code_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    monkeypatch.setenv("NO_COLOR", "1")
+    file = _Terminal()
+    screen = Screen(file)
+    for piece in (
+        "One two three fo",
+        "ur five six\n```py\nx = 'one two ",
+        "three four'\n```\na b c",
+    ):
+        screen.text(piece, indent=2)
+    screen.text(" and much more of it", indent=2)
+    screen.end_text()
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
+        "  One two three four",
+        "  five six",
+        "  ```py",
+        "  x = 'one two three four'",
+        "  ```",
+        "  a b c and much more of",
+        "  it",
+    ]
+
+
 def test_the_stand_in_line_for_several_reasons() -> None:
     line = stand_in_line({"gemini-x": "no adapter in this version", "zzz": "no model of that name"})
     assert line.startswith(

@@ -32,6 +32,7 @@ from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
 from ..types.late_field import later
+from ..types.like_named import own
 from .base_agent import BaseAgent, Callback, is_paused
 
 if TYPE_CHECKING:
@@ -107,6 +108,11 @@ class LlmAgent(BaseAgent):
                 f"got {type(value).__name__}: {value!r:.80}"
             )
         return value
+
+    @field_validator("static_instruction", "output_schema", "input_schema", mode="before")
+    @classmethod
+    def _take_in(cls, value: Any) -> Any:
+        return own(value)
 
     @field_validator("generate_content_config", mode="after")
     @classmethod
