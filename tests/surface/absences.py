@@ -180,7 +180,7 @@ ABSENCES: list[Absence] = [
         KIT, "The ready-made tools of google-adk, and examples.",
         "examples", "examples.*", "tools.bash_tool", "tools.enterprise_search_tool",
         "tools.example_tool", "tools.get_user_choice_tool", "tools.google_maps_grounding_tool",
-        "tools.google_search_agent_tool", "tools.google_search_tool", "tools.load_artifacts_tool",
+        "tools.google_search_tool", "tools.load_artifacts_tool",
         "tools.load_memory_tool", "tools.load_web_page", "tools.preload_memory_tool",
         "tools.url_context_tool", "tools.vertex_ai_search_tool", "tools:ExampleTool",
         "tools:VertexAiSearchTool", "tools:enterprise_web_search", "tools:get_user_choice",
