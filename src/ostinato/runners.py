@@ -17,7 +17,7 @@ from .apps.app import App
 from .context.callbacks import plugin_answer
 from .context.invocation import InvocationContext
 from .durable.lease import SESSION_LOCKS
-from .durable.running import SessionKey, each_inside, inside
+from .durable.running import SessionKey, inside
 from .errors import InputValidationError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
@@ -197,15 +197,21 @@ class Runner(RunnerSetup):
                 tracing.resume()
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
-            run = each_inside(
-                self._exec_with_plugin(ctx, ctx.agent.run_async), key, ctx.invocation_id
-            )
-            async with Aclosing(run) as events:
-                async for event in events:
+            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
+            mark = inside(key, ctx.invocation_id)
+            try:
+                while True:
+                    with mark:
+                        event = await anext(run, None)
+                    if event is None:
+                        break
                     tracing.suspend()
                     yield event
                     tracing.resume()
-            with inside(key, ctx.invocation_id):
+            finally:
+                with mark:
+                    await run.aclose()
+            with mark:
                 await compact(ctx, self.agent, self._store)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised

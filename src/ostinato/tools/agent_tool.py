@@ -6,7 +6,7 @@ The runner's `spawn` port runs the agent, so that no runner is needed here.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -214,4 +214,4 @@ def _output_schema_of(agent: Any) -> Any:
 
 def _is_shell(agent: Any) -> bool:
     """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
-    return not hasattr(type(agent), "canonical_model")
+    return not hasattr(cast(object, type(agent)), "canonical_model")

@@ -25,6 +25,10 @@ logger = get_logger(__name__)
 class _CompactionRequestProcessor(BaseLlmRequestProcessor):
     """Compacts before a request where the last one was above the token threshold."""
 
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only where the app compacts."""
+        return invocation_context.events_compaction_config is not None
+
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:

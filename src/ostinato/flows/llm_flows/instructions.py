@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from ... import types
@@ -10,18 +9,15 @@ from ...context.callbacks import checked
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.template import inject_session_state
-from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 
-class _InstructionsLlmRequestProcessor(BaseLlmRequestProcessor):
+class _InstructionsLlmRequestProcessor(RequestEdit):
     """Appends the instructions in the specified order, with session state filled in."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Append the instructions; yields nothing."""
+    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Append the instructions."""
         agent = invocation_context.agent
         readonly = ReadonlyContext(invocation_context)
         root = agent.root_agent
@@ -39,8 +35,6 @@ class _InstructionsLlmRequestProcessor(BaseLlmRequestProcessor):
                 )
             else:
                 llm_request.append_instructions([text])
-        return
-        yield
 
 
 request_processor = _InstructionsLlmRequestProcessor()
