@@ -351,7 +351,7 @@ def test_other_commands_get_the_alias_by_their_search_path(alone: str) -> None:
     folders = run(code=code, path=(alone,), bare=True).splitlines()
     assert len(folders) == 2 and len(run(code=code).splitlines()) == 1
     said = run(
-        code="from google.genai.types import Part as P; from google.adk import Agent; print(Agent, P)",
+        code="from google.genai.types import Part; import google.adk as a; print(a.Agent, Part)",
         path=(*folders, alone),
         bare=True,
     )
