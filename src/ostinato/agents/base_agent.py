@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from .. import types
 from .._aclosing import Aclosing
+from .._later_on import Missing
 from .._log import get_logger
 from ..context.callbacks import as_list, first_answer, plugin_answer
 from ..context.context import Context
@@ -18,11 +19,14 @@ from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..sessions._resume import waits_for_answer
 from ..telemetry.tracing import span
+from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 
 logger = get_logger(__name__)
 
 AgentState = TypeVar("AgentState", bound=BaseAgentState)
 Callback = Callable[..., Any]
+BeforeAgentCallback = Callback | list[Callback]
+AfterAgentCallback = Callback | list[Callback]
 
 
 class BaseAgent(BaseNode):
@@ -119,6 +123,17 @@ class BaseAgent(BaseNode):
         if "sub_agents" not in changes:
             changes["sub_agents"] = [agent.clone() for agent in self.sub_agents]
         return type(self)(**{**fields, **changes})
+
+    @classmethod
+    def from_config(cls, config: Any, config_abs_path: str) -> Self:
+        """Not built yet: make an agent of its description in YAML.
+
+        Raises:
+          NotImplementedError: always; it says what to do instead.
+        """
+        raise Missing(
+            f"{cls.__name__}.from_config", "agents described in YAML", "build the agent in Python"
+        ).error()
 
     @property
     def root_agent(self) -> "BaseAgent":

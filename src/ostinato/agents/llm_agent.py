@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
@@ -46,6 +46,16 @@ _CONFIG_REFUSALS = {
     "generate_content_config.system_instruction.",
     "response_schema": "Set output_schema on the agent, not response_schema in the config.",
 }
+
+
+ToolUnion = Callable[..., Any] | BaseTool | BaseToolset
+InstructionProvider = Callable[[ReadonlyContext], str | Awaitable[str]]
+BeforeModelCallback = Callback | list[Callback]
+AfterModelCallback = Callback | list[Callback]
+OnModelErrorCallback = Callback | list[Callback]
+BeforeToolCallback = Callback | list[Callback]
+AfterToolCallback = Callback | list[Callback]
+OnToolErrorCallback = Callback | list[Callback]
 
 
 class LlmAgent(BaseAgent):

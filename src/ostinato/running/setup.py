@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import types
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
+from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
 from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
@@ -225,7 +226,7 @@ class RunnerSetup:
         event = Event(
             invocation_id=ctx.invocation_id,
             author="user",
-            content=message,
+            content=public_message(message),  # ctx.user_content has the whole of it
             branch=branch,
             actions=EventActions(state_delta=dict(state_delta or {})),
             custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,

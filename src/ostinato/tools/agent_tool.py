@@ -12,6 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
 from .._aclosing import Aclosing
+from .._later_on import NotBuilt
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 _GROUNDING_KEY = "temp:_adk_grounding_metadata"
 # What a child neither gets nor gives back: keys of the runtime, and of one invocation.
 _OWN_KEYS = ("_adk", "temp:")
+
+
+class AgentToolConfig(
+    NotBuilt, part="agents described in YAML", instead="build the AgentTool in Python"
+):
+    """The settings of an AgentTool in a YAML file."""
 
 
 class AgentTool(BaseTool):

@@ -15,7 +15,7 @@ class UserAnswer:
     Attributes:
       request: the event that asked.
       arguments: arguments of the call that asked.
-      response: what the user answered.
+      response: what the user answered, as it came; the log keeps no secrets of it.
       after: the records committed since the answer.
     """
 
@@ -54,7 +54,8 @@ def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     else:
         return []
     answers: list[UserAnswer] = []
-    for answer in record.event().get_function_responses():
+    given = [p.function_response for p in message.parts or () if p.function_response is not None]
+    for answer in given:
         asked = log.find_call(answer.id or "") if answer.name == name else None
         if asked is None or asked.author != ctx.agent.name or asked.branch != ctx.branch:
             continue

@@ -30,6 +30,9 @@ from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor, RequestEdit
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
+from .auth_preprocessor import (
+    TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
+)
 
 logger = get_logger(__name__)
 

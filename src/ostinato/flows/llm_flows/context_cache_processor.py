@@ -12,7 +12,7 @@ from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
 
 
-class _ContextCacheLlmRequestProcessor(RequestEdit):
+class ContextCacheRequestProcessor(RequestEdit):
     """Adds the app's cache settings and what the agent's last response said about its cache."""
 
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
@@ -36,7 +36,7 @@ class _ContextCacheLlmRequestProcessor(RequestEdit):
                 break
 
 
-request_processor = _ContextCacheLlmRequestProcessor()
+request_processor = ContextCacheRequestProcessor()
 
 
 def _carried_on(ctx: InvocationContext, event: Event) -> CacheMetadata | None:

@@ -29,6 +29,7 @@ from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
 from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME
+from ._requests import REQUEST_INPUT_FUNCTION_CALL_NAME as REQUEST_INPUT_FUNCTION_CALL_NAME
 from ._requests import build_auth_request_event as build_auth_request_event
 from ._requests import generate_auth_event as generate_auth_event
 from ._requests import generate_request_confirmation_event as generate_request_confirmation_event

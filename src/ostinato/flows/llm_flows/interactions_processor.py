@@ -7,7 +7,7 @@ from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
 
 
-class _InteractionsLlmRequestProcessor(RequestEdit):
+class InteractionsRequestProcessor(RequestEdit):
     """Names the agent's last interaction, for models that chain them."""
 
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
@@ -22,4 +22,4 @@ class _InteractionsLlmRequestProcessor(RequestEdit):
                 break
 
 
-request_processor = _InteractionsLlmRequestProcessor()
+request_processor = InteractionsRequestProcessor()
