@@ -44,7 +44,8 @@ def message_answers(ctx: InvocationContext) -> bool:
 
 def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     """Return the answers that the current message gives to calls named `name` of this agent."""
-    if not message_answers(ctx):
+    message = ctx.user_content
+    if message is None or not message_answers(ctx):
         return []
     log = ctx.log
     for index in range(len(log.records) - 1, -1, -1):
