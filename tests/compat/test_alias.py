@@ -259,6 +259,11 @@ def test_a_missing_name_says_what_to_write() -> None:
             assert word in message, line
 
 
+def test_python_says_which_attribute_was_meant() -> None:
+    done = attempt(code=INSTALL + "import google.adk as adk\nadk.agents.LoopAgnt")
+    assert "Did you mean: 'LoopAgent'" in done.stderr
+
+
 def test_probing_for_a_module_is_an_import_error() -> None:
     alias("""
         try:
@@ -295,7 +300,8 @@ def test_the_command_runs_modules_passes_arguments_and_refuses_what_is_not_there
     )
     said = run("-m", "ostinato.compat", "-m", "desk", "--loud", cwd=tmp_path)
     assert said == "a ['--loud'] __main__\n"
-    for arguments in ([], ["-m"], ["nothing.py"], ["--help"]):
+    assert run("-m", "ostinato.compat", "--help").startswith("usage: python -m ostinato.compat")
+    for arguments in ([], ["-m"], ["nothing.py"]):
         done = attempt("-m", "ostinato.compat", *arguments, cwd=tmp_path)
         assert done.returncode == 1 and "usage: python -m ostinato.compat" in done.stderr
 
