@@ -69,6 +69,29 @@ def test_a_module_keeps_its_own_spec_loader_and_name() -> None:
     """)
 
 
+def test_the_spec_of_an_alias_tells_of_the_module_before_it_is_imported() -> None:
+    alias("""
+        import importlib.util, sys, warnings
+        spec = importlib.util.find_spec("google.adk.sessions.state")
+        assert (spec.name, spec.parent) == ("google.adk.sessions.state", "ostinato.sessions")
+        assert "google.adk.sessions.state" not in sys.modules
+        assert spec.loader.is_package(spec.name) is False
+        assert "class State" in spec.loader.get_source(spec.name)
+        assert spec.loader.get_code(spec.name).co_filename.endswith("sessions/state.py")
+        package = importlib.util.find_spec("google.adk.planners")
+        assert package.parent == "ostinato.planners" and package.loader.is_package(package.name)
+        module = importlib.util.module_from_spec(package)  # wears the alias's spec from here on
+        exec("from . import base_planner", vars(module))
+        package.loader.exec_module(module)
+        assert module.__spec__.name == "ostinato.planners"
+    """)
+
+
+def test_a_module_of_google_adk_runs_by_name(tmp_path: Path) -> None:
+    version = run("-m", "ostinato", "--version", cwd=tmp_path)
+    assert run("-m", "ostinato.compat", "-m", "google.adk", "--version", cwd=tmp_path) == version
+
+
 def test_relative_imports_run_inside_aliased_packages() -> None:
     alias("""
         import google.adk.agents.llm_agent as module
