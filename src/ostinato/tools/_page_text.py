@@ -59,6 +59,8 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _UNSEEN:
             self._unseen.append(tag)
+        if self._unseen:
+            return
         if tag in _BLOCKS or tag in _BREAKS:
             self.pieces.append("\n")
         elif tag in _CELLS:
@@ -66,13 +68,14 @@ class _Reader(HTMLParser):
         self._is_kept += tag == "pre"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _BLOCKS or tag in _BREAKS:
+        if not self._unseen and (tag in _BLOCKS or tag in _BREAKS):
             self.pieces.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._unseen:
-            while self._unseen.pop() != tag:
+        if self._unseen:
+            while tag in self._unseen and self._unseen.pop() != tag:
                 continue
+            return
         if tag in _BLOCKS:
             self.pieces.append("\n")
         self._is_kept -= tag == "pre" and self._is_kept > 0
