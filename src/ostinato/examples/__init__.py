@@ -1,0 +1,11 @@
+"""Examples that show a model how to answer, and who provides them. ExampleTool uses them."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.examples.base_example_provider import BaseExampleProvider as BaseExampleProvider
+    from ostinato.examples.example import Example as Example
+
+__getattr__, __dir__, __all__ = attach(__name__)
