@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from .._later_on import NotBuilt
 from ..examples.base_example_provider import BaseExampleProvider
 from ..examples.example import Example
 from ..examples.example_util import build_example_si
@@ -15,6 +16,12 @@ from .base_tool import BaseTool
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
+
+
+class ExampleToolConfig(
+    NotBuilt, part="agents described in YAML", instead="build the ExampleTool in Python"
+):
+    """The settings of an ExampleTool in a YAML file."""
 
 
 class ExampleTool(BaseTool):
