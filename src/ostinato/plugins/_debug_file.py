@@ -11,7 +11,7 @@ from typing import Any
 
 _WRITING = Lock()
 # What JSON may hold and YAML may not: control characters, byte order marks, lone surrogates.
-_NOT_YAML = re.compile("[\x7f-\x84\x86-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def append_document(path: Path, document: dict[str, Any]) -> None:
