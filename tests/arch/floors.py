@@ -12,6 +12,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_clock",
             "_aclosing",
+            "_later_on",
             "_lazy",
             "_log",
             "types",
@@ -21,6 +22,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "auth.auth_credential",
             "auth.auth_schemes",
             "auth.auth_tool",
+            "auth.redaction",
+            "auth.asked",
             "auth.tool_confirmation",
             "version",
         ),
@@ -43,9 +46,16 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "memory",
             "models",
             "auth.auth_handler",
+            "auth._blocking",
             "auth._consent_uri",
             "auth._ports",
+            "auth._scheme_discovery",
             "auth._stored_credential",
+            "auth._token_endpoint",
+            "auth.exchanger",
+            "auth.oauth2_credential_util",
+            "auth.oauth2_discovery",
+            "auth.refresher",
         ),
     ),
     ("context", ("context",)),
@@ -60,7 +70,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("beside the runner", ("testing", "compat", "workers", "a2a")),
     ("evaluation", ("evaluation",)),
     ("server", ("server",)),
-    ("command line", ("cli", "__main__")),
+    ("command line", ("cli",)),
+    ("program", ("__main__",)),
 )
 
 # The three doors that may import late: lazy faces (through _lazy), _optional.need and the
@@ -77,6 +88,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_clock",
         "_durable_store",
         "_history",
+        "_later_on",
         "_lazy",
         "_log",
         "_optional",
@@ -98,8 +110,10 @@ ADAPTERS = (
 
 # Where environment variables may be read.
 ENVIRONMENT_READERS = (
+    "compat.__main__",
     "cli",
     "server",
+    "features.environment",
     "telemetry",
     "models.registry",
     *ADAPTERS,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import secrets
 import string
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -24,30 +25,29 @@ def find_endpoint(scheme: AuthScheme) -> tuple[str, list[str]]:
     """The scheme's authorization endpoint and its scopes.
 
     Raises:
-        NotImplementedError: the endpoint has to be discovered, or the flow has no consent step and
-            would need a token exchange at once.
-        InputValidationError: the scheme has no flow at all.
+        InputValidationError: the scheme has no such endpoint, or no user takes part in its flow.
     """
     if isinstance(scheme, OpenIdConnectWithConfig):
         return scheme.authorization_endpoint, list(scheme.scopes or ())
     if not isinstance(scheme, OAuth2):
-        raise NotImplementedError(
+        raise InputValidationError(
             f"A scheme of type {type(scheme).__name__} does not say where consent is asked for, "
-            "and discovery of endpoints is not built yet. Use OpenIdConnectWithConfig with its "
+            "and its discovery document could not be had. Use OpenIdConnectWithConfig with its "
             "authorization_endpoint and token_endpoint, or give oauth2.auth_uri yourself."
         )
     flow = scheme.flows.implicit or scheme.flows.authorizationCode
-    if flow:
+    if flow and flow.authorizationUrl:
         return flow.authorizationUrl, list(flow.scopes)
     if scheme.flows.clientCredentials or scheme.flows.password:
-        raise NotImplementedError(
-            "The client credentials and password flows ask no user for consent; they exchange the "
-            "client's secret for a token, and credential exchange is not built yet. Fetch the "
-            "token yourself and pass it as oauth2.access_token in exchanged_auth_credential."
+        raise InputValidationError(
+            "The client credentials and password flows ask no user for consent. With client "
+            "credentials, wrap the function in AuthenticatedFunctionTool, or call "
+            "CredentialManager(auth_config).get_auth_credential(tool_context), which fetch the "
+            "token; the password flow is not supported."
         )
     raise InputValidationError(
         "The OAuth2 scheme has no flow. Give flows.authorizationCode with authorizationUrl and "
-        "tokenUrl."
+        "tokenUrl, or ExtendedOAuth2 with the issuer_url of a server that publishes them."
     )
 
 
@@ -75,10 +75,21 @@ def add_consent_request(credential: OAuth2Auth, endpoint: str, scopes: list[str]
         "audience": credential.audience,
     }
     if method:
-        credential.code_verifier = credential.code_verifier or _random_text(_VERIFIER_LENGTH)
+        credential.code_verifier = credential.code_verifier or derive_verifier(credential)
         query["code_challenge"] = _challenge(credential.code_verifier)
         query["code_challenge_method"] = method
     credential.auth_uri = _with_query(endpoint, {key: text for key, text in query.items() if text})
+
+
+def derive_verifier(credential: OAuth2Auth) -> str:
+    """The PKCE verifier of a request, from its `state` and the client's secret.
+
+    So it need not be stored or sent anywhere: whoever knows the secret can make it again when the
+    answer comes, also after a restart. Nobody else can.
+    """
+    key = (credential.client_secret or "").encode()
+    digest = hmac.digest(key, f"pkce verifier {credential.state}".encode(), "sha512")
+    return base64.urlsafe_b64encode(digest).decode("ascii")[:_VERIFIER_LENGTH]
 
 
 def _with_query(address: str, query: dict[str, str]) -> str:

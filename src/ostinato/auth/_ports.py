@@ -16,8 +16,10 @@ class StateLike(Protocol):
 
 
 class SessionLike(Protocol):
-    """Whose session it is."""
+    """Which session it is, and whose."""
 
+    @property
+    def id(self) -> str: ...
     @property
     def app_name(self) -> str: ...
     @property

@@ -1,18 +1,26 @@
-"""One credential request from asking to answer: builds what the client sees, keeps what it answers.
+"""One credential request from asking to answer: what the client sees, and what becomes of its
+answer.
 
-Contexts call `generate_auth_request` and `get_auth_response`, the authentication processor calls
-`parse_and_store_auth_response`.
+Contexts ask and read here, the credential processor takes the user's answer here. The credential
+manager does more: it also loads, renews and keeps credentials.
 """
 
 from __future__ import annotations
 
-from ostinato.auth._consent_uri import add_consent_request, find_endpoint
+from ostinato._log import get_logger
+from ostinato.auth._blocking import run_blocking
+from ostinato.auth._consent_uri import add_consent_request, derive_verifier, find_endpoint
 from ostinato.auth._ports import StateLike
+from ostinato.auth._scheme_discovery import complete_scheme, needs_discovery
 from ostinato.auth._stored_credential import read_credential
 from ostinato.auth.auth_credential import AuthCredential, OAuth2Auth
 from ostinato.auth.auth_schemes import SecurityBase, SecuritySchemeType
 from ostinato.auth.auth_tool import AuthConfig
+from ostinato.auth.exchanger.base_credential_exchanger import CredentialExchangeError
+from ostinato.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
 from ostinato.errors import InputValidationError
+
+_log = get_logger(__name__)
 
 _WITH_CONSENT = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
 
@@ -20,22 +28,24 @@ _WITH_CONSENT = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
 class AuthHandler:
     """Handles the request and the answer for one `AuthConfig` (Spec 1 §10, "Authentication Flow").
 
-    API keys, HTTP credentials and OAuth2 credentials that hold an access token go all the way.
-    Exchanging an authorization code or a client secret for a token is not built yet and raises.
+    Args:
+        auth_config: the request. Where it holds the client's secret, a code can be exchanged.
     """
 
     def __init__(self, auth_config: AuthConfig) -> None:
         self.auth_config = auth_config
 
+    # Asking
+
     def generate_auth_request(self) -> AuthConfig:
-        """The configuration to send to the client.
+        """The configuration to ask with; `ostinato.auth.redaction.public_config` of it may leave.
 
         For OAuth2 and OpenID Connect its `exchanged_auth_credential` holds the address where the
         user consents: the given `auth_uri`, else a new one with a fresh `state`.
 
         Raises:
-            InputValidationError: the raw credential lacks what the scheme needs.
-            NotImplementedError: see `generate_auth_uri`.
+            InputValidationError: the raw credential lacks what the scheme needs, or no user takes
+                part in its flow.
         """
         config = self.auth_config
         asked = config.exchanged_auth_credential
@@ -53,10 +63,11 @@ class AuthHandler:
     def generate_auth_uri(self) -> AuthCredential:
         """A copy of the raw credential with `auth_uri`, `state` and, with PKCE, `code_verifier`.
 
+        Where the scheme's endpoints have to be discovered, it blocks until they are.
+
         Raises:
-            InputValidationError: no client, no flow, or an unknown code challenge method.
-            NotImplementedError: the endpoint has to be discovered, or the flow needs an exchange
-                and no consent.
+            InputValidationError: no client, no flow with consent, no endpoint, or an unknown code
+                challenge method.
         """
         raw, oauth2 = self._client()
         if not (oauth2.client_id and oauth2.client_secret):
@@ -65,50 +76,123 @@ class AuthHandler:
                 "raw_auth_credential to ask the user for consent; give both, or give "
                 "oauth2.auth_uri yourself."
             )
-        endpoint, scopes = find_endpoint(self.auth_config.auth_scheme)
+        scheme = self.auth_config.auth_scheme
+        if needs_discovery(scheme):
+            scheme = run_blocking(lambda: complete_scheme(scheme))
+        endpoint, scopes = find_endpoint(scheme)
         credential = raw.model_copy(update={"oauth2": oauth2.model_copy(deep=True)})
         if credential.oauth2:
             add_consent_request(credential.oauth2, endpoint, scopes)
         return credential
 
-    async def parse_and_store_auth_response(self, state: StateLike) -> None:
-        """Keep the client's answer under `temp:` + credential key, for this invocation only.
+    # The answer
+
+    async def accept_answer(self, answer: AuthCredential | None, state: StateLike) -> None:
+        """Keep the user's answer to this request, for this invocation only.
+
+        Only the credential is taken from the answer: scheme, key and `state` stay those of the
+        request, so an answer cannot have a secret sent elsewhere or overwrite another credential.
+        An answer whose code is refused is dropped, so that the tool asks again.
 
         Raises:
             InputValidationError: an OAuth2 answer without anything to use.
-            NotImplementedError: the answer must be exchanged for a token first.
+            CredentialExchangeError: the provider failed, or the client is set up wrongly.
+        """
+        asked = self.auth_config.exchanged_auth_credential
+        given = answer and answer.model_copy(deep=True)
+        if given and given.oauth2 and asked and asked.oauth2:
+            given.oauth2.state = asked.oauth2.state
+            given.oauth2.code_verifier = asked.oauth2.code_verifier or given.oauth2.code_verifier
+        answered = AuthHandler(
+            self.auth_config.model_copy(update={"exchanged_auth_credential": given})
+        )
+        try:
+            await answered.parse_and_store_auth_response(state)
+        except CredentialExchangeError as error:
+            self._let_ask_again(error)
+
+    async def parse_and_store_auth_response(self, state: StateLike) -> None:
+        """Keep the client's answer under `temp:` + credential key, for this invocation only.
+
+        A code is exchanged first. Where the client's secret is not known here, it is kept as it
+        is; whoever reads the answer with the tool's own configuration exchanges it.
+
+        Raises:
+            InputValidationError: an OAuth2 answer without anything to use.
+            CredentialExchangeError: the code could not be exchanged.
         """
         answer = self.auth_config.exchanged_auth_credential
         if self._asks_for_consent:
-            answer = await self.exchange_auth_token()
+            filled = self._filled(answer)
+            known = filled and filled.oauth2 and filled.oauth2.client_secret
+            answer = await self.exchange_auth_token() if known or not _waits(filled) else filled
         state[self._state_key] = answer
 
     def get_auth_response(self, state: StateLike) -> AuthCredential | None:
-        """The answer that was kept in this invocation, None if there is none yet."""
-        return read_credential(state, self._state_key)
+        """The answer that was kept in this invocation, None if there is none yet.
+
+        It may still hold a code instead of a token, see `take_auth_response`.
+
+        Raises:
+            InputValidationError: something else is stored there.
+        """
+        return self._filled(read_credential(state, self._state_key))
+
+    def take_auth_response(self, state: StateLike, keep_in: StateLike) -> AuthCredential | None:
+        """The answer as a tool can use it: a code that was not exchanged yet is exchanged now.
+
+        That is so only where the process was started anew between request and answer; the call
+        then blocks until the provider has answered.
+
+        Args:
+            state: where the answer is.
+            keep_in: where its token is kept for the rest of the invocation.
+
+        Returns:
+            None if there is no answer, or if its code was refused, so that the tool asks again.
+
+        Raises:
+            CredentialExchangeError: the provider failed, or the client is set up wrongly.
+        """
+        answer = self.get_auth_response(state)
+        if not (self._asks_for_consent and _waits(answer)):
+            return answer
+        handler = AuthHandler(
+            self.auth_config.model_copy(update={"exchanged_auth_credential": answer})
+        )
+        try:
+            answer = run_blocking(handler.exchange_auth_token)
+        except CredentialExchangeError as error:
+            self._let_ask_again(error)
+            answer = None
+        keep_in[self._state_key] = answer
+        return answer
 
     async def exchange_auth_token(self) -> AuthCredential:
         """The answered credential with its token.
 
         Raises:
             InputValidationError: the answer has neither a token nor a code.
-            NotImplementedError: it has no token yet, and would have to be exchanged for one.
+            CredentialExchangeError: the code could not be exchanged.
+            MissingExtraError: there is a code, and the extra `auth` is not installed.
         """
-        answer = self.auth_config.exchanged_auth_credential
-        oauth2 = answer.oauth2 if answer else None
-        if answer and oauth2 and oauth2.access_token:
+        answer = self._filled(self.auth_config.exchanged_auth_credential)
+        if answer and answer.oauth2 and answer.oauth2.access_token:
             return answer
-        if oauth2 and (oauth2.auth_code or oauth2.auth_response_uri):
-            raise NotImplementedError(
-                f"The answer for credential {self.auth_config.credential_key!r} holds an "
-                "authorization code, and its exchange for a token is not built yet. Let the client "
-                "exchange the code and answer with oauth2.access_token in exchangedAuthCredential."
+        if answer is None or not _waits(answer):
+            raise InputValidationError(
+                f"The answer for credential {self.auth_config.credential_key!r} "
+                f"({self._scheme_name}) holds neither a token nor a code. Answer with the address "
+                "that the browser was sent back to as oauth2.auth_response_uri, or with "
+                "oauth2.access_token, in exchangedAuthCredential."
             )
-        raise InputValidationError(
-            f"The answer for credential {self.auth_config.credential_key!r} ({self._scheme_name}) "
-            "holds neither an access token nor an authorization code. Answer with "
-            "oauth2.access_token in exchangedAuthCredential."
-        )
+        scheme = await complete_scheme(self.auth_config.auth_scheme)
+        return (await OAuth2CredentialExchanger().exchange(answer, scheme)).credential
+
+    def _let_ask_again(self, error: CredentialExchangeError) -> None:
+        if not error.ask_again:
+            raise error
+        _log.warning("Credential %r: %s", self.auth_config.credential_key, error)
 
     @property
     def _state_key(self) -> str:
@@ -132,3 +216,37 @@ class AuthHandler:
                 "client's id and secret there."
             )
         return raw, raw.oauth2
+
+    def _filled(self, answer: AuthCredential | None) -> AuthCredential | None:
+        """A copy of an answer with what the client was not told: its secret and verifier."""
+        raw = self.auth_config.raw_auth_credential
+        known = raw.oauth2 if raw else None
+        if known is None or answer is None or answer.oauth2 is None:
+            return answer
+        whole = answer.model_copy(deep=True)
+        if whole.oauth2 is not None:
+            fill_in(whole.oauth2, known)
+        return whole
+
+
+def fill_in(given: OAuth2Auth, known: OAuth2Auth) -> None:
+    """Write what the developer configured into a credential that lacks it, in place."""
+    given.client_id = given.client_id or known.client_id
+    if given.client_id != known.client_id:
+        return  # Another client's secret is not for this one.
+    for name in ("client_secret", "redirect_uri", "audience", "code_challenge_method"):
+        if getattr(given, name) is None and getattr(known, name) is not None:
+            setattr(given, name, getattr(known, name))
+    if "token_endpoint_auth_method" not in given.model_fields_set:
+        given.token_endpoint_auth_method = known.token_endpoint_auth_method
+    waits = given.access_token is None and given.code_verifier is None
+    if waits and given.code_challenge_method and given.client_secret:
+        given.code_verifier = known.code_verifier or derive_verifier(given)
+
+
+def _waits(answer: AuthCredential | None) -> bool:
+    """Whether an answer holds a code and no token yet."""
+    oauth2 = answer.oauth2 if answer else None
+    return bool(
+        oauth2 and not oauth2.access_token and (oauth2.auth_code or oauth2.auth_response_uri)
+    )

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import auth, types
+from ..auth.asked import remember_request
+from ..auth.redaction import public_config
 from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..events.ui_widget import UiWidget
@@ -159,18 +161,31 @@ class Context(ReadonlyContext):
         return await self._credentials().load_credential(auth_config, self)
 
     def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
-        """Return the credential the user gave in answer to a request, or None."""
-        return auth.AuthHandler(auth_config).get_auth_response(self.state)
+        """Return the credential the user gave in answer to a request, or None.
+
+        Where its code could not be exchanged when the answer came, for lack of the client's
+        secret, that is done now with the one in `auth_config`, and blocks.
+
+        Raises:
+          CredentialExchangeError: the exchange failed for a reason the user cannot mend.
+        """
+        # A delta that is thrown away: a credential never gets into an event.
+        kept = State(self._invocation_context.session.state, {})
+        return auth.AuthHandler(auth_config).take_auth_response(self.state, kept)
 
     def request_credential(self, auth_config: AuthConfig) -> None:
         """Ask the user for a credential; the tool is called again with it (Spec 1 §10).
+
+        The request holds nothing secret. What it lacks comes from `auth_config` when the answer
+        is there.
 
         Raises:
           ValueError: this is not the context of a tool call.
         """
         call_id = self._need_call("request_credential")
         request = auth.AuthHandler(auth_config).generate_auth_request()
-        self._actions.requested_auth_configs[call_id] = request
+        remember_request(self.session, call_id, request)
+        self._actions.requested_auth_configs[call_id] = public_config(request)
 
     def request_confirmation(self, *, hint: str | None = None, payload: Any | None = None) -> None:
         """Ask the user to confirm this tool call (FEATURES rows 146, 147).

@@ -8,6 +8,7 @@ from .._log import get_logger
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..errors import AgentConfigError
+from ..flows.llm_flows._history import newest_visible
 from ..models.base_llm import BaseLlm
 from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
 from ..tools.base_toolset import BaseToolset
@@ -27,7 +28,7 @@ def find_agent_to_run(log: EventLog, root_agent: BaseAgent) -> BaseAgent:
         agent = root_agent.find_agent(asked.author) if asked is not None else None
         if agent is not None:
             return agent
-    for record in reversed(log.records):
+    for record in newest_visible(log):
         if record.author == "user" or record.kinds & (AGENT_STATE | END_OF_AGENT):
             continue
         if record.author == root_agent.name:

@@ -48,12 +48,24 @@ async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Co
     return types.Content(role=message.role, parts=parts)
 
 
+def branch_of_answers(session: Session, message: types.Content) -> str | None:
+    """Return the branch of the calls that a message answers; None where they are on several, so
+    that each of their agents sees it.
+    """
+    log = log_of(session)
+    answers = [p.function_response for p in message.parts or () if p.function_response]
+    found = [log.find_call(answer.id or "") for answer in answers]
+    branches = {record.branch for record in found if record is not None}
+    return branches.pop() if len(branches) == 1 else None
+
+
 def answered_call(session: Session, message: types.Content) -> EventRecord | None:
-    """Return the record whose call a message answers; None for a message without answers.
+    """Return the record of the first call a message answers; None for a message without answers.
 
     Raises:
-      InputValidationError: it answers a call that does not exist.
+      InputValidationError: one of its answers is to a call that does not exist.
     """
+    first: EventRecord | None = None
     for part in message.parts or ():
         if part.function_response is None:
             continue
@@ -64,5 +76,5 @@ def answered_call(session: Session, message: types.Content) -> EventRecord | Non
                 f"The message answers function call {answer.id!r} ({answer.name}), which is not in "
                 f"session {session.id!r}. Use the id of the call as it was yielded."
             )
-        return record
-    return None
+        first = first or record
+    return first

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from .. import types
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
+from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
+from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
 from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
 from ..events.event import Event
@@ -19,7 +21,7 @@ from ..plugins.plugin_manager import PluginManager
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
 from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
-from .message import answered_call, save_blobs
+from .message import answered_call, branch_of_answers, save_blobs
 from .run_table import RunTable
 from .store_access import StoreAccess
 
@@ -126,7 +128,7 @@ class RunnerSetup:
             ctx.populate_invocation_agent_states()
             ctx.ports.resumed = True
         await self._append_new_message(
-            ctx, new_message, state_delta, answered.branch if answered else None
+            ctx, new_message, state_delta, branch_of_answers(session, new_message)
         )
         if not (ctx.is_resumable and self.agent.name in ctx.agent_states):
             ctx.agent = self._find_agent_to_run(session, self.agent)
@@ -158,9 +160,9 @@ class RunnerSetup:
         ctx = self._new_invocation_context(session, invocation_id, content, run_config)
         ctx.ports.resumed = True
         if message is not None:
-            answered = answered_call(session, message)
+            answered_call(session, message)
             await self._append_new_message(
-                ctx, message, state_delta, answered.branch if answered else None
+                ctx, message, state_delta, branch_of_answers(session, message)
             )
         ctx.populate_invocation_agent_states()
         # Without a trace of the root, the invocation began with the agent that an earlier one ended
@@ -207,8 +209,13 @@ class RunnerSetup:
     ) -> None:
         """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2)."""
         if self.plugin_manager.overrides("on_user_message_callback"):
-            changed = await self.plugin_manager.run_on_user_message_callback(
-                user_message=message, invocation_context=ctx
+            changed = await plugin_answer(
+                self.plugin_manager.run_on_user_message_callback(
+                    user_message=message, invocation_context=ctx
+                ),
+                types.Content,
+                "on_user_message_callback",
+                ctx.agent.name,
             )
             if changed is not None:
                 ctx.user_content = message = changed
@@ -219,7 +226,7 @@ class RunnerSetup:
         event = Event(
             invocation_id=ctx.invocation_id,
             author="user",
-            content=message,
+            content=public_message(message),  # ctx.user_content has the whole of it
             branch=branch,
             actions=EventActions(state_delta=dict(state_delta or {})),
             custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,

@@ -14,6 +14,7 @@ from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
     BaseSessionService,
     GetSessionConfig,
+    check_name,
 )
 from ..sessions.session import Session
 
@@ -61,6 +62,7 @@ class StoreAccess:
 
         Raises:
           SessionNotFoundError: it is missing otherwise.
+          InputValidationError: it is to be created under an id that may not be one.
         """
         place: dict[str, Any] = {
             "app_name": app_name,
@@ -74,6 +76,8 @@ class StoreAccess:
         else:
             session = await self._service.get_session(**place, config=config)
         if session is None and create:
+            # A service would make up an id in place of an empty one, and nobody would know it.
+            check_name("session id", session_id)
             session = await self._service.create_session(**place)
         if session is None:
             raise SessionNotFoundError(

@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from ostinato.context.context import Context as ToolContext  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from ostinato.tools._request_input_tool import request_input as request_input
     from ostinato.tools.agent_tool import AgentTool as AgentTool
+    from ostinato.tools.authenticated_function_tool import (
+        AuthenticatedFunctionTool as AuthenticatedFunctionTool,
+    )
+    from ostinato.tools.base_authenticated_tool import (
+        BaseAuthenticatedTool as BaseAuthenticatedTool,
+    )
     from ostinato.tools.base_tool import BaseTool as BaseTool
     from ostinato.tools.bash_tool import BashToolPolicy as BashToolPolicy
     from ostinato.tools.bash_tool import ExecuteBashTool as ExecuteBashTool

@@ -5,8 +5,8 @@ earlier contents (rewind, compaction, a late response, live transcriptions) rebu
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -38,7 +38,7 @@ class Entry:
       content: the content, this entry's own.
       calls: ids of its function calls.
       responses: ids of its function responses.
-      source: what it was made from, for callers that want that back.
+      source: the record or Event it was made from; the ids of its responses where it was merged.
     """
 
     __slots__ = ("calls", "content", "responses", "source")
@@ -138,12 +138,18 @@ class Projection:
         self.cursor = len(log.records)
         self._last = arranged[-1] if arranged else None
         # A late response shapes only the request it ends; the next one is laid out anew.
-        self._stale = bool(entries and entries[-1].responses and len(arranged) < len(entries))
+        self._stale = bool(entries and entries[-1].responses and arranged != entries)
 
 
 def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
     """Drop what rewinds hide: everything from the named invocation up to the rewind itself."""
-    kept: list[EventRecord] = []
+    kept = list(newest_visible(log, start))
+    kept.reverse()
+    return kept
+
+
+def newest_visible(log: EventLog, start: int = 0) -> Iterator[EventRecord]:
+    """Yield the records that no rewind hides, newest first."""
     index = len(log.records) - 1
     while index >= start:
         record = log.records[index]
@@ -152,10 +158,8 @@ def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
             first = log.start_of(target)
             index = index - 1 if first is None else min(first, index) - 1
             continue
-        kept.append(record)
+        yield record
         index -= 1
-    kept.reverse()
-    return kept
 
 
 def belongs_to_branch(branch: str | None, event_branch: str | None) -> bool:
@@ -356,17 +360,44 @@ def place_latest_response(entries: list[Entry]) -> list[Entry]:
 
 
 def place_responses(entries: list[Entry]) -> list[Entry]:
-    """Put the latest response of each call behind it; responses without a call are left out."""
-    answer_at = {call: i for i, e in enumerate(entries) for call in e.responses}
+    """Put the latest response of each call behind it; responses without a call are left out.
+
+    A model may use an id again in a later response: an answer belongs to the newest call before it.
+    """
+    asked: dict[str | None, int] = {}
+    answers: dict[int, dict[str | None, int]] = {}
+    for index, entry in enumerate(entries):
+        for call in entry.responses:
+            if call in asked:
+                answers.setdefault(asked[call], {})[call] = index
+        asked.update(dict.fromkeys(entry.calls, index))
     placed: list[Entry] = []
-    for entry in entries:
+    for index, entry in enumerate(entries):
         if entry.responses and not entry.calls:
             continue
         placed.append(entry)
-        answers = sorted({answer_at[call] for call in entry.calls if call in answer_at})
-        if answers:
-            placed.append(merge_responses([entries[i] for i in answers]))
+        given = answers.get(index)
+        if given:
+            found = [entries[at] for at in sorted(set(given.values()))]
+            placed.append(merge_responses([_narrowed(e, entry.calls) for e in found]))
     return placed
+
+
+def _narrowed(entry: Entry, calls: frozenset[str | None]) -> Entry:
+    """Return an entry without its responses to other calls, which stand behind those."""
+    if entry.responses <= calls:
+        return entry
+    kept: list[tuple[types.Part, str | None]] = []
+    ids = iter(_response_ids(entry))
+    for part in entry.content.parts or ():
+        if part.function_response is None:
+            continue
+        call = next(ids, part.function_response.id)
+        if call in calls:
+            kept.append((part, call))
+    content = types.Content(role=entry.content.role, parts=[part for part, _ in kept])
+    given = tuple(call for _, call in kept)
+    return Entry(content, responses=frozenset(given), source=_source(entry, given))
 
 
 def merge_responses(entries: Sequence[Entry]) -> Entry:
@@ -392,12 +423,20 @@ def merge_responses(entries: Sequence[Entry]) -> Entry:
         types.Content(role=first.content.role, parts=parts),
         first.calls,
         frozenset(at),
-        first.source,
+        _source(first, tuple(at)),
     )
+
+
+def _source(entry: Entry, given: tuple[str | None, ...]) -> Any:
+    """Return the source of an entry made of this one: its ids, where this one is of a record."""
+    return given if isinstance(entry.source, EventRecord | tuple) else entry.source
 
 
 def _response_ids(entry: Entry) -> Iterable[str | None]:
     """Ids of an entry's responses in order; the content itself may have been stripped of them."""
-    if isinstance(entry.source, EventRecord):
-        return [call for call, _ in entry.source.responses]
+    source: Any = entry.source
+    if isinstance(source, EventRecord):
+        return [call for call, _ in source.responses]
+    if isinstance(source, tuple):
+        return cast(tuple[str | None, ...], source)
     return [p.function_response.id for p in entry.content.parts or () if p.function_response]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import auth, types
+from ...auth.redaction import public_config
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ._call_ids import generate_client_function_call_id
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
 
 REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
+REQUEST_INPUT_FUNCTION_CALL_NAME = "adk_request_input"
 REQUEST_CONFIRMATION_FUNCTION_CALL_NAME = "adk_request_confirmation"
 
 
@@ -26,7 +28,7 @@ def build_auth_request_event(
     author: str | None = None,
     role: str | None = None,
 ) -> Event:
-    """Build the event that asks the user for credentials (Spec 1 §10).
+    """Build the event that asks the user for credentials, without secrets (Spec 1 §10).
 
     Args:
       invocation_context: the run.
@@ -37,9 +39,9 @@ def build_auth_request_event(
     calls = [
         (
             REQUEST_EUC_FUNCTION_CALL_NAME,
-            auth.AuthToolArguments(function_call_id=call_id, auth_config=config).model_dump(
-                mode="json", exclude_none=True, by_alias=True
-            ),
+            auth.AuthToolArguments(
+                function_call_id=call_id, auth_config=public_config(config)
+            ).model_dump(mode="json", exclude_none=True, by_alias=True),
         )
         for call_id, config in auth_requests.items()
     ]

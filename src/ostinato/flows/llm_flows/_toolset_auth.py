@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import auth
+from ...auth.asked import remember_request
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
@@ -14,7 +15,6 @@ from ._requests import build_auth_request_event
 from .auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
 
 if TYPE_CHECKING:
-    from ...auth.auth_credential import AuthCredential
     from ...auth.auth_tool import AuthConfig
 
 
@@ -30,25 +30,13 @@ async def resolve_toolset_auth(
         config = toolset.get_auth_config() if isinstance(toolset, BaseToolset) else None
         if config is None:
             continue
-        context = Context(ctx)
-        credential = await _find(config, context)
+        credential = await auth.CredentialManager(config).get_auth_credential(Context(ctx))
         if credential is not None:
             ctx.credential_by_key[config.credential_key or ""] = credential
         else:
             call_id = TOOLSET_AUTH_CREDENTIAL_ID_PREFIX + type(toolset).__name__
             missing[call_id] = auth.AuthHandler(config).generate_auth_request()
+            remember_request(ctx.session, call_id, missing[call_id])
     if missing:
         yield build_auth_request_event(ctx, missing, role="model")
         ctx.end_invocation = True
-
-
-async def _find(config: AuthConfig, context: Context) -> AuthCredential | None:
-    """Look for a credential: given in this run, kept by the service, or ready in the config."""
-    answered = context.get_auth_response(config)
-    if answered is not None:
-        return answered
-    if context.get_invocation_context().credential_service is not None:
-        kept = await context.load_credential(config)
-        if kept is not None:
-            return kept
-    return config.exchanged_auth_credential

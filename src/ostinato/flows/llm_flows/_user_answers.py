@@ -15,7 +15,7 @@ class UserAnswer:
     Attributes:
       request: the event that asked.
       arguments: arguments of the call that asked.
-      response: what the user answered.
+      response: what the user answered, as it came; the log keeps no secrets of it.
       after: the records committed since the answer.
     """
 
@@ -34,13 +34,18 @@ class UserAnswer:
         self.after = after
 
 
+def message_answers(ctx: InvocationContext) -> bool:
+    """Tell whether the current message answers calls at all."""
+    message = ctx.user_content
+    if message is None or not message.parts:
+        return False
+    return any(part.function_response is not None for part in message.parts)
+
+
 def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     """Return the answers that the current message gives to calls named `name` of this agent."""
     message = ctx.user_content
-    if message is None or not any(
-        p.function_response is not None and p.function_response.name == name
-        for p in message.parts or ()
-    ):
+    if message is None or not message_answers(ctx):
         return []
     log = ctx.log
     for index in range(len(log.records) - 1, -1, -1):
@@ -50,7 +55,8 @@ def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     else:
         return []
     answers: list[UserAnswer] = []
-    for answer in record.event().get_function_responses():
+    given = [p.function_response for p in message.parts or () if p.function_response is not None]
+    for answer in given:
         asked = log.find_call(answer.id or "") if answer.name == name else None
         if asked is None or asked.author != ctx.agent.name or asked.branch != ctx.branch:
             continue

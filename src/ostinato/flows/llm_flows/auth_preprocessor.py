@@ -5,25 +5,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from ... import auth
 from ..._aclosing import Aclosing
+from ...auth.asked import recall_request
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
+from ...errors import InputValidationError
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...sessions.state import State
 from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME
-from ._user_answers import is_answered, user_answers
+from ._user_answers import is_answered, message_answers, user_answers
+
+if TYPE_CHECKING:
+    from ...auth.auth_tool import AuthConfig
 
 TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
 
 
 class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
     """Takes up the user's answers to `adk_request_credential` (Spec 1 §10, FEATURES row 148)."""
+
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only where the user's message answers a call."""
+        return message_answers(invocation_context)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -36,10 +48,7 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
             call_id = asked.function_call_id
             if is_answered(call_id, answer.after):
                 continue
-            config = auth.AuthConfig.model_validate(answer.response)
-            # Credentials live in this run only: a throw-away delta keeps them out of events.
-            state = State(ctx.session.state, {})
-            await auth.AuthHandler(config).parse_and_store_auth_response(state)
+            await _take(ctx, call_id, asked.auth_config, answer.response)
             if call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
                 continue
             record = ctx.log.find_call(call_id)
@@ -54,6 +63,24 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
             async with Aclosing(act(ctx, record.event(), tools, waiting[record.id])) as events:
                 async for event in events:
                     yield event
+
+
+async def _take(
+    ctx: InvocationContext, call_id: str, asked: AuthConfig, response: Mapping[str, Any]
+) -> None:
+    """Keep the credential of one answer for this run."""
+    given = response.get("exchangedAuthCredential", response.get("exchanged_auth_credential"))
+    try:
+        credential = auth.AuthCredential.model_validate(given) if given is not None else None
+    except ValidationError as error:
+        raise InputValidationError(
+            f"The answer to the request for credential {asked.credential_key!r} (call {call_id}) "
+            f"holds an exchangedAuthCredential with {error.error_count()} invalid field(s). Answer "
+            "with the request's authConfig and the credential filled in."
+        ) from None
+    request = recall_request(ctx.session, call_id) or asked
+    # Credentials live in this run only: a throw-away delta keeps them out of events.
+    await auth.AuthHandler(request).accept_answer(credential, State(ctx.session.state, {}))
 
 
 request_processor = _AuthLlmRequestProcessor()

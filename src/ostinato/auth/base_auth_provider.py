@@ -1,0 +1,33 @@
+"""The port behind which a scheme of the user's own gets its credentials from wherever it likes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from ostinato.auth.auth_credential import AuthCredential
+from ostinato.auth.auth_schemes import AuthScheme
+from ostinato.auth.auth_tool import AuthConfig
+
+if TYPE_CHECKING:
+    from ostinato.context.context import Context as CallbackContext
+
+
+class BaseAuthProvider(ABC):
+    """Gives credentials for some classes of schemes; the credential manager asks it."""
+
+    @property
+    def supported_auth_schemes(self) -> tuple[type[AuthScheme], ...]:
+        """The classes of schemes it serves; empty for one that is registered by hand."""
+        return ()
+
+    @abstractmethod
+    async def get_auth_credential(
+        self, auth_config: AuthConfig, context: CallbackContext
+    ) -> AuthCredential | None:
+        """The credential for a request, None if the user has to be asked.
+
+        Args:
+            auth_config: the request; its scheme is of a class the provider serves.
+            context: whose credential it is.
+        """

@@ -1,0 +1,111 @@
+"""Turns a service account's key into a token: a signed assertion for a grant (RFC 7523 §2.1).
+
+The credential manager calls it. It needs no Google library, only joserfc for the signature.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostinato._clock import now
+from ostinato._optional import need
+from ostinato.auth._token_endpoint import EXTRA, TokenEndpointError, ask_for_token
+from ostinato.auth.auth_credential import (
+    AuthCredential,
+    AuthCredentialTypes,
+    HttpAuth,
+    HttpCredentials,
+    OAuth2Auth,
+    ServiceAccount,
+    ServiceAccountCredential,
+)
+from ostinato.auth.auth_schemes import AuthScheme
+from ostinato.auth.exchanger.base_credential_exchanger import (
+    BaseCredentialExchanger,
+    CredentialExchangeError,
+    ExchangeResult,
+)
+from ostinato.auth.oauth2_credential_util import update_credential_with_tokens
+
+_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_LIFETIME_SECONDS = 3_600
+
+
+class ServiceAccountCredentialExchanger(BaseCredentialExchanger):
+    """Exchanges a service account for a bearer token: an access token, or an id token.
+
+    The result is an HTTP credential whose `oauth2` part says when it expires.
+    """
+
+    without_user = True
+
+    async def exchange(
+        self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None
+    ) -> ExchangeResult:
+        """Sign an assertion with the account's key and ask its `token_uri` for a token.
+
+        Raises:
+            CredentialExchangeError: there is no key or it cannot sign, or the provider refused or
+                failed.
+        """
+        account = auth_credential.service_account
+        if account is None:
+            return ExchangeResult(auth_credential, False)
+        key = account.service_account_credential
+        if key is None:
+            raise CredentialExchangeError(
+                "The machine's own identity (use_default_credential) cannot be used here. Give the "
+                "account's key in service_account_credential, or fetch the token yourself and give "
+                "it as an HTTP bearer credential."
+            )
+        assertion = _sign(key, _claims(account, key))
+        client = need("httpx2", extra=EXTRA).AsyncClient()
+        try:
+            tokens = await ask_for_token(
+                client, key.token_uri, grant_type=_GRANT, assertion=assertion
+            )
+        except TokenEndpointError as error:
+            raise CredentialExchangeError(
+                f"No token was granted to service account {key.client_email}: {error} Check that "
+                "its key is valid and that it may ask for these scopes."
+            ) from None
+        return ExchangeResult(_bearer(tokens, account.use_id_token or False), True)
+
+
+def _claims(account: ServiceAccount, key: ServiceAccountCredential) -> dict[str, Any]:
+    issued = int(now())
+    claims = {"iss": key.client_email, "aud": key.token_uri, "iat": issued}
+    wanted = (
+        {"target_audience": account.audience, "sub": key.client_email}
+        if account.use_id_token
+        else {"scope": " ".join(account.scopes or ())}
+    )
+    return {**claims, "exp": issued + _LIFETIME_SECONDS, **wanted}
+
+
+def _sign(key: ServiceAccountCredential, claims: dict[str, Any]) -> str:
+    header = {"alg": "RS256", "typ": "JWT", "kid": key.private_key_id}
+    jwk = need("joserfc.jwk", extra=EXTRA)
+    errors = need("joserfc.errors", extra=EXTRA)
+    try:
+        private = jwk.RSAKey.import_key(key.private_key)
+        return need("joserfc.jwt", extra=EXTRA).encode(header, claims, private)
+    except (ValueError, TypeError, errors.JoseError):
+        raise CredentialExchangeError(
+            f"The private key of service account {key.client_email} cannot sign: it is not an RSA "
+            "key in PEM form. Take private_key from the account's key file as it is."
+        ) from None
+
+
+def _bearer(tokens: dict[str, Any], use_id_token: bool) -> AuthCredential:
+    oauth2 = OAuth2Auth()
+    holder = AuthCredential(auth_type=AuthCredentialTypes.HTTP, oauth2=oauth2)
+    update_credential_with_tokens(holder, tokens)
+    first, second = oauth2.access_token, oauth2.id_token
+    token = (second or first) if use_id_token else (first or second)
+    holder.http = HttpAuth(scheme="bearer", credentials=HttpCredentials(token=token))
+    if use_id_token and oauth2.expires_at is None:
+        # An id token comes without expires_in; it is asked for with this lifetime.
+        oauth2.expires_at = int(now()) + _LIFETIME_SECONDS
+    holder.oauth2 = OAuth2Auth(expires_at=oauth2.expires_at, expires_in=oauth2.expires_in)
+    return holder

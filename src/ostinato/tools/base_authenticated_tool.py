@@ -1,0 +1,87 @@
+"""BaseAuthenticatedTool: a tool that is handed a credential when it runs.
+
+Subclasses implement `_run_async_impl`; the agent calls them like any tool.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from .._log import get_logger
+from ..auth.credential_manager import CredentialManager
+from .base_tool import BaseTool
+
+if TYPE_CHECKING:
+    from ..auth.auth_credential import AuthCredential
+    from ..auth.auth_tool import AuthConfig
+    from ..context.context import Context as ToolContext
+
+_log = get_logger(__name__)
+
+# What the model is told while the user is asked; ADK programs look for it.
+PENDING = "Pending User Authorization."
+
+
+class BaseAuthenticatedTool(BaseTool):
+    """A tool that needs a credential (FEATURES row 129).
+
+    Args:
+      name: what the model calls it by.
+      description: what the model is told about it.
+      auth_config: the credential; without one the tool runs without.
+      response_for_auth_required: what the model is told while the user is asked.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        auth_config: AuthConfig | None = None,
+        response_for_auth_required: dict[str, Any] | str | None = None,
+    ) -> None:
+        super().__init__(name=name, description=description)
+        self._credentials_manager = manager_of(name, auth_config)
+        self._response_for_auth_required = response_for_auth_required
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Get the credential and run the tool with it; without it, ask the user.
+
+        Returns:
+          What `_run_async_impl` returned, or `response_for_auth_required` while the user is asked.
+
+        Raises:
+          AgentConfigError: `auth_config` cannot work.
+          CredentialExchangeError, CredentialRefresherError: the provider failed.
+        """
+        manager = self._credentials_manager
+        credential = await manager.get_auth_credential(tool_context) if manager else None
+        if manager and credential is None:
+            await manager.request_credential(tool_context)
+            return self._response_for_auth_required or PENDING
+        return await self._run_async_impl(
+            args=args, tool_context=tool_context, credential=credential
+        )
+
+    @abstractmethod
+    async def _run_async_impl(
+        self,
+        *,
+        args: dict[str, Any],
+        tool_context: ToolContext,
+        credential: AuthCredential | None,
+    ) -> Any:
+        """Run the tool; `credential` is None only where it has no `auth_config`."""
+
+
+def manager_of(name: str, auth_config: AuthConfig | None) -> CredentialManager | None:
+    """Return what gets a tool its credential; None, with a warning, where it names none."""
+    if auth_config is None:
+        _log.warning(
+            "Tool %r has no auth_config and runs without a credential. Give it one, or use a tool "
+            "that needs none.",
+            name,
+        )
+        return None
+    return CredentialManager(auth_config)
