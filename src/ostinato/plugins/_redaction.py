@@ -5,6 +5,7 @@ The plugins that log use it. It errs on the side of leaving out.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -20,10 +21,8 @@ _WORDS = (
     r"auth_?config|raw_auth_credential|exchanged_auth_credential|auth_code|code_verifier|signature"
 )
 # The words as whole parts of a name: `db_password`, `apiKey`, not `author` or `token_count`.
-_NAME = re.compile(
-    rf"(?:^|.*[_\-.:\s])(?:{_WORDS})(?:[_\-.:\s]?(?:id|value|data|header|s))?$", re.I
-)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAME = re.compile(rf"(?:.*_)?(?:{_WORDS})(?:_?(?:id|value|data|header|s))?$", re.IGNORECASE)
+_SEPARATOR = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-.:\s]+")
 _VALUES = re.compile(
     r"""(?x)
     (?i:\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.~=-]{8,}          # an Authorization header
@@ -50,7 +49,6 @@ def redacted(value: Any) -> Any:
         value,
         exclude_none=True,
         bytes_mode="base64",
-        inf_nan_mode="strings",
         serialize_unknown=True,
         fallback=lambda other: f"<{type(other).__name__}>",
     )
@@ -64,7 +62,7 @@ def redacted_text(text: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a field of this name holds a secret."""
-    return _NAME.match(_HUMP.sub("_", name)) is not None
+    return _NAME.match(_SEPARATOR.sub("_", name)) is not None
 
 
 def _clean(value: Any, depth: int) -> Any:
@@ -82,4 +80,6 @@ def _clean(value: Any, depth: int) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_clean(item, depth + 1) for item in cast(list[Any], value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value

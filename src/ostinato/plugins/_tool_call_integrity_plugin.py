@@ -15,7 +15,7 @@ from .. import types
 from .._log import get_logger
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
-from ..errors import AgentConfigError
+from ..errors import AgentConfigError, InputValidationError
 from ..events.event import Event
 from ..sessions.session import Session
 from ..tools.base_tool import BaseTool
@@ -28,7 +28,7 @@ _RESTORED = "__adk_internal_restored_event"
 _VERSION = "v1:"
 
 
-class ToolCallIntegrityError(ValueError):
+class ToolCallIntegrityError(InputValidationError):
     """A tool call that is not, or not provably, the one that the model made."""
 
 

@@ -217,7 +217,7 @@ class DebugLoggingPlugin(BasePlugin):
         if document is None:
             return
         try:
-            await asyncio.to_thread(append_document, self._path, document, self._lock)
+            await asyncio.to_thread(append_document, self._path, document)
         except OSError as error:
             logger.warning("The debug file could not be written: %s", error.strerror)
 
