@@ -46,7 +46,9 @@ def main():
     session = asyncio.run(service.create_session(app_name="dice_app", user_id="u"))
     runner = Runner(app_name="dice_app", agent=agent, session_service=service)
     message = types.Content(role="user", parts=[types.Part.from_text(text="Roll a d6")])
-    for event in runner.run(user_id="u", session_id=session.id, new_message=message):
+    # The run has a thread of its own, whose printing would come anywhere between.
+    events = list(runner.run(user_id="u", session_id=session.id, new_message=message))
+    for event in events:
         show(event)
 
 
