@@ -64,7 +64,6 @@ SAVED = "Uploaded file: artifact_inv-1_1. It is saved into artifacts."
 ASIDE = "What a plugin keeps for itself between two hooks is not left in the session's state."
 ONCE = "The bytes of media a tool returned go to the model once, as media, and not as JSON too."
 PLAIN = "A stream that is empty is an empty text."
-ASKED = "Input requests and their answers are left out of requests (Spec 2 §4.1)."
 DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
@@ -206,5 +205,4 @@ DEVIATIONS: list[Deviation] = [
     Deviation("tool_returns_image", "put", "requests.root.2.contents.2.1.value.result", ONCE, DOT),
     Deviation("bash_confirmed", "put", "turns.1.events.0.content.1.value.stderr", PLAIN, ""),
     Deviation("bash_confirmed", "put", "requests.root.1.contents.2.1.value.stderr", PLAIN, ""),
-    Deviation("request_input", "put", "requests.root.1.contents", ASKED, [["user", "Greet"]]),
 ]  # fmt: skip

@@ -192,14 +192,27 @@ def test_an_event_is_seen_on_its_own_branch_and_those_below_it(
 
 @pytest.mark.spec(104)
 @pytest.mark.parametrize(
-    "name",
-    ["adk_request_credential", "adk_request_confirmation", "adk_framework", "adk_request_input"],
+    "name", ["adk_request_credential", "adk_request_confirmation", "adk_framework"]
 )
 def test_requests_of_the_framework_and_their_answers_are_left_out(name: str) -> None:
     asked, answer = said(ME, fc(name, "1")), said("user", fr(name, "1", ok=True))
     assert not _should_include_event_in_context(None, asked)
     assert not _should_include_event_in_context(None, answer)
     assert seen(said("user", "Hi"), asked, answer) == [user("Hi")]
+
+
+@pytest.mark.spec(104)
+def test_a_request_for_input_is_left_out_unless_a_tool_asks_and_waits() -> None:
+    """The tool of that name is long-running, and the model waits for what the user answers."""
+    asked, answer = (
+        said(ME, fc("adk_request_input", "1")),
+        said("user", fr("adk_request_input", "1")),
+    )
+    assert not _should_include_event_in_context(None, asked)
+    assert seen(said("user", "Hi"), asked, answer) == [user("Hi")]
+    asked.long_running_tool_ids = {"1"}
+    assert _should_include_event_in_context(None, asked)
+    assert [c.role for c in seen(said("user", "Hi"), asked, answer)] == ["user", "model", "user"]
 
 
 # Step 3: compaction

@@ -14,9 +14,10 @@ from ... import types
 from ...events.event_actions import EventActions, EventCompaction
 from ...sessions.event_log import COMPACTION, REWIND, EventLog, EventRecord
 
-RESERVED_CALLS = frozenset(
-    ("adk_request_credential", "adk_request_confirmation", "adk_framework", "adk_request_input")
-)
+RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
+# A call of the framework's own, or of the tool of that name, which is long-running and has answers
+# that the model waits for.
+INPUT_REQUEST = "adk_request_input"
 CLIENT_ID_PREFIX = "adk-"
 
 
@@ -186,7 +187,11 @@ def is_visible_part(part: types.Part) -> bool:
 
 def is_internal(record: EventRecord) -> bool:
     """Tell whether a record is a request of the framework's own, or the answer to one."""
-    return any(name in RESERVED_CALLS for _, name in (*record.calls, *record.responses))
+    if any(name in RESERVED_CALLS for _, name in (*record.calls, *record.responses)):
+        return True
+    return any(
+        name == INPUT_REQUEST and call not in record.long_running for call, name in record.calls
+    )
 
 
 class _Transcribed(Entry):

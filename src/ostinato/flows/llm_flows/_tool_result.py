@@ -35,7 +35,7 @@ def response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict
     """
     wrapped = cast(dict[str, Any], result) if isinstance(result, dict) else {"result": result}
     try:
-        data = to_json(wrapped, inf_nan_mode="constants")
+        data = to_json(wrapped, by_alias=False, exclude_none=True, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError) as error:
         raise ToolResultError(
             f"Tool {tool!r} of agent {agent!r} returned a value that JSON cannot carry "
