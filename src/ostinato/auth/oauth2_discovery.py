@@ -105,7 +105,6 @@ class OAuth2DiscoveryManager:
             http.HTTPError,
             http.InvalidURL,
             TimeoutError,
-            ValidationError,
             ValueError,
         ) as error:
             _log.warning(
