@@ -6,7 +6,7 @@ ours goes through it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -27,5 +27,5 @@ class Aclosing(Generic[T]):
     async def __aenter__(self) -> AsyncGenerator[T, Any]:
         return self.async_generator
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.async_generator.aclose()
+    def __aexit__(self, *_: object) -> Awaitable[None]:
+        return self.async_generator.aclose()

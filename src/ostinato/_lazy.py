@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import resolve_name
 from linecache import getlines
 from typing import Any
@@ -39,6 +40,8 @@ def attach(name: str, *, fallback: str | None = None) -> Face:
         if attribute in homes:
             home, original = homes[attribute]
             value = getattr(import_module(home), original)
+        elif not attribute.startswith("_") and _is_submodule(module, attribute):
+            return import_module(f"{name}.{attribute}")
         elif fallback is None or attribute.startswith("_"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         else:
@@ -47,6 +50,13 @@ def attach(name: str, *, fallback: str | None = None) -> Face:
         return value
 
     return load, lambda: sorted({*vars(module), *homes}), list(homes)
+
+
+def _is_submodule(package: Any, name: str) -> bool:
+    """True for a module of a package; google-adk's have loaded theirs, so programs write
+    `adk.agents.Agent` after `import google.adk as adk`."""
+    path = getattr(package, "__path__", None)
+    return path is not None and PathFinder.find_spec(f"{package.__name__}.{name}", path) is not None
 
 
 def _borrow(module: Any, fallback: str, attribute: str) -> Any:

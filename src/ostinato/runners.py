@@ -7,7 +7,6 @@ the handle that `start` gives.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +14,18 @@ from . import artifacts, context, memory, running, sessions, types
 from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
+from .context.callbacks import plugin_answer
 from .context.invocation import InvocationContext
 from .durable.lease import SESSION_LOCKS
-from .durable.running import SessionKey, each_inside, inside
+from .durable.running import SessionKey, inside
 from .errors import InputValidationError
 from .events.event import Event
-from .flows.llm_flows.compaction import compact_by_tokens, compact_sliding_window
 from .plugins.base_plugin import BasePlugin
-from .running.agent_choice import summarizing_model, toolsets_of
+from .running.agent_choice import toolsets_of
+from .running.compaction import compact
 from .running.message import as_content
 from .running.run_table import keyed_invocation_id, stored_events
-from .running.sealing import error_event, sealing_events
+from .running.sealing import error_event, seal
 from .running.setup import RunnerSetup
 from .running.store_access import StoreAccess
 from .sessions.session import Session, log_of
@@ -163,7 +163,11 @@ class Runner(RunnerSetup):
                 )
             async with Aclosing(run) as events:
                 async for event in events:
-                    yield event
+                    try:
+                        yield event
+                    except GeneratorExit:
+                        SESSION_LOCKS.closing(key)
+                        raise
 
     async def _invocation(
         self,
@@ -193,16 +197,22 @@ class Runner(RunnerSetup):
                 tracing.resume()
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
-            run = each_inside(
-                self._exec_with_plugin(ctx, ctx.agent.run_async), key, ctx.invocation_id
-            )
-            async with Aclosing(run) as events:
-                async for event in events:
+            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
+            mark = inside(key, ctx.invocation_id)
+            try:
+                while True:
+                    with mark:
+                        event = await anext(run, None)
+                    if event is None:
+                        break
                     tracing.suspend()
                     yield event
                     tracing.resume()
-            with inside(key, ctx.invocation_id):
-                await self._compact(ctx)
+            finally:
+                with mark:
+                    await run.aclose()
+            with mark:
+                await compact(ctx, self.agent, self._store)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
             raise
@@ -221,7 +231,12 @@ class Runner(RunnerSetup):
         """
         ctx, hooks, config = invocation_context, self.plugin_manager, invocation_context.run_config
         try:
-            early = await hooks.run_before_run_callback(invocation_context=ctx)
+            early = await plugin_answer(
+                hooks.run_before_run_callback(invocation_context=ctx),
+                types.Content,
+                "before_run_callback",
+                ctx.agent.name,
+            )
             if early is not None:
                 event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
                 yield await self._commit(ctx, event, config)
@@ -230,13 +245,13 @@ class Runner(RunnerSetup):
                     async for event in events:
                         yield await self._commit(ctx, event, config)
         except Exception as error:  # boundary: the log says how it ended, the caller gets the error
-            await self._store.commit_all(ctx.session, sealing_events(ctx, error))
+            await seal(ctx, self._store, error)
             yield await self._commit(ctx, error_event(ctx, error), config)
             if hooks.overrides("on_run_error_callback"):
                 await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
             raise
-        except (asyncio.CancelledError, GeneratorExit) as stop:
-            await self._store.commit_all(ctx.session, sealing_events(ctx, stop))
+        except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
+            await seal(ctx, self._store, stop)
             raise
         await hooks.run_after_run_callback(invocation_context=ctx)
 
@@ -247,8 +262,11 @@ class Runner(RunnerSetup):
         if config is not None and config.custom_metadata:
             event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
         if self.plugin_manager.overrides("on_event_callback"):
-            changed = await self.plugin_manager.run_on_event_callback(
-                invocation_context=ctx, event=event
+            changed = await plugin_answer(
+                self.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
+                Event,
+                "on_event_callback",
+                ctx.agent.name,
             )
             if changed is not None:
                 changed.id, changed.invocation_id = event.id, event.invocation_id
@@ -257,18 +275,6 @@ class Runner(RunnerSetup):
         if not event.partial:
             await self._store.commit(ctx.session, event)
         return event
-
-    async def _compact(self, ctx: InvocationContext) -> None:
-        """Summarise history where that is due; the events are stored, not yielded (Spec 1 §20)."""
-        config = self.app.events_compaction_config
-        if config is None:
-            return
-        model = None if config.summarizer else summarizing_model(self.agent)
-        event = await compact_by_tokens(ctx.log, config, model)
-        if event is None:
-            event = await compact_sliding_window(ctx.log, config, model)
-        if event is not None:
-            await self._store.commit(ctx.session, event)
 
     def _spawn(
         self, *, agent: BaseAgent, include_plugins: bool, **request: Any

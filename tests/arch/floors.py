@@ -12,6 +12,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_clock",
             "_aclosing",
+            "_later_on",
             "_lazy",
             "_log",
             "types",
@@ -69,7 +70,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("beside the runner", ("testing", "compat", "workers", "a2a")),
     ("evaluation", ("evaluation",)),
     ("server", ("server",)),
-    ("command line", ("cli", "__main__")),
+    ("command line", ("cli",)),
+    ("program", ("__main__",)),
 )
 
 # The three doors that may import late: lazy faces (through _lazy), _optional.need and the
@@ -86,6 +88,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_clock",
         "_durable_store",
         "_history",
+        "_later_on",
         "_lazy",
         "_log",
         "_optional",
@@ -107,8 +110,10 @@ ADAPTERS = (
 
 # Where environment variables may be read.
 ENVIRONMENT_READERS = (
+    "compat.__main__",
     "cli",
     "server",
+    "features.environment",
     "telemetry",
     "models.registry",
     *ADAPTERS,

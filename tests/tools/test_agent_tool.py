@@ -27,10 +27,18 @@ class Bill(BaseModel):
     tip: int | None = None
 
 
+class WithModel(SimpleNamespace):
+    """An agent that answers by itself; its model cannot be built, and nobody needs it here."""
+
+    @property
+    def canonical_model(self) -> Any:
+        raise AssertionError("the model was built")
+
+
 def make_agent(name: str = "cook", **fields: Any) -> Any:
-    """Return something with an agent's name, and with a model unless it is made a shell."""
-    base = {"name": name, "description": "Cooks.", "canonical_model": None, "sub_agents": []}
-    return SimpleNamespace(**{**base, **fields})
+    """Return something with an agent's name and a model."""
+    base = {"name": name, "description": "Cooks.", "sub_agents": []}
+    return WithModel(**{**base, **fields})
 
 
 def make_shell(*sub_agents: Any) -> Any:

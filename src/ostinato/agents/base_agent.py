@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from .. import types
 from .._aclosing import Aclosing
+from .._later_on import Missing
 from .._log import get_logger
 from ..context.callbacks import as_list, first_answer, plugin_answer
 from ..context.context import Context
@@ -18,11 +19,14 @@ from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..sessions._resume import waits_for_answer
 from ..telemetry.tracing import span
+from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 
 logger = get_logger(__name__)
 
 AgentState = TypeVar("AgentState", bound=BaseAgentState)
 Callback = Callable[..., Any]
+BeforeAgentCallback = Callback | list[Callback]
+AfterAgentCallback = Callback | list[Callback]
 
 
 class BaseAgent(BaseNode):
@@ -120,6 +124,17 @@ class BaseAgent(BaseNode):
             changes["sub_agents"] = [agent.clone() for agent in self.sub_agents]
         return type(self)(**{**fields, **changes})
 
+    @classmethod
+    def from_config(cls, config: Any, config_abs_path: str) -> Self:
+        """Not built yet: make an agent of its description in YAML.
+
+        Raises:
+          NotImplementedError: always; it says what to do instead.
+        """
+        raise Missing(
+            f"{cls.__name__}.from_config", "agents described in YAML", "build the agent in Python"
+        ).error()
+
     @property
     def root_agent(self) -> "BaseAgent":
         """The root of the tree this agent is in."""
@@ -151,7 +166,7 @@ class BaseAgent(BaseNode):
         return as_list(self.after_agent_callback)
 
     @final
-    async def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    def run_async(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent with its callbacks (Spec 2 §2.1).
 
         Args:
@@ -160,16 +175,12 @@ class BaseAgent(BaseNode):
         Yields:
           The events; each is committed before the agent goes on.
         """
-        async with Aclosing(self._run_hooked(parent_context, self._run_async_impl)) as events:
-            async for event in events:
-                yield event
+        return self._run_hooked(parent_context, self._run_async_impl)
 
     @final
-    async def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+    def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection, with its callbacks (Spec 1 §17)."""
-        async with Aclosing(self._run_hooked(parent_context, self._run_live_impl)) as events:
-            async for event in events:
-                yield event
+        return self._run_hooked(parent_context, self._run_live_impl)
 
     async def _run_hooked(
         self,

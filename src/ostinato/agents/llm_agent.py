@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
@@ -32,6 +32,7 @@ from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
 from ..types.late_field import later
+from ..types.like_named import own
 from .base_agent import BaseAgent, Callback, is_paused
 
 if TYPE_CHECKING:
@@ -45,6 +46,16 @@ _CONFIG_REFUSALS = {
     "generate_content_config.system_instruction.",
     "response_schema": "Set output_schema on the agent, not response_schema in the config.",
 }
+
+
+ToolUnion = Callable[..., Any] | BaseTool | BaseToolset
+InstructionProvider = Callable[[ReadonlyContext], str | Awaitable[str]]
+BeforeModelCallback = Callback | list[Callback]
+AfterModelCallback = Callback | list[Callback]
+OnModelErrorCallback = Callback | list[Callback]
+BeforeToolCallback = Callback | list[Callback]
+AfterToolCallback = Callback | list[Callback]
+OnToolErrorCallback = Callback | list[Callback]
 
 
 class LlmAgent(BaseAgent):
@@ -107,6 +118,11 @@ class LlmAgent(BaseAgent):
                 f"got {type(value).__name__}: {value!r:.80}"
             )
         return value
+
+    @field_validator("static_instruction", "output_schema", "input_schema", mode="before")
+    @classmethod
+    def _take_in(cls, value: Any) -> Any:
+        return own(value)
 
     @field_validator("generate_content_config", mode="after")
     @classmethod

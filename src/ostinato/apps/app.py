@@ -63,17 +63,15 @@ def validate_app_name(name: str) -> None:
 
 
 def check_tree(root: BaseAgent) -> None:
-    """Raise AgentConfigError where two agents of a tree have one name, as neither could be found, or
-    where one agent is in it twice.
-    """
+    """Raise AgentConfigError where two agents of a tree have one name, or one is in it twice."""
     seen: dict[str, BaseAgent] = {}
     stack = [root]
     while stack:
         agent = stack.pop()
         if seen.get(agent.name) is agent:
             raise AgentConfigError(
-                f"Agent {agent.name!r} is twice in the tree below {root.name!r}. Give each agent one "
-                "parent, and put none below itself; `clone()` makes a copy."
+                f"Agent {agent.name!r} is twice in the tree below {root.name!r}. Give each agent "
+                "one parent, and put none below itself; `clone()` makes a copy."
             )
         if seen.setdefault(agent.name, agent) is not agent:
             raise AgentConfigError(

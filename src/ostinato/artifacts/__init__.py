@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ostinato.artifacts.base_artifact_service import ArtifactVersion as ArtifactVersion
     from ostinato.artifacts.base_artifact_service import BaseArtifactService as BaseArtifactService
     from ostinato.artifacts.file_artifact_service import FileArtifactService as FileArtifactService
+    from ostinato.artifacts.gcs_artifact_service import GcsArtifactService as GcsArtifactService
     from ostinato.artifacts.in_memory_artifact_service import (
         InMemoryArtifactService as InMemoryArtifactService,
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Protocol
 
 from .. import types
@@ -164,35 +166,38 @@ class Conversation:
 async def _interruptible(work: Coroutine[Any, Any, int], say: Callable[[], None]) -> int:
     """Run `work`; the first Ctrl-C cancels it, a second one ends the process."""
     task = asyncio.ensure_future(work)
-    presses = 0
+    loop = asyncio.get_running_loop()
+    pressed = False
 
-    def pressed() -> None:
-        nonlocal presses
-        presses += 1
-        if presses > 1:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGINT)
+    def cancel() -> None:
         say()
         task.cancel()
 
-    with _on_interrupt(pressed):
+    # A handler of the loop would wait for the loop, which code of the agent's may hold up.
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
+        pressed = True
+        loop.call_soon_threadsafe(cancel)
+
+    with _on_interrupt(press):
         try:
             return await task
         except asyncio.CancelledError:
-            if not presses:
+            if not pressed:
                 raise
             return INTERRUPTED
 
 
 @contextmanager
-def _on_interrupt(handler: Callable[[], None]) -> Generator[None]:
-    loop = asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, handler)
-    except (NotImplementedError, RuntimeError, ValueError):
-        yield  # another thread than the main one, or Windows: Ctrl-C ends the process at once
+def _on_interrupt(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers of signals
         return
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)

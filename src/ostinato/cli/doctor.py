@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..errors import ModelUnavailableError
 from ..models.registry import LLMRegistry
+from ..version import __version__
 from .dotenv import read_env
 from .places import DEFAULT_DB
 from .screen import Screen
@@ -116,7 +117,12 @@ def _python(screen: Screen) -> None:
 def _packages(screen: Screen) -> None:
     _title(screen, "Packages")
     own = _installed("ostinato")
-    _row(screen, _GOOD, "ostinato", own or "used from its source, not installed")
+    _row(
+        screen,
+        _GOOD,
+        "ostinato",
+        __version__ if own else f"{__version__}, used from its source, not installed",
+    )
     for name in _CORE:
         found = _installed(name)
         if found:

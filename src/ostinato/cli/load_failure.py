@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App
+from ..compat.missing import explain
 from .failure import USAGE, CliError
-
-_ADK = ("google.adk", "google.genai", "google")
 
 
 def nothing_there(path: str) -> CliError:
@@ -108,13 +107,9 @@ def explain_import(error: Exception, folder: Path) -> CliError:
         return CliError(f"{file}, line {error.lineno}: {error.msg}.{shown}")
     where = place_of(error, folder)
     missing = error.name if isinstance(error, ImportError) else None
-    if missing is not None and (missing in _ADK or missing.startswith(("google.adk.", "google.g"))):
-        return CliError(
-            f"{where}imports {missing}, which is not installed, and the alias that lets google-adk "
-            "code run unchanged is not part of this version yet. Change the import: "
-            "from google.adk.agents -> from ostinato.agents, "
-            "from google.genai import types -> from ostinato import types"
-        )
+    advice = explain(error) if isinstance(error, ImportError) else None
+    if advice is not None:
+        return CliError(f"{where}cannot be imported: {advice}")
     if isinstance(error, ModuleNotFoundError):
         return CliError(
             f"{where}imports {missing!r}, which is not installed. Install it where Ostinato is "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App
+from ..compat.alias import arm, is_installed
 from .dotenv import load_env
 from .failure import CliError
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
@@ -34,6 +35,7 @@ class Loaded:
       app_name: name under which sessions are kept.
       folder: the agent's folder.
       keys: names of the variables that its `.env` set.
+      through_alias: True if it imports google.adk, which is Ostinato then.
     """
 
     app: App | None
@@ -41,14 +43,23 @@ class Loaded:
     app_name: str
     folder: Path
     keys: list[str]
+    through_alias: bool = False
 
 
 def load(path: str) -> Loaded:
     """Import the agent that `path` names.
 
+    One that imports `google.adk` gets Ostinato under that name, unless google-adk is installed.
+
     Raises:
       CliError: there is nothing, it cannot be imported, or it defines no agent.
     """
+    arm()
+    loaded = _load(path)
+    return replace(loaded, through_alias=is_installed())
+
+
+def _load(path: str) -> Loaded:
     place = Path(path).expanduser()
     if place.is_dir():
         return _load_folder(place.resolve())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ..version import __version__
 from .places import DEFAULT_DB, DEFAULT_USER
 
 _RAW = argparse.RawDescriptionHelpFormatter
@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=_RAW,
     )
-    parser.add_argument("--version", action="version", version=f"ostinato {_version()}")
+    parser.add_argument("--version", action="version", version=f"ostinato {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_create(commands)
@@ -66,13 +66,6 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return args
-
-
-def _version() -> str:
-    try:
-        return version("ostinato")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 # argparse gives the type of what add_subparsers returns no public name.

@@ -67,6 +67,12 @@ class Printer:
         self._screen.end_text()
         self._speaker, self._streamed, self._last_call = None, "", None
 
+    def apart(self) -> None:
+        """Leave a blank line before something that goes to standard error."""
+        self.end_turn()
+        self._screen.line()
+        self._kind = "error"
+
     def note(self, *pieces: str | tuple[str, str]) -> None:
         """Show a remark of the command's own."""
         self._gap("note")
@@ -96,7 +102,7 @@ class Printer:
         if author != self._speaker:
             self._gap("speaker")
             self._screen.line((author, self._colour(author)))
-            self._speaker, self._kind = author, kind
+            self._speaker, self._kind, self._last_call = author, kind, None
         elif self._kind == "speaker":
             self._kind = kind
         elif kind != self._kind:
@@ -143,6 +149,7 @@ class Printer:
     def _text(self, event: Event, part: types.Part, texts: int) -> None:
         text, style = part.text or "", "dim italic" if part.thought else ""
         kind = "thought" if part.thought else "text"
+        self._last_call = None
         if event.partial:
             self._speak(event.author, kind)
             self._screen.text(text, indent=2, style=style)

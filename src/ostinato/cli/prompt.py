@@ -10,7 +10,6 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.shortcuts import CompleteStyle
 
 from .shorten import SIGN
 
@@ -23,13 +22,16 @@ class Prompt:
     """
 
     def __init__(self, history: Path | None = None) -> None:
-        kept = FileHistory(str(history)) if history is not None else InMemoryHistory()
-        self._main: PromptSession[str] = PromptSession(
-            history=kept, complete_style=CompleteStyle.READLINE_LIKE
-        )
+        self._history = history
+        # Made at the first message: a session writes to the terminal as soon as there is one.
+        self._main: PromptSession[str] | None = None
 
     async def message(self) -> str:
         """Ask for the next message; a pasted text may have several lines."""
+        if self._main is None:
+            file = self._history
+            kept = FileHistory(str(file)) if file is not None else InMemoryHistory()
+            self._main = PromptSession(history=kept)
         return await self._main.prompt_async(f"\n{SIGN} ", prompt_continuation="  ")
 
     async def ask(self, question: str) -> str:

@@ -35,6 +35,10 @@ _WANTED = {
     "credential": "a credential, which a terminal asks for",
     "result": "its result",
 }
+_THROUGH_ALIAS = (
+    "This agent imports google.adk, which Ostinato stands in for here. As in google-adk, plain "
+    "`def` tools run on the event loop, one at a time."
+)
 
 
 @dataclass(slots=True)
@@ -110,6 +114,8 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
     missing = stand_in(loaded.root)
     if missing:
         printer.prose(stand_in_line(missing), "yellow")
+    if loaded.through_alias:
+        printer.prose(_THROUGH_ALIAS, "yellow")
     if args.verbose and loaded.keys:
         printer.note((f"From .env: {', '.join(loaded.keys)}", "dim"))
     return asyncio.run(_run(args, loaded, state, printer, out))

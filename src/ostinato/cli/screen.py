@@ -28,6 +28,7 @@ _PLAIN = {
     "◆": "!",
 }
 WIDEST = 100
+_FENCE = "```"
 
 
 class Screen:
@@ -57,6 +58,8 @@ class Screen:
         self._word = ""
         self._indent = 0
         self._style = ""
+        self._start = ""  # of the current line, without blanks
+        self._fenced = False
         self._waiting: list[str] = []
 
     def line(self, *pieces: str | tuple[str, str], indent: int = 0) -> None:
@@ -79,12 +82,14 @@ class Screen:
                 self._flush_word()
                 self._put("\n")
                 self._column = 0
+                self._end_line()
             elif character in " \t":
                 self._flush_word()
                 self._word = character
                 self._flush_word()
             else:
                 self._word += character
+                self._start += character if len(self._start) < len(_FENCE) else ""
         if self.width is None:
             self._flush_word()
         self._write()
@@ -95,14 +100,22 @@ class Screen:
         if self._column:
             self._put("\n")
             self._column = 0
+        self._fenced, self._start = False, ""
         self._write()
+
+    def _end_line(self) -> None:
+        """Note whether the line that ends opened or closed a block of code."""
+        if self._start == _FENCE:
+            self._fenced = not self._fenced
+        self._start = ""
 
     def _flush_word(self) -> None:
         word, self._word = self._word, ""
         if not word:
             return
         length = cell_len(word)
-        full = self.width is not None and self._column + length > self.width
+        wraps = self.width is not None and not self._fenced
+        full = wraps and self._column + length > (self.width or 0)
         if full and self._column > self._indent:
             self._put("\n")
             self._column = 0

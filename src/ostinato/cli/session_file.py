@@ -8,13 +8,12 @@ from typing import Any, TypedDict
 
 from pydantic import ValidationError
 
+from .._clock import new_id
 from ..errors import AlreadyExistsError, OstinatoError
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.state import State
 from .failure import CliError
-
-_SHARED = (State.APP_PREFIX, State.USER_PREFIX)
 
 
 class _Names(TypedDict):
@@ -44,14 +43,12 @@ def read_session(file: str) -> Session:
         ) from error
 
 
-async def store_session(service: SqliteSessionService, session: Session, new_id: str) -> list[str]:
+async def store_session(service: SqliteSessionService, session: Session, as_id: str) -> None:
     """Put a session into a store, whole or not at all.
 
-    The state it began with is what none of its events sets. Shared state (`app:` and `user:` keys)
-    that the store has and no event sets is left as it is.
-
-    Returns:
-      Keys of shared state that the store had with another value before.
+    The state it began with is what none of its events sets. State that it shares with other
+    sessions (`app:` and `user:` keys) comes with it where the store has none; what the store has
+    stays.
 
     Raises:
       CliError: there is a session with this id, or the store refuses the session.
@@ -59,36 +56,37 @@ async def store_session(service: SqliteSessionService, session: Session, new_id:
     names: _Names = {
         "app_name": session.app_name,
         "user_id": session.user_id,
-        "session_id": new_id,
+        "session_id": as_id,
     }
     by_events = {key for event in session.events for key in event.actions.state_delta}
-    initial = {key: value for key, value in session.state.items() if key not in by_events}
-    own = {key: value for key, value in initial.items() if not key.startswith(_SHARED)}
+    own = {k: v for k, v in session.state.items() if k not in by_events and not _is_shared(k)}
     try:
-        before = await _create(service, names, own)
-        missing = {k: v for k, v in initial.items() if k not in own and k not in before}
-        if missing:  # shared state can be written only when a session is made
-            await service.delete_session(**names)
-            await _create(service, names, {**own, **missing})
-        stored = await service.get_session(**names)
-        assert stored is not None
-        try:
-            await service.append(stored, session.events)
-        except OstinatoError:
-            await service.delete_session(**names)
-            raise
+        stored = await service.create_session(**names, state=own)
     except AlreadyExistsError as error:
         raise CliError(
-            f"There is a session {new_id!r} of app {session.app_name}, user {session.user_id} "
+            f"There is a session {as_id!r} of app {session.app_name}, user {session.user_id} "
             "already. Give the imported one another id: --as NEW_ID"
         ) from error
-    after = stored.state
-    return [
-        key for key, value in before.items() if key.startswith(_SHARED) and after.get(key) != value
-    ]
+    before = dict(stored.state)
+    try:
+        await service.append(stored, session.events)
+        shared = {k for k in {*session.state, *by_events} if _is_shared(k)}
+        wanted = {k: before[k] if k in before else session.state.get(k) for k in shared}
+        if any(stored.state.get(key) != value for key, value in wanted.items()):
+            await _write_shared(service, names, wanted)
+    except OstinatoError:
+        await service.delete_session(**names)
+        raise
 
 
-async def _create(
+def _is_shared(key: str) -> bool:
+    return key.startswith((State.APP_PREFIX, State.USER_PREFIX))
+
+
+async def _write_shared(
     service: SqliteSessionService, names: _Names, state: dict[str, Any]
-) -> dict[str, Any]:
-    return (await service.create_session(**names, state=state)).state
+) -> None:
+    """Write shared state without an event, which only the making of a session can do."""
+    passing: _Names = {**names, "session_id": new_id()}
+    await service.create_session(**passing, state=state)
+    await service.delete_session(**passing)

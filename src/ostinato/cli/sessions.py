@@ -130,15 +130,13 @@ async def _import(args: argparse.Namespace, places: Places) -> int:
     make_folder(places)
     service = SqliteSessionService(places.db)
     try:
-        changed = await store_session(service, session, args.as_id or session.id)
+        await store_session(service, session, args.as_id or session.id)
     finally:
         await service.close()
     print(
         f"Imported session {args.as_id or session.id} of app {session.app_name}, user "
         f"{session.user_id}: {len(session.events)} events."
     )
-    if changed:
-        print(f"It changed state that other sessions share: {', '.join(changed)}.")
     return 0
 
 

@@ -54,7 +54,7 @@ class ForPerson:
     def failure(self, error: Exception) -> None:
         """Tell the error, on standard error."""
         self._error = None
-        self._printer.end_turn()
+        self._printer.apart()
         say_error(explain_run(error, self._folder, self._verbose))
 
     def interrupted(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ..events.event import Event
+from .pending import CONFIRMATION, CREDENTIAL
 
 
 class Tally:
@@ -22,9 +23,10 @@ class Tally:
         for response in event.get_function_responses():
             if response.name != "transfer_to_agent" and response.id not in waiting:
                 self._tools += 1
+        if _is_answer_of_a_model(event):
+            self._models += 1
         usage = event.usage_metadata
         if usage is not None:
-            self._models += 1
             self._in += usage.prompt_token_count or 0
             self._out += (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
 
@@ -39,6 +41,14 @@ class Tally:
         seconds = time.perf_counter() - self._start
         pieces.append(f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms")
         return " · ".join(pieces)
+
+
+def _is_answer_of_a_model(event: Event) -> bool:
+    """Tell a model's response from what the framework says in its place."""
+    content = event.content
+    if content is None or content.role != "model" or event.has_trailing_code_execution_result():
+        return False
+    return not any(c.name in (CONFIRMATION, CREDENTIAL) for c in event.get_function_calls())
 
 
 def _count(number: int, what: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from ..errors import CallbackError
+from ..types.like_named import own
 
 T = TypeVar("T")
 
@@ -62,8 +63,9 @@ async def plugin_answer(
 
 def checked(answer: Any, expected: type[T], who: str, agent_name: str) -> T:
     """Return `answer` if it is of the expected type; raise CallbackError otherwise."""
-    if isinstance(answer, expected):
-        return answer
+    for candidate in (answer, own(answer)):
+        if isinstance(candidate, expected):
+            return candidate
     raise CallbackError(
         f"Agent {agent_name!r}: {who} returned {type(answer).__name__}; "
         f"it must return {expected.__name__} or None."

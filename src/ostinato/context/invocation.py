@@ -79,10 +79,11 @@ class RunPorts:
       schedule: runs a workflow node, for `Context.run_node`.
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
+      finished: response events of calls that ended and are not committed yet, by call id.
       resumed: whether the run goes on with an earlier invocation.
     """
 
-    __slots__ = ("commit", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
+    __slots__ = ("commit", "finished", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class RunPorts:
         self.schedule = schedule
         self.tool_errors = tool_errors
         self.mistakes: dict[str, int] = {}
+        self.finished: dict[str, Event] = {}
         self.resumed = False
 
 
@@ -270,13 +272,20 @@ class InvocationContext(BaseModel):
     def _get_events(
         self, *, current_invocation: bool = False, current_branch: bool = False
     ) -> list[Event]:
-        """Return the session's events; of this invocation or branch only if asked (Spec 1 §4)."""
-        if not current_invocation:
-            events = self.session.events
-            return [e for e in events if not current_branch or e.branch == self.branch]
-        records = list(self.log.invocation(self.invocation_id))
-        records.reverse()
-        return [r.event() for r in records if not current_branch or r.branch == self.branch]
+        """Return the session's events; of this invocation or branch only if asked (Spec 1 §4).
+
+        The user's events outside of branches count as being on every branch.
+        """
+        if current_invocation:
+            records = list(self.log.invocation(self.invocation_id))
+            events = [record.event() for record in reversed(records)]
+        else:
+            events = list(self.session.events)
+        if not current_branch:
+            return events
+        return [
+            e for e in events if e.branch == self.branch or (e.author == "user" and not e.branch)
+        ]
 
     def should_pause_invocation(self, event: Event) -> bool:
         """Tell whether `event` calls a long-running tool (Spec 2 §10.2, FEATURES A.27 X4)."""

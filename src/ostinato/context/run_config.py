@@ -86,6 +86,7 @@ class RunConfig(BaseModel):
       custom_metadata: merged into every event of the run.
       get_session_config: which events to load.
       save_input_blobs_as_artifacts: store inline files of the user's message as artifacts first.
+      telemetry: taken for compatibility, and not used: spans follow the OpenTelemetry SDK.
       sync_tools: where plain `def` tools run: in a worker thread, or inline on the event loop.
       copy_contents: hand models a deep copy of the history instead of shared Contents.
       tool_errors: `raise` a tool's exception to the caller, or hand it to the model as `feedback`.
@@ -122,6 +123,7 @@ class RunConfig(BaseModel):
     max_llm_calls: int = 500
     custom_metadata: dict[str, Any] | None = None
     get_session_config: GetSessionConfig | None = None
+    telemetry: Any = None
     sync_tools: Literal["thread", "inline"] = Field(default_factory=lambda: _defaults["sync_tools"])
     copy_contents: bool = Field(default_factory=lambda: _defaults["copy_contents"])
     tool_errors: Literal["raise", "feedback"] | None = None

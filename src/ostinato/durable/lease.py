@@ -14,14 +14,18 @@ from contextlib import asynccontextmanager
 
 from .running import SessionKey, is_inside
 
+# Turns of the event loop within which it begins to close a generator that nobody holds any more.
+_TURNS_TO_CLOSE = 5
+
 
 class _Hold:
     """One holder of a session, and those who wait for it."""
 
-    __slots__ = ("task", "waiters")
+    __slots__ = ("closing", "task", "waiters")
 
     def __init__(self, task: asyncio.Task[object] | None) -> None:
         self.task = task
+        self.closing = False
         self.waiters: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
 
@@ -48,25 +52,46 @@ class SessionLocks:
         finally:
             self._release(key)
 
+    def closing(self, key: SessionKey) -> None:
+        """Note that the holder is about to end, so that nobody is taken to run within it."""
+        with self._mutex:
+            hold = self._holds.get(key)
+            if hold is not None:
+                hold.closing = True
+
     async def _acquire(self, key: SessionKey) -> bool:
         """Wait for the session; False where this is part of a run that holds it."""
         task = asyncio.current_task()
+        for turn in range(_TURNS_TO_CLOSE + 1):
+            with self._mutex:
+                hold = self._holds.get(key)
+                if hold is None:
+                    self._holds[key] = _Hold(task)
+                    return True
+                ours = not hold.closing and task is not None and hold.task is task
+                if is_inside(key) or (ours and turn == _TURNS_TO_CLOSE):
+                    return False
+            if not ours:
+                break
+            # This task may have left its loop over the other run; the event loop closes it then.
+            await asyncio.sleep(0)
+        return await self._wait(key, task)
+
+    async def _wait(self, key: SessionKey, task: asyncio.Task[object] | None) -> bool:
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
         with self._mutex:
             hold = self._holds.get(key)
             if hold is None:
                 self._holds[key] = _Hold(task)
                 return True
-            if is_inside(key) or (task is not None and hold.task is task):
-                return False
-            loop = asyncio.get_running_loop()
-            waiter = loop.create_future()
             hold.waiters.append((loop, waiter))
         try:
             await waiter
         except asyncio.CancelledError:
             self._give_up(key, waiter)
             raise
-        hold.task = task
+        hold.task, hold.closing = task, False
         return True
 
     def _give_up(self, key: SessionKey, waiter: asyncio.Future[None]) -> None:

@@ -6,14 +6,9 @@ step of its own, and the caller's code between two events does not see them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
 from .._log import INVOCATION_ID
-
-T = TypeVar("T")
 
 # Identity of the store, app name, user id, session id.
 SessionKey = tuple[int, str, str, str]
@@ -26,37 +21,30 @@ def is_inside(key: SessionKey) -> bool:
     return key in _inside.get()
 
 
-@contextmanager
-def inside(key: SessionKey, invocation_id: str | None = None) -> Generator[None]:
-    """Mark the block as part of a run; there may be no `yield` of a generator in it."""
-    held, named = _inside.get(), INVOCATION_ID.get()
-    _inside.set(held | {key})
-    INVOCATION_ID.set(invocation_id or named)
-    try:
-        yield
-    finally:
+class inside:
+    """Marks a block as part of a run; there may be no `yield` of a generator in it.
+
+    One object may mark any number of blocks, one after another.
+
+    Args:
+      key: the session that the run holds.
+      invocation_id: the run; unknown yet where None.
+    """
+
+    __slots__ = ("_held", "_invocation_id", "_key", "_named")
+
+    def __init__(self, key: SessionKey, invocation_id: str | None = None) -> None:
+        self._key = key
+        self._invocation_id = invocation_id
+        self._held: frozenset[SessionKey] = frozenset()
+        self._named = ""
+
+    def __enter__(self) -> None:
+        self._held, self._named = _inside.get(), INVOCATION_ID.get()
+        _inside.set(self._held | {self._key})
+        INVOCATION_ID.set(self._invocation_id or self._named)
+
+    def __exit__(self, *_: object) -> None:
         # Not by token: a run may be closed in another context than the one it began in.
-        _inside.set(held)
-        INVOCATION_ID.set(named)
-
-
-async def each_inside(
-    events: AsyncGenerator[T, None], key: SessionKey, invocation_id: str
-) -> AsyncGenerator[T, None]:
-    """Yield what `events` yields, and close it; only its own code is marked as part of the run."""
-    try:
-        while True:
-            held, named = _inside.get(), INVOCATION_ID.get()
-            _inside.set(held | {key})
-            INVOCATION_ID.set(invocation_id)
-            try:
-                event = await anext(events, None)
-            finally:
-                _inside.set(held)
-                INVOCATION_ID.set(named)
-            if event is None:
-                return
-            yield event
-    finally:
-        with inside(key, invocation_id):
-            await events.aclose()
+        _inside.set(self._held)
+        INVOCATION_ID.set(self._named)

@@ -81,7 +81,15 @@ class MissingExtraError(DeveloperError, ImportError):
 
 
 class CallerError(OstinatoError):
-    """The call to a runner or service has to change."""
+    """The call to a runner or service has to change.
+
+    Args:
+      message: what was wrong with it.
+    """
+
+    def __init__(self, message: str = "This cannot be done as it was asked for.") -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class InputValidationError(CallerError, ValueError):

@@ -9,5 +9,11 @@ if TYPE_CHECKING:
     from ostinato.memory.in_memory_memory_service import (
         InMemoryMemoryService as InMemoryMemoryService,
     )
+    from ostinato.memory.vertex_ai_memory_bank_service import (
+        VertexAiMemoryBankService as VertexAiMemoryBankService,
+    )
+    from ostinato.memory.vertex_ai_rag_memory_service import (
+        VertexAiRagMemoryService as VertexAiRagMemoryService,
+    )
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -5,10 +5,16 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.models.anthropic_llm import Claude as Claude
+    from ostinato.models.apigee_llm import ApigeeLlm as ApigeeLlm
     from ostinato.models.base_llm import BaseLlm as BaseLlm
     from ostinato.models.base_llm_connection import BaseLlmConnection as BaseLlmConnection
     from ostinato.models.cache_metadata import CacheMetadata as CacheMetadata
     from ostinato.models.context_cache_config import ContextCacheConfig as ContextCacheConfig
+    from ostinato.models.gemma_llm import Gemma as Gemma
+    from ostinato.models.gemma_llm import Gemma3Ollama as Gemma3Ollama
+    from ostinato.models.google_llm import Gemini as Gemini
+    from ostinato.models.lite_llm import LiteLlm as LiteLlm
     from ostinato.models.llm_request import LlmRequest as LlmRequest
     from ostinato.models.llm_response import LlmResponse as LlmResponse
     from ostinato.models.offline_llm import OfflineLlm as OfflineLlm

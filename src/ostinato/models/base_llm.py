@@ -36,7 +36,7 @@ class BaseLlm(BaseModel):
         return False
 
     @abc.abstractmethod
-    def generate_content_async(
+    async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request.

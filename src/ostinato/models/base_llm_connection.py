@@ -27,8 +27,10 @@ class BaseLlmConnection(abc.ABC):
         """Send a piece of audio or video."""
 
     @abc.abstractmethod
-    def receive(self) -> AsyncGenerator[LlmResponse, None]:
+    async def receive(self) -> AsyncGenerator[LlmResponse, None]:
         """Yield what the model sends."""
+        raise NotImplementedError(f"{type(self).__name__} does not receive")
+        yield  # marks this as an async generator, as every implementation is
 
     @abc.abstractmethod
     async def close(self) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
 from ..types.late_field import later
+from ..types.like_named import own
 from .cache_metadata import CacheMetadata
 from .context_cache_config import ContextCacheConfig
 
@@ -80,6 +81,7 @@ class LlmRequest(BaseModel):
         Raises:
           TypeError: `instructions` is neither.
         """
+        instructions = own(instructions)
         if isinstance(instructions, types.Content):
             texts, contents = _texts_and_references(instructions)
             self.contents.extend(contents)
@@ -105,13 +107,13 @@ class LlmRequest(BaseModel):
         """
         declarations: list[types.FunctionDeclaration] = []
         for tool in tools:
-            declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
+            declaration = own(tool._get_declaration())  # pyright: ignore[reportPrivateUsage]
             if declaration is not None:
                 declarations.append(declaration)
                 self.tools_dict[tool.name] = tool
         if not declarations:
             return
-        present: list[Any] = list(self.config.tools or [])
+        present: list[Any] = own(self.config.tools or [])
         for index, entry in enumerate(present):
             if isinstance(entry, types.Tool) and entry.function_declarations:
                 # A copy: the one that is there may be shared with other requests.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .. import types
 from .._log import get_logger
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-HOOKS = (
+PluginCallbackName = Literal[
     "on_user_message_callback",
     "before_run_callback",
     "on_event_callback",
@@ -38,7 +38,9 @@ HOOKS = (
     "on_tool_error_callback",
     "on_agent_error_callback",
     "on_run_error_callback",
-)
+]
+
+HOOKS: tuple[PluginCallbackName, ...] = get_args(PluginCallbackName)
 
 
 class PluginManager:

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from .. import types
 from ..context.invocation import InvocationContext
+from ..errors import InputValidationError
 from ..events.event import Event
+from ..flows.llm_flows.functions import merge_parallel_function_response_events
 from ..sessions._resume import OpenCall, open_calls
+from .store_access import StoreAccess
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
+
+
+async def seal(ctx: InvocationContext, store: StoreAccess, cause: BaseException) -> None:
+    """Answer every call that this run leaves open, and commit the answers."""
+    try:
+        await store.commit_all(ctx.session, sealing_events(ctx, cause))
+    except InputValidationError:
+        # What a call gave cannot be stored, and is what ended the run; the error answers it then.
+        ctx.ports.finished.clear()
+        await store.commit_all(ctx.session, sealing_events(ctx, cause))
 
 
 def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
@@ -26,21 +39,24 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
 
 
 def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
-    parts = [
-        types.Part(
-            function_response=types.FunctionResponse(
-                id=call.call_id, name=call.name, response={"error": text}
-            )
+    """Answer the calls of one event: with its result where a call had ended, else with `text`."""
+    record = calls[0].record
+    answers = [
+        ctx.ports.finished.get(call.call_id)
+        or Event(
+            invocation_id=ctx.invocation_id,
+            author=record.author,
+            branch=record.branch,
+            content=types.Content(role="user", parts=[_unanswered(call, text)]),
         )
         for call in calls
     ]
-    record = calls[0].record
-    return Event(
-        invocation_id=ctx.invocation_id,
-        author=record.author,
-        branch=record.branch,
-        content=types.Content(role="user", parts=parts),
-    )
+    return merge_parallel_function_response_events(answers)
+
+
+def _unanswered(call: OpenCall, text: str) -> types.Part:
+    answer = types.FunctionResponse(id=call.call_id, name=call.name, response={"error": text})
+    return types.Part(function_response=answer)
 
 
 def error_event(ctx: InvocationContext, error: Exception) -> Event:

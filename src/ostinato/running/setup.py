@@ -10,6 +10,7 @@ from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
+from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
 from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
 from ..events.event import Event
@@ -208,8 +209,13 @@ class RunnerSetup:
     ) -> None:
         """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2)."""
         if self.plugin_manager.overrides("on_user_message_callback"):
-            changed = await self.plugin_manager.run_on_user_message_callback(
-                user_message=message, invocation_context=ctx
+            changed = await plugin_answer(
+                self.plugin_manager.run_on_user_message_callback(
+                    user_message=message, invocation_context=ctx
+                ),
+                types.Content,
+                "on_user_message_callback",
+                ctx.agent.name,
             )
             if changed is not None:
                 ctx.user_content = message = changed

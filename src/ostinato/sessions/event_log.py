@@ -11,6 +11,9 @@ import json
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
+from pydantic_core import to_json
+
+from ..errors import InputValidationError
 from ..events.event import Event
 from ..events.event_actions import EventActions
 
@@ -92,16 +95,19 @@ class EventRecord:
             value raises.
 
         Raises:
-          ValueError: the event holds something that JSON cannot carry.
+          InputValidationError: the event holds something that JSON cannot carry.
         """
         actions = event.actions
         has_effects = not actions.is_empty()
-        data = event.model_dump_json(
-            by_alias=True,
-            exclude_none=True,
-            exclude=_DUMPS[has_effects, bool(event.node_info.path)],  # pyright: ignore[reportArgumentType]
-            fallback=fallback,
-        )
+        try:
+            data = event.model_dump_json(
+                by_alias=True,
+                exclude_none=True,
+                exclude=_DUMPS[has_effects, bool(event.node_info.path)],  # pyright: ignore[reportArgumentType]
+                fallback=fallback,
+            )
+        except ValueError as error:
+            raise _unstorable(event, error) from error
         record = cls(
             id=event.id,
             invocation_id=event.invocation_id,
@@ -179,6 +185,18 @@ class EventRecord:
         event.branch = self.branch
         event.timestamp = self.timestamp
         return event
+
+
+def _unstorable(event: Event, error: ValueError) -> InputValidationError:
+    """Return the error that says which part of an event JSON cannot carry."""
+    place = f"The event by {event.author!r}"
+    for key, value in event.actions.state_delta.items():
+        try:
+            to_json({key: value}, fallback=repr)
+        except ValueError:
+            place = f"State key {key!r}"
+            break
+    return InputValidationError(f"{place} holds a value that JSON cannot carry: {error}")
 
 
 def _kinds(actions: EventActions) -> int:

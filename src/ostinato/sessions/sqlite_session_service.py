@@ -259,12 +259,7 @@ def _snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | No
     if delta:
         changes = rows_of.split(delta)
         session.state.update(drop_temp_delta(event))
-    try:
-        return EventRecord.of(event), changes
-    except ValueError as error:
-        raise InputValidationError(
-            f"Event {event.id} by {event.author!r} holds a value that JSON cannot carry: {error}."
-        ) from error
+    return EventRecord.of(event), changes
 
 
 def _scope(rows: Sequence[StateRow]) -> Scope:

@@ -191,6 +191,29 @@ def target_of(func: Callable[..., Any]) -> Any:
     return type(func).__call__
 
 
+def find_context_parameter(func: Callable[..., Any]) -> str | None:
+    """Return the name of the parameter that is annotated as a context, or None.
+
+    Unlike in a tool, a parameter that is only named `tool_context` does not count.
+    """
+    hints = getattr(func, "__annotations__", {})
+    namespace = getattr(inspect.unwrap(func), "__globals__", {})
+    for name in hints:
+        if name == "return":
+            continue
+        annotation = hints[name]
+        if _is_context_name(annotation):
+            return name
+        holder = python_types.SimpleNamespace(__annotations__={name: annotation})
+        try:
+            found = typing.get_type_hints(holder, namespace)[name]
+        except (NameError, AttributeError, SyntaxError):
+            continue
+        if _is_context(found):
+            return name
+    return None
+
+
 def type_name(annotation: Any) -> str:
     """Return a type as its reader would write it, such as `int` or `list[Place] | None`."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)

@@ -6,12 +6,13 @@ The runner's `spawn` port runs the agent, so that no runner is needed here.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
 from .._aclosing import Aclosing
+from .._later_on import NotBuilt
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 _GROUNDING_KEY = "temp:_adk_grounding_metadata"
 # What a child neither gets nor gives back: keys of the runtime, and of one invocation.
 _OWN_KEYS = ("_adk", "temp:")
+
+
+class AgentToolConfig(
+    NotBuilt, part="agents described in YAML", instead="build the AgentTool in Python"
+):
+    """The settings of an AgentTool in a YAML file."""
 
 
 class AgentTool(BaseTool):
@@ -214,4 +221,4 @@ def _output_schema_of(agent: Any) -> Any:
 
 def _is_shell(agent: Any) -> bool:
     """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
-    return not hasattr(agent, "canonical_model")
+    return not hasattr(cast(object, type(agent)), "canonical_model")

@@ -7,6 +7,7 @@ from abc import ABC
 from typing import TYPE_CHECKING, Any, Self
 
 from .. import types
+from .._later_on import Missing
 from ..models.llm_request import LlmRequest
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         self.description = description
         self.is_long_running = is_long_running
         self.custom_metadata = custom_metadata
+
+    @classmethod
+    def from_config(cls, config: Any, config_abs_path: str) -> Self:
+        """Not built yet: make a tool of its description in YAML.
+
+        Raises:
+          NotImplementedError: always; it says what to do instead.
+        """
+        raise Missing(
+            f"{cls.__name__}.from_config", "agents described in YAML", "build the tool in Python"
+        ).error()
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         """Return what the model is told of this tool; None where it is not told of it.

@@ -6,8 +6,9 @@ Agents list toolsets among their tools; the agent asks them for their tools at e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, final, runtime_checkable
 
+from .._later_on import Missing
 from ..context.context import Context as ToolContext
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest
@@ -41,6 +42,17 @@ class BaseToolset(ABC):
     ) -> None:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
+
+    @classmethod
+    def from_config(cls, config: Any, config_abs_path: str) -> Self:
+        """Not built yet: make a toolset of its description in YAML.
+
+        Raises:
+          NotImplementedError: always; it says what to do instead.
+        """
+        raise Missing(
+            f"{cls.__name__}.from_config", "agents described in YAML", "build the toolset in Python"
+        ).error()
 
     @abstractmethod
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:

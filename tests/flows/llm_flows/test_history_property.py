@@ -179,7 +179,7 @@ def from_scratch(log: EventLog, view: View) -> list[Any]:
 
 
 @pytest.mark.spec(100, 101, 103, 104, 105, 106, 107, 108, 109, 110)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(steps)
 @example([("pair", "one", None, [called("c3")], [answered("c3", 1)]), ("rewind", 0)])
 def test_an_extended_projection_equals_a_rebuilt_one_at_every_prefix(script: list[Any]) -> None:

@@ -53,5 +53,7 @@ async def act(
             if confirmation is not None:
                 yield confirmation
         yield response
+        for answer in response.get_function_responses():  # committed now
+            ctx.ports.finished.pop(answer.id or "", None)
     if outcome.error is not None:
         raise outcome.error

@@ -138,7 +138,7 @@ class Projection:
         self.cursor = len(log.records)
         self._last = arranged[-1] if arranged else None
         # A late response shapes only the request it ends; the next one is laid out anew.
-        self._stale = bool(entries and entries[-1].responses and len(arranged) < len(entries))
+        self._stale = bool(entries and entries[-1].responses and arranged != entries)
 
 
 def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:

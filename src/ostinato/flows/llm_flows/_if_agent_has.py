@@ -23,11 +23,15 @@ class IfAgentHas(BaseLlmRequestProcessor, BaseLlmResponseProcessor):
         self._setting = setting
         self._processor = processor
 
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only for agents with the setting."""
+        return getattr(invocation_context.agent, self._setting) is not None
+
     async def run_async(
         self, invocation_context: InvocationContext, *work: Any, **named: Any
     ) -> AsyncGenerator[Event, None]:
         """Run the processor, unless the agent's setting is None."""
-        if getattr(invocation_context.agent, self._setting) is None:
+        if not self.applies(invocation_context):
             return
         processor = getattr(llm_flows, self._processor)
         async for event in processor.run_async(invocation_context, *work, **named):

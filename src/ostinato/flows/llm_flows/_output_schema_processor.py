@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 
 from ... import types
 from ...context.context import Context
@@ -13,7 +12,7 @@ from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...tools.set_model_response_tool import SetModelResponseTool
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 _INSTRUCTION = (
     "IMPORTANT: You may call other tools to gather what you need. To give your final answer you "
@@ -21,13 +20,11 @@ _INSTRUCTION = (
 )
 
 
-class _OutputSchemaRequestProcessor(BaseLlmRequestProcessor):
+class _OutputSchemaRequestProcessor(RequestEdit):
     """Offers `set_model_response` where output schema and tools do not go together."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Add tool and instruction; yields nothing."""
+    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Add tool and instruction."""
         agent = invocation_context.agent
         if agent.output_schema is None or not agent.tools:
             return
@@ -38,8 +35,6 @@ class _OutputSchemaRequestProcessor(BaseLlmRequestProcessor):
             tool_context=Context(invocation_context), llm_request=llm_request
         )
         llm_request.append_instructions([_INSTRUCTION])
-        return
-        yield
 
 
 request_processor = _OutputSchemaRequestProcessor()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
 
 REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
+REQUEST_INPUT_FUNCTION_CALL_NAME = "adk_request_input"
 REQUEST_CONFIRMATION_FUNCTION_CALL_NAME = "adk_request_confirmation"
 
 

@@ -63,15 +63,20 @@ def hands_out_request(ctx: InvocationContext) -> bool:
         return True
     if hooks.overrides("before_model_callback") or hooks.overrides("on_model_error_callback"):
         return True
-    return any(_is_foreign(tool) for tool in agent.tools)
+    if agent.planner is not None and is_foreign(agent.planner):
+        return True
+    return any(_edits_requests(tool) for tool in agent.tools)
 
 
-def _is_foreign(tool: Any) -> bool:
+def is_foreign(thing: object) -> bool:
+    """Tell whether an object's class is not one of this package."""
+    return not type(thing).__module__.startswith(_PACKAGE)
+
+
+def _edits_requests(tool: Any) -> bool:
     if isinstance(tool, BaseToolset):
         return type(tool).process_llm_request is not BaseToolset.process_llm_request
-    if isinstance(tool, BaseTool):
-        return not (
-            adds_itself_plainly(tool)
-            or type(tool).__module__.startswith(__name__.partition(".")[0])
-        )
-    return False
+    return isinstance(tool, BaseTool) and not adds_itself_plainly(tool) and is_foreign(tool)
+
+
+_PACKAGE = __name__.partition(".")[0] + "."

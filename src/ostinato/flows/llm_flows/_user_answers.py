@@ -34,13 +34,18 @@ class UserAnswer:
         self.after = after
 
 
+def message_answers(ctx: InvocationContext) -> bool:
+    """Tell whether the current message answers calls at all."""
+    message = ctx.user_content
+    if message is None or not message.parts:
+        return False
+    return any(part.function_response is not None for part in message.parts)
+
+
 def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     """Return the answers that the current message gives to calls named `name` of this agent."""
     message = ctx.user_content
-    if message is None or not any(
-        p.function_response is not None and p.function_response.name == name
-        for p in message.parts or ()
-    ):
+    if message is None or not message_answers(ctx):
         return []
     log = ctx.log
     for index in range(len(log.records) - 1, -1, -1):

@@ -4,27 +4,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...context.context import Context
 from ...context.invocation import InvocationContext
-from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...tools.transfer_to_agent_tool import TransferToAgentTool
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 if TYPE_CHECKING:
     from ...context._ports import AgentLike
 
 
-class _AgentTransferLlmRequestProcessor(BaseLlmRequestProcessor):
+class _AgentTransferLlmRequestProcessor(RequestEdit):
     """Adds the transfer tool and its instruction where there is somebody to transfer to."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Add tool and instruction; yields nothing."""
+    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Add tool and instruction."""
         agent = invocation_context.agent
         targets = _get_transfer_targets(agent)
         if targets:
@@ -35,8 +32,6 @@ class _AgentTransferLlmRequestProcessor(BaseLlmRequestProcessor):
             await tool.process_llm_request(
                 tool_context=Context(invocation_context), llm_request=llm_request
             )
-        return
-        yield
 
 
 request_processor = _AgentTransferLlmRequestProcessor()
@@ -79,7 +74,7 @@ agent. When transferring, do not generate any text other than the function call.
 {names}.
 """
     parent = agent.parent_agent
-    if parent is not None and not agent.disallow_transfer_to_parent:
+    if any(target is parent for target in target_agents):
         text += f"""
 If neither you nor the other agents are best for the question, transfer to your
 parent agent {parent.name}.

@@ -22,7 +22,7 @@ from ...sessions.state import State
 from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME
-from ._user_answers import is_answered, user_answers
+from ._user_answers import is_answered, message_answers, user_answers
 
 if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
@@ -32,6 +32,10 @@ TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
 
 class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
     """Takes up the user's answers to `adk_request_credential` (Spec 1 §10, FEATURES row 148)."""
+
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only where the user's message answers a call."""
+        return message_answers(invocation_context)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest

@@ -13,7 +13,7 @@ from ... import _clock
 from ... import context as contexts
 from ..._aclosing import Aclosing
 from ..._log import get_logger
-from ...context.callbacks import first_answer, plugin_answer
+from ...context.callbacks import checked, first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
@@ -27,9 +27,12 @@ from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
 from ._act import act
-from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
-from ._tool_bundle import ToolBundle, hands_out_request
+from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor, RequestEdit
+from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
+from .auth_preprocessor import (
+    TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
+)
 
 logger = get_logger(__name__)
 
@@ -115,19 +118,25 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     ) -> AsyncGenerator[Event, None]:
         """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9)."""
         for processor in self.request_processors:
-            async for event in processor.run_async(ctx, llm_request):
-                yield event
+            if processor.edits_only:
+                pending = cast(RequestEdit, processor).edit(ctx, llm_request)
+                if pending is not None:
+                    await pending
+            elif processor.applies(ctx):
+                if is_foreign(processor):
+                    llm_request.contents = contents.copied(llm_request.contents)
+                async for event in processor.run_async(ctx, llm_request):
+                    yield event
             if ctx.end_invocation:
                 return
         agent = ctx.agent
         if agent.tools:
-            async for event in resolve_toolset_auth(ctx, agent.tools):
-                yield event
-            if ctx.end_invocation:
-                return
+            if any(isinstance(tool, BaseToolset) for tool in agent.tools):
+                async for event in resolve_toolset_auth(ctx, agent.tools):
+                    yield event
+                if ctx.end_invocation:
+                    return
             await self._add_tools(ctx, llm_request)
-        if (ctx.run_config is not None and ctx.run_config.copy_contents) or hands_out_request(ctx):
-            llm_request.contents = contents.copied(llm_request.contents)
 
     async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
         """Add the agent's tools; plain ones together, from what was compiled once."""
@@ -182,6 +191,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         call.suspend()
                     if response is None:
                         break
+                    checked(response, LlmResponse, f"model {llm_request.model!r}", agent.name)
                     if response.partial and not streaming:
                         continue
                     if not response.partial:
@@ -202,10 +212,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         skeleton: Event,
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
-        if ctx.agent.planner is not None or ctx.agent.code_executor is not None:
-            for processor in self.response_processors:
-                async for event in processor.run_async(ctx, llm_response):
-                    yield event
+        for processor in self.response_processors:
+            async for event in processor.run_async(ctx, llm_response):
+                yield event
         response = llm_response
         if response.content is None and not response.error_code and not response.interrupted:
             return

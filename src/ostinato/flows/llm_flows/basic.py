@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 from ... import context, types
 from ...context.invocation import InvocationContext
-from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 _LIVE_FIELDS = (
     "response_modalities",
@@ -23,13 +20,11 @@ _LIVE_FIELDS = (
 )
 
 
-class _BasicLlmRequestProcessor(BaseLlmRequestProcessor):
+class _BasicLlmRequestProcessor(RequestEdit):
     """Names the model and copies the agent's settings, so that a request may be edited."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Fill in model and config; yields nothing."""
+    def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Fill in model and config."""
         agent = invocation_context.agent
         model = agent.canonical_model
         llm_request.model = model.model
@@ -41,8 +36,6 @@ class _BasicLlmRequestProcessor(BaseLlmRequestProcessor):
         ):
             llm_request.set_output_schema(agent.output_schema)
         _copy_live_settings(invocation_context, llm_request)
-        return
-        yield
 
 
 request_processor = _BasicLlmRequestProcessor()

@@ -22,8 +22,12 @@ from .event_summarizer import LlmEventSummarizer
 logger = get_logger(__name__)
 
 
-class _CompactionRequestProcessor(BaseLlmRequestProcessor):
+class CompactionRequestProcessor(BaseLlmRequestProcessor):
     """Compacts before a request where the last one was above the token threshold."""
+
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only where the app compacts."""
+        return invocation_context.events_compaction_config is not None
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -44,7 +48,7 @@ class _CompactionRequestProcessor(BaseLlmRequestProcessor):
         yield
 
 
-request_processor = _CompactionRequestProcessor()
+request_processor = CompactionRequestProcessor()
 
 
 async def compact_by_tokens(

@@ -6,7 +6,7 @@ The functions that take Events serve programs that call them directly (Spec 2 §
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from pydantic import TypeAdapter
@@ -17,8 +17,9 @@ from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...sessions.event_log import EventLog, EventRecord
 from . import _history
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 from ._history import Projection, View
+from ._tool_bundle import hands_out_request
 
 
 @cache
@@ -26,19 +27,18 @@ def _adapter() -> TypeAdapter[list[types.Content]]:
     return TypeAdapter(list[types.Content])
 
 
-class _ContentLlmRequestProcessor(BaseLlmRequestProcessor):
+class _ContentLlmRequestProcessor(RequestEdit):
     """Replaces `contents` by the conversation (Spec 2 §3.6)."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Fill in the contents; yields nothing."""
+    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Fill in the contents."""
         instructions = llm_request.contents
         llm_request.contents = request_contents(invocation_context)
+        run = invocation_context.run_config
+        if (run is not None and run.copy_contents) or hands_out_request(invocation_context):
+            llm_request.contents = copied(llm_request.contents)
         if instructions:
             await _add_instructions_to_user_content(invocation_context, llm_request, instructions)
-        return
-        yield
 
 
 request_processor = _ContentLlmRequestProcessor()

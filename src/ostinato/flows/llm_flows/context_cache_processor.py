@@ -5,22 +5,18 @@ The caching itself is the provider adapter's.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...models.cache_metadata import CacheMetadata
 from ...models.llm_request import LlmRequest
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 
-class _ContextCacheLlmRequestProcessor(BaseLlmRequestProcessor):
+class ContextCacheRequestProcessor(RequestEdit):
     """Adds the app's cache settings and what the agent's last response said about its cache."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Fill in cache fields where the app caches; yields nothing."""
+    def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Fill in cache fields where the app caches."""
         ctx = invocation_context
         if ctx.context_cache_config is None:
             return
@@ -38,11 +34,9 @@ class _ContextCacheLlmRequestProcessor(BaseLlmRequestProcessor):
             if "cacheMetadata" in record.data:
                 llm_request.cache_metadata = _carried_on(ctx, record.event())
                 break
-        return
-        yield
 
 
-request_processor = _ContextCacheLlmRequestProcessor()
+request_processor = ContextCacheRequestProcessor()
 
 
 def _carried_on(ctx: InvocationContext, event: Event) -> CacheMetadata | None:

@@ -29,6 +29,7 @@ from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
 from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME
+from ._requests import REQUEST_INPUT_FUNCTION_CALL_NAME as REQUEST_INPUT_FUNCTION_CALL_NAME
 from ._requests import build_auth_request_event as build_auth_request_event
 from ._requests import generate_auth_event as generate_auth_event
 from ._requests import generate_request_confirmation_event as generate_request_confirmation_event
@@ -164,6 +165,8 @@ async def _run_call(
         try:
             if tool is None:
                 result = await _unknown_tool(run, tools_dict)
+            elif INVALID_ARGS_KEY in run.args:
+                result = _not_json(run)
             else:
                 result = await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
@@ -174,7 +177,9 @@ async def _run_call(
             response = {"error": str(too_large)}
         except Exception as raised:  # boundary: a tool's exception waits until its siblings end
             response, error = {"error": _describe(raised)}, _note(run, raised)
-    return Outcome(_response_event(run, response), error)
+    event = _response_event(run, response)
+    ctx.ports.finished[function_call.id or ""] = event
+    return Outcome(event, error)
 
 
 async def _run_with_hooks(run: _Call) -> Any:
@@ -230,11 +235,6 @@ async def _run_with_hooks(run: _Call) -> Any:
 
 async def _run_tool(run: _Call) -> Any:
     """Run the tool itself; what it raises goes to the error hooks first."""
-    if INVALID_ARGS_KEY in run.args:
-        return ModelMistake(
-            error=f"Invoking `{run.tool.name}()` failed as its arguments are not valid JSON: "
-            f"{run.args[INVALID_ARGS_KEY]!r}. You could retry calling this tool with a JSON object."
-        )
     try:
         return await run.tool.run_async(args=run.args, tool_context=run.context)
     except Exception as error:  # boundary: the error hooks may answer what a tool raised
@@ -246,6 +246,14 @@ async def _run_tool(run: _Call) -> Any:
         if isinstance(error, ToolTimeoutError) or run.ctx.ports.tool_errors == "feedback":
             return {"error": _describe(error)}
         raise
+
+
+def _not_json(run: _Call) -> ModelMistake:
+    """Answer a call whose arguments are no JSON; no hook sees it, there is nothing to hand it."""
+    return ModelMistake(
+        error=f"Invoking `{run.tool.name}()` failed as its arguments are not valid JSON: "
+        f"{run.args[INVALID_ARGS_KEY]!r:.500}. You could retry with a JSON object."
+    )
 
 
 async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:

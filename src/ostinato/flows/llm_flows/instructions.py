@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from ... import types
+from ...context.callbacks import checked
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.template import inject_session_state
-from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 
-class _InstructionsLlmRequestProcessor(BaseLlmRequestProcessor):
+class _InstructionsLlmRequestProcessor(RequestEdit):
     """Appends the instructions in the specified order, with session state filled in."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Append the instructions; yields nothing."""
+    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Append the instructions."""
         agent = invocation_context.agent
         readonly = ReadonlyContext(invocation_context)
         root = agent.root_agent
@@ -38,8 +35,6 @@ class _InstructionsLlmRequestProcessor(BaseLlmRequestProcessor):
                 )
             else:
                 llm_request.append_instructions([text])
-        return
-        yield
 
 
 request_processor = _InstructionsLlmRequestProcessor()
@@ -48,6 +43,7 @@ request_processor = _InstructionsLlmRequestProcessor()
 async def _resolved(pending: Any, readonly: ReadonlyContext) -> str:
     """Await an instruction; fill in state unless it came from a function."""
     text, is_final = await pending
+    checked(text, str, "the instruction function", readonly.agent_name)
     return text if is_final else await inject_session_state(text, readonly)
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 from ...context.invocation import InvocationContext
-from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ._base_llm_processor import BaseLlmRequestProcessor
+from ._base_llm_processor import RequestEdit
 
 
-class _InteractionsLlmRequestProcessor(BaseLlmRequestProcessor):
+class InteractionsRequestProcessor(RequestEdit):
     """Names the agent's last interaction, for models that chain them."""
 
-    async def run_async(
-        self, invocation_context: InvocationContext, llm_request: LlmRequest
-    ) -> AsyncGenerator[Event, None]:
-        """Fill in `previous_interaction_id` where the model chains; yields nothing."""
+    def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+        """Fill in `previous_interaction_id` where the model chains."""
         ctx = invocation_context
         if not getattr(ctx.agent.canonical_model, "use_interactions_api", False):
             return
@@ -25,8 +20,6 @@ class _InteractionsLlmRequestProcessor(BaseLlmRequestProcessor):
             if same and '"interactionId"' in record.data:
                 llm_request.previous_interaction_id = record.event().interaction_id
                 break
-        return
-        yield
 
 
-request_processor = _InteractionsLlmRequestProcessor()
+request_processor = InteractionsRequestProcessor()

@@ -15,7 +15,7 @@ from ...models.llm_request import LlmRequest
 from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor
 from ._requests import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
-from ._user_answers import is_answered, user_answers
+from ._user_answers import is_answered, message_answers, user_answers
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
     """Takes up the user's answers to `adk_request_confirmation` (FEATURES row 147)."""
+
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Only where the user's message answers a call."""
+        return message_answers(invocation_context)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest

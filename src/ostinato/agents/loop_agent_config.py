@@ -1,0 +1,11 @@
+"""LoopAgentConfig: the name; agents described in YAML are not built yet."""
+
+from .._later_on import NotBuilt
+
+
+class LoopAgentConfig(
+    NotBuilt,
+    part="agents described in YAML",
+    instead="build the agent in Python, with LlmAgent and its kin",
+):
+    """The settings of a LoopAgent in a YAML file."""

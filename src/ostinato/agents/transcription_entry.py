@@ -1,0 +1,10 @@
+"""Face: TranscriptionEntry at the path programs import it from."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.context.transcription_entry import TranscriptionEntry as TranscriptionEntry
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,11 @@
+"""AgentEngineSandboxCodeExecutor: the name; running code there is not built yet."""
+
+from .._later_on import NotBuilt
+
+
+class AgentEngineSandboxCodeExecutor(
+    NotBuilt,
+    part="the code executors of other machines",
+    instead="UnsafeLocalCodeExecutor for code you trust, or BuiltInCodeExecutor",
+):
+    """Runs code in a sandbox of Vertex AI Agent Engine."""

@@ -1,0 +1,11 @@
+"""VertexAiMemoryBankService: the name; the services of Google Cloud are not built yet."""
+
+from .._later_on import NotBuilt
+
+
+class VertexAiMemoryBankService(
+    NotBuilt,
+    part="the services of Google Cloud",
+    instead="InMemoryMemoryService, or a BaseMemoryService of your own",
+):
+    """Memory kept in the Memory Bank of Vertex AI."""

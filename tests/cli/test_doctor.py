@@ -1,0 +1,36 @@
+"""`ostinato doctor`: it names what is there and what is missing, and shows no value of a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ostinato
+
+
+def test_the_report(ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    Path(".env").write_text("ANTHROPIC_API_KEY=also-secret\n", encoding="utf-8")
+    done = ostinato("doctor")
+    assert done.code == 0
+    lines = [line.split(maxsplit=2) for line in done.out.splitlines() if line.startswith("  ")]
+    rows = {line[1]: (line[0], line[2]) for line in lines}
+    assert rows["pydantic"][0] == "✓"
+    assert rows["OPENAI_API_KEY"] == ("✓", "set in the environment")
+    assert rows["ANTHROPIC_API_KEY"][1].startswith("in ./.env")
+    assert "secret" not in done.out
+    assert rows["cold"][1].endswith("ms for Agent, Runner, sessions")
+    assert "offline stand-in      available" in done.out
+    assert "Google Gemini         no adapter in this version yet" in done.out
+    assert "write-ahead log       works in this folder" in done.out
+    assert [p.name for p in Path().iterdir()] == [".env"]
+
+
+def test_a_missing_package_comes_with_its_install_line(
+    ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostinato.cli.doctor._installed", lambda name: None)
+    out = ostinato("doctor").out
+    assert "missing; install it: pip install rich" in out
+    assert "not installed (OpenAI models): pip install openai" in out

@@ -1,0 +1,150 @@
+"""`ostinato sessions`: what a file holds, as a list, as a conversation, as JSON and back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MakeAgent, Ostinato
+
+DESK = """
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+from ostinato.types import Part
+
+async def note(text: str, tool_context) -> str:
+    tool_context.state["user:last"] = text
+    tool_context.state["count"] = 1
+    await tool_context.save_artifact("note.txt", Part.from_bytes(data=text.encode(),
+        mime_type="text/plain"))
+    return "noted"
+
+def answer(request):
+    last = request.contents[-1].parts[-1]
+    return call("note", text=last.text) if last.text else "Noted."
+
+root_agent = Agent(name="desk", model=FunctionModel(answer), tools=[note])
+"""
+
+
+@pytest.fixture
+def kept(make_agent: MakeAgent, ostinato: Ostinato) -> Ostinato:
+    """The command, in a folder with three sessions."""
+    make_agent(DESK)
+    make_agent(DESK, "shop")
+    ostinato("run", "desk", "milk", "--session", "first", "--state", '{"start": true, "app:a": 1}')
+    ostinato("run", "shop", "eggs", "--session", "second", "--user", "ann")
+    ostinato("run", "desk", "bread", "--session", "third")
+    return ostinato
+
+
+def test_list_is_newest_first_and_can_be_narrowed(kept: Ostinato) -> None:
+    lines = [line.split() for line in kept("sessions", "list").out.splitlines()]
+    assert lines[0] == ["SESSION", "APP", "USER", "UPDATED", "EVENTS"]
+    assert [(row[0], row[1], row[2], row[-1]) for row in lines[1:]] == [
+        ("third", "desk", "user", "4"),
+        ("second", "shop", "ann", "4"),
+        ("first", "desk", "user", "4"),
+    ]
+    assert len(kept("sessions", "list", "--app", "desk").out.splitlines()) == 3
+    assert len(kept("sessions", "list", "--user", "ann").out.splitlines()) == 2
+    assert kept("sessions", "list", "--app", "none").out == "No sessions found.\n"
+
+
+def test_show_is_the_conversation(kept: Ostinato) -> None:
+    out = kept("sessions", "show", "fir").out
+    assert out.startswith("first  app desk, user user, 4 events, updated ")
+    for line in (
+        "milk",
+        '  ● note(text="milk")',
+        "    └ noted",
+        '    state user:last = "milk"',
+        "    saved note.txt (version 0)",
+        "  Noted.",
+        "  start = true",
+    ):
+        assert line in out, out
+
+
+def test_export_and_import_bring_back_the_same(kept: Ostinato) -> None:
+    exported = kept("sessions", "export", "first").out
+    session = json.loads(exported)
+    assert session["appName"] == "desk"
+    assert session["events"][1]["content"]["parts"][0]["functionCall"]["name"] == "note"
+    Path("first.json").write_text(exported, encoding="utf-8")
+    done = kept("sessions", "import", "first.json", "--db", "other/all.db")
+    assert done.code == 0, done.err
+    assert kept("sessions", "export", "first", "--db", "other/all.db").out == exported
+    assert (
+        "  Noted." in kept("run", "desk", "more", "--session", "first", "--db", "other/all.db").out
+    )
+
+
+def test_import_refuses_an_id_that_exists_but_takes_another(kept: Ostinato) -> None:
+    assert kept("sessions", "export", "first", "first.json").code == 0
+    done = kept("sessions", "import", "first.json")
+    assert done.code == 1
+    assert "--as NEW_ID" in done.err
+    done = kept("sessions", "import", "first.json", "--as", "copy")
+    assert done.code == 0
+    copy = json.loads(kept("sessions", "export", "copy").out)
+    assert copy["state"] == {"start": True, "count": 1, "user:last": "bread", "app:a": 1}, (
+        "what other sessions share stays as it was"
+    )
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"id": "x"}', '{"id":1,"appName":"a","userId":"u"}'])
+def test_import_refuses_other_files(ostinato: Ostinato, text: str) -> None:
+    Path("x.json").write_text(text, encoding="utf-8")
+    done = ostinato("sessions", "import", "x.json")
+    assert done.code == 1
+    assert "is not a session as `ostinato sessions export` writes it" in done.err
+    assert not Path(".ostinato").exists()
+
+
+def test_import_reads_the_standard_input(kept: Ostinato) -> None:
+    exported = kept("sessions", "export", "first").out
+    done = kept("sessions", "import", "-", "--as", "piped", stdin=exported)
+    assert done.code == 0, done.err
+    assert "Imported session piped of app desk, user user: 4 events." in done.out
+
+
+def test_delete_asks_or_needs_yes(kept: Ostinato) -> None:
+    assert kept("sessions", "delete", "first").code == 2
+    done = kept("sessions", "delete", "first", "--yes")
+    assert done.out == "Deleted session first (app desk, user user, 4 events).\n"
+    assert "no session 'first'" in kept("sessions", "show", "first").err
+    notes = [p for p in Path(".ostinato/artifacts").rglob("*") if p.is_file()]
+    assert notes
+    kept("sessions", "delete", "second", "--yes")
+    kept("sessions", "delete", "third", "--yes")
+    assert not [p for p in Path(".ostinato/artifacts").rglob("*note*") if p.is_file()]
+
+
+def test_the_same_id_twice_needs_more(kept: Ostinato) -> None:
+    kept("run", "shop", "x", "--session", "first")
+    done = kept("sessions", "show", "first")
+    assert done.code == 2
+    assert "Add --app or --user" in done.err
+    assert kept("sessions", "show", "first", "--app", "shop").code == 0
+
+
+def test_files_that_hold_no_sessions(ostinato: Ostinato) -> None:
+    assert "made by the first `ostinato run`" in ostinato("sessions", "list").err
+    assert "Check --db" in ostinato("sessions", "list", "--db", "none.db").err
+    Path("text.db").write_text("hello " * 1000, encoding="utf-8")
+    assert "holds no sessions" in ostinato("sessions", "list", "--db", "text.db").err
+    assert not Path("none.db").exists()
+
+
+def test_list_imports_neither_the_prompt_nor_the_runtime_of_agents(kept: Ostinato) -> None:
+    code = (
+        "import sys; from ostinato.cli.main import main; main(['sessions', 'list']); "
+        "print([m for m in ('prompt_toolkit', 'ostinato.agents.llm_agent') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

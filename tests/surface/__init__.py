@@ -1,0 +1,1 @@
+"""The public surface of google-adk as data, and what holds ours against it."""
