@@ -13,6 +13,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from ostinato._optional import need
+from ostinato.errors import ProviderError
 
 TIMEOUT_SECONDS = 20.0
 MAX_BYTES = 1_000_000
@@ -38,7 +39,7 @@ _REMEDIES = {
 }
 
 
-class TokenEndpointError(Exception):
+class TokenEndpointError(ProviderError):
     """A token was not granted.
 
     Attributes:
