@@ -62,11 +62,14 @@ clean: ## Remove the environments and caches (sessions under .ostinato stay)
 	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis
 
 # The golden traces are what google-adk does: each release plays its own again and must not differ.
+# Its public surface is recorded too, that of 2.3.0.
 GOLDEN := tests/golden/record.py
+SURFACE := tests/surface/record.py
 define check_golden
 $(BIN)/python bench/setup_peers.py adk23 adk
 	for peer in adk23 adk; do \
 	  "$$($(BIN)/python bench/setup_peers.py --python $$peer)" $(GOLDEN) --check || exit 1; done
+"$$($(BIN)/python bench/setup_peers.py --python adk23)" $(SURFACE) --check
 endef
 
 # -- set-up: made once, again when pyproject.toml or constraints.txt change ------------------------

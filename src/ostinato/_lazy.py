@@ -43,7 +43,9 @@ def attach(name: str, *, fallback: str | None = None) -> Face:
         elif not attribute.startswith("_") and _is_submodule(module, attribute):
             return import_module(f"{name}.{attribute}")
         elif fallback is None or attribute.startswith("_"):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+            # With both, Python says itself which name was meant.
+            problem = f"module {name!r} has no attribute {attribute!r}"
+            raise AttributeError(problem, name=attribute, obj=module)
         else:
             value = _borrow(module, fallback, attribute)
         setattr(module, attribute, value)

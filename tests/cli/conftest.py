@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.cli.main import main
+from ostinato.compat import uninstall
 
 MakeAgent = Callable[..., Path]
 
@@ -36,6 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(sys, "argv", ["ostinato"])
     path = list(sys.path)
     yield tmp_path
+    uninstall()
     sys.path[:] = path
     _forget(tmp_path)
 

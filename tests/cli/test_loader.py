@@ -108,8 +108,12 @@ def test_env_is_read_and_what_is_set_stays(
         ("def root_agent(): ...\n", ["the function root_agent", "Assign what it makes"]),
         ("import no_such_thing\n", ["line 1, imports 'no_such_thing'", "Install it"]),
         (
-            "from google.adk.agents import Agent\n",
-            ["imports google.adk", "from ostinato.agents", "not part of this version"],
+            "from google.adk.agents import Wombat\n",
+            ["desk/agent.py, line 1, cannot be imported", "no Wombat in google.adk.agents"],
+        ),
+        (
+            "from google.adk.runners import InMemoryRuner\n",
+            ["desk/agent.py, line 1", "Did you mean InMemoryRunner"],
         ),
         ("x = 1\nx / 0\n", ["desk/agent.py, line 2, raised ZeroDivisionError: division by zero"]),
         (

@@ -19,6 +19,12 @@ from ostinato.errors import ModelRetry, OstinatoError
 BRANCHES = {"ModelBehaviorError", "DeveloperError", "CallerError", "ProviderError", "StoreError"}
 # Exceptions that no caller of the library sees.
 OUTSIDE = {
+    # Names of google-adk that tools and programs raise or catch themselves.
+    "A2AClientError",
+    "AgentCardResolutionError",
+    "NodeTimeoutError",
+    "ToolExecutionError",
+    "TokenEndpointError",  # caught inside auth/
     "CallTimeout",  # the worker pool's, for FunctionTool
     "CassetteMismatchError",  # this and the next two are failed assertions of users' tests
     "ScriptError",

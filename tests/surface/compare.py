@@ -130,7 +130,7 @@ def attributes_of(cls: type) -> set[str]:
 
 def compare_field(where: str, field: str, default: str, ours: type) -> Iterator[Finding]:
     mine = all_fields(ours).get(field)
-    if mine is None:
+    if mine is None and not is_model(ours):
         parameters = inspect.signature(ours).parameters
         if field in parameters:
             one = parameters[field].default
@@ -142,8 +142,26 @@ def compare_field(where: str, field: str, default: str, ours: type) -> Iterator[
         yield Finding(f"{where}.{field}", f"ours {mine}, theirs {default}")
 
 
+def is_model(cls: type) -> bool:
+    """True for a pydantic model. Its signature changes once its validator is built, and says less
+    than its fields; models of ours take what they do not declare by keyword, or refuse it.
+    """
+    return "model_fields" in dir(cls)
+
+
+def compare_model_init(where: str, shown: list[str], ours: type) -> Iterator[Finding]:
+    """The parameters that a record of theirs takes by name: ours are fields."""
+    for text in shown[2:]:
+        name, _, default = text.partition("=")
+        if not name.startswith(("*", "/")):
+            yield from compare_field(where, name, default or "required", ours)
+
+
 def compare_member(where: str, name: str, shown: Any, ours: type) -> Iterator[Finding]:
     """A method, property or value of a class; one that ours inherits counts."""
+    if name == "__init__" and is_model(ours) and "__init__" not in vars(ours):
+        yield from compare_model_init(where, shown, ours)
+        return
     if name == "__init__" and "__init__" not in vars(ours):
         yield from compare_function(f"{where}.{name}", [shown[0], *shown[2:]], ours)
         return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ostinato.auth.auth_schemes import OpenIdConnectWithConfig as OpenIdConnectWithConfig
     from ostinato.auth.auth_tool import AuthConfig as AuthConfig
     from ostinato.auth.auth_tool import AuthToolArguments as AuthToolArguments
+    from ostinato.auth.base_auth_provider import BaseAuthProvider as BaseAuthProvider
     from ostinato.auth.credential_manager import CredentialManager as CredentialManager
     from ostinato.auth.tool_confirmation import ToolConfirmation as ToolConfirmation
 

@@ -13,7 +13,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from ostinato._optional import need
-from ostinato.errors import ProviderError
 
 TIMEOUT_SECONDS = 20.0
 MAX_BYTES = 1_000_000
@@ -39,7 +38,7 @@ _REMEDIES = {
 }
 
 
-class TokenEndpointError(ProviderError):
+class TokenEndpointError(Exception):
     """A token was not granted.
 
     Attributes:

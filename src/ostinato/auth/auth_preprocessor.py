@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.flows.llm_flows.auth_preprocessor import (
+        TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
+    )
     from ostinato.flows.llm_flows.auth_preprocessor import request_processor as request_processor
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -82,7 +82,8 @@ def wrong_type(value: object, folder: str) -> CliError:
     if kind.startswith("google.adk."):
         return CliError(
             f"root_agent in {folder} is an agent of google-adk ({kind}), which Ostinato does not "
-            "run. Import from ostinato instead, such as: from ostinato.agents import Agent"
+            "run. Let google.adk mean Ostinato (pip uninstall google-adk, where Ostinato is "
+            "installed), or import from it: from ostinato.agents import Agent"
         )
     if isinstance(value, type) or callable(value):
         return CliError(

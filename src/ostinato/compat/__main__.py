@@ -17,7 +17,10 @@ _USAGE = "usage: python -m ostinato.compat (PROGRAM.py | -m MODULE) [ARG ...]"
 def main(arguments: list[str]) -> None:
     """Run the program that the arguments name, as Python itself would."""
     by_name = arguments[:1] == ["-m"]
-    if len(arguments) < 1 + by_name or arguments[0] in ("-h", "--help"):
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(_USAGE)
+        return
+    if len(arguments) < 1 + by_name:
         sys.exit(_USAGE)
     install(force=True)
     inherited = os.environ.get("PYTHONPATH")

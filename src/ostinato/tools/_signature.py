@@ -102,11 +102,11 @@ class Signature:
 
     def _add(self, parameter: inspect.Parameter, namespace: dict[str, Any]) -> None:
         name = parameter.name
-        if name == CONTEXT_PARAMETER or _is_context_name(parameter.annotation):
+        if name == CONTEXT_PARAMETER or is_context_name(parameter.annotation):
             self.context_name = name
             return
         annotation = self._resolve(name, parameter.annotation, namespace)
-        if _is_context(annotation):
+        if is_context(annotation):
             self.context_name = name
             return
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -191,29 +191,6 @@ def target_of(func: Callable[..., Any]) -> Any:
     return type(func).__call__
 
 
-def find_context_parameter(func: Callable[..., Any]) -> str | None:
-    """Return the name of the parameter that is annotated as a context, or None.
-
-    Unlike in a tool, a parameter that is only named `tool_context` does not count.
-    """
-    hints = getattr(func, "__annotations__", {})
-    namespace = getattr(inspect.unwrap(func), "__globals__", {})
-    for name in hints:
-        if name == "return":
-            continue
-        annotation = hints[name]
-        if _is_context_name(annotation):
-            return name
-        holder = python_types.SimpleNamespace(__annotations__={name: annotation})
-        try:
-            found = typing.get_type_hints(holder, namespace)[name]
-        except (NameError, AttributeError, SyntaxError):
-            continue
-        if _is_context(found):
-            return name
-    return None
-
-
 def type_name(annotation: Any) -> str:
     """Return a type as its reader would write it, such as `int` or `list[Place] | None`."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -239,7 +216,7 @@ def _exact_type(annotation: Any) -> Any:
     return annotation if isinstance(annotation, type) and annotation in _EXACT else EMPTY
 
 
-def _is_context_name(annotation: Any) -> bool:
+def is_context_name(annotation: Any) -> bool:
     """Tell whether a string that need not resolve, under TYPE_CHECKING, means a context."""
     if not isinstance(annotation, str):
         return False
@@ -247,7 +224,7 @@ def _is_context_name(annotation: Any) -> bool:
     return not names.isdisjoint(_CONTEXT_NAMES) and names <= {*_CONTEXT_NAMES, "None"}
 
 
-def _is_context(annotation: Any) -> bool:
+def is_context(annotation: Any) -> bool:
     options = typing.get_args(annotation) or (annotation,)
     return any(
         isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options

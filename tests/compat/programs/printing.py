@@ -37,7 +37,8 @@ def part_text(part):
         return f"{call.name}({_text(_plain(call.args or {}))})#{_text(call.id or '')}"
     if part.function_response:
         answer = part.function_response
-        return f"{answer.name} -> {_text(_plain(answer.response))}#{_text(answer.id or '')}"
+        value = _plain(raw["function_response"].get("response"))
+        return f"{answer.name} -> {_text(value)}#{_text(answer.id or '')}"
     if part.text is not None:
         return ("thought:" if part.thought else "") + repr(_text(part.text))
     return _text(_plain(raw))

@@ -1,0 +1,59 @@
+"""The page "From ADK" tells every deviation the tests allow and every name that is not built."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.golden.deviations import DEVIATIONS
+from tests.surface.absences import ABSENCES, OTHERWISE
+from tests.surface.compare import not_built
+from tests.surface.test_surface import names_not_built
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "from-adk.md"
+
+
+def plain(text: str) -> str:
+    """Text without code quotes and line breaks, so that only its words count."""
+    return re.sub(r"\s+", " ", text.replace("`", ""))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return plain(PAGE.read_text(encoding="utf-8"))
+
+
+def test_every_deviation_of_the_golden_traces_is_told(page: str) -> None:
+    reasons = {deviation.reason for deviation in DEVIATIONS}
+    assert len(reasons) > 5
+    assert not [reason for reason in sorted(reasons) if plain(reason) not in page]
+
+
+def test_every_other_way_of_the_surface_is_told(page: str) -> None:
+    reasons = {absence.reason for absence in ABSENCES if absence.part == OTHERWISE}
+    assert reasons
+    assert not [reason for reason in sorted(reasons) if plain(reason) not in page]
+
+
+def test_every_name_that_is_not_built_is_told(page: str) -> None:
+    rows = dict(re.findall(r"\| ([^|]+) \| ([^|]+) \| [^|]+ \|", page))
+    wrong: list[str] = []
+    for place, value in names_not_built():
+        missing = not_built(value)
+        if missing.name not in re.findall(r"\w+", rows.get(missing.part, "")):
+            wrong.append(f"{place}: not in the row of {missing.part!r}")
+    assert not wrong
+
+
+def test_no_name_is_told_that_is_built() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    table = text.partition("## What is not built yet")[2].partition("\nModules of tools")[0]
+    told = {
+        name
+        for row in table.splitlines()
+        if row.startswith("| ") and row.count("|") == 4
+        for name in re.findall(r"`(\w+)`", row.split("|")[2])
+    }
+    assert told == {not_built(value).name for _, value in names_not_built()}

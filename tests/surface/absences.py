@@ -1,0 +1,190 @@
+"""What google-adk 2.3.0 has in public and Ostinato has not, or has otherwise: each with the part of
+the project that it belongs to and the reason. The test fails for an entry that is not needed.
+
+A place is a module (`tools.mcp_tool`), a name in it (`events.event:Event`), a member
+(`agents.context:Context.route`) or a parameter (`...Context.__init__(node)`); `*` stands for
+anything.
+"""
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+# Parts whose work comes later, or is somebody else's to offer.
+LIVE, TASKS, WORKFLOW, YAML = "live", "task modes", "workflow", "YAML config"
+MODELS, SQL, CLOUD = "models", "SQL sessions", "Google Cloud"
+MCP, OPENAPI, INTEGRATIONS = "MCP", "OpenAPI", "integrations"
+SERVER, TELEMETRY = "server", "telemetry"
+# A part that is being built.
+KIT = "plugins and tools"
+# Not a part: a name that nobody can build on; or the same thing done otherwise.
+INTERNAL, OTHERWISE = "internal", "otherwise"
+
+PARTS = frozenset(
+    {LIVE, TASKS, WORKFLOW, YAML, MODELS, SQL, CLOUD, MCP, OPENAPI, INTEGRATIONS, SERVER}
+    | {TELEMETRY, KIT, INTERNAL, OTHERWISE}
+)
+# The core, where nothing may be missing but what these parts bring.
+CORE = (
+    "agents", "apps", "events", "flows", "plugins", "runners", "sessions", "tools",
+    "models.base_llm", "models.base_llm_connection", "models.cache_metadata",
+    "models.llm_request", "models.llm_response", "models.registry",
+)  # fmt: skip
+OUTSIDE = frozenset({MCP, OPENAPI, CLOUD, INTEGRATIONS, SQL})
+ALLOWED_IN_CORE = frozenset({LIVE, TASKS, WORKFLOW, INTERNAL, OTHERWISE, KIT})
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Something that is not there, or is there otherwise."""
+
+    place: str
+    part: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.place
+
+    def covers(self, where: str) -> bool:
+        return fnmatchcase(where, self.place)
+
+    @property
+    def is_in_core(self) -> bool:
+        """True for a place in the core; integrations and their names in `tools` are outside."""
+        return self.part not in OUTSIDE and any(
+            re.match(rf"{re.escape(one)}(?![a-z_])", self.place) for one in CORE
+        )
+
+
+def _each(part: str, reason: str, *places: str) -> list[Absence]:
+    return [Absence(place, part, reason) for place in places]
+
+
+ABSENCES: list[Absence] = [
+    # Agents and their context.
+    *_each(
+        TASKS, "A package that only holds private modules of the task modes.",
+        "agents.llm", "agents.llm.task",
+    ),
+    *_each(
+        WORKFLOW, "What a node of a graph has besides what callbacks and tools use.",
+        "agents.context:Context.__init__(parent_ctx)",
+        "agents.context:Context.__init__(use_as_output)",
+        "agents.context:Context.parent_ctx", "agents.context:Context.error",
+        "agents.context:Context.error_node_path", "agents.context:Context.output",
+        "agents.context:Context.route", "agents.context:Context.interrupt_ids",
+        "agents.context:Context.event_author", "agents.context:Context.telemetry_context",
+        "workflow.utils",
+    ),
+    *_each(
+        LIVE, "The model of live runs, and how they reconnect, wait and call tools.",
+        "agents.llm_agent:LlmAgent.DEFAULT_LIVE_MODEL",
+        "agents.llm_agent:LlmAgent.canonical_live_model",
+        "agents.llm_agent:LlmAgent.set_default_live_model",
+        "flows.llm_flows.base_llm_flow:DEFAULT_MAX_RECONNECT_ATTEMPTS",
+        "flows.llm_flows.base_llm_flow:DEFAULT_TASK_COMPLETION_DELAY",
+        "flows.llm_flows.base_llm_flow:DEFAULT_TRANSFER_AGENT_DELAY",
+        "flows.llm_flows.functions:handle_function_calls_live",
+        "models.gemini_llm_connection:RealtimeInput",
+    ),
+    Absence(
+        "agents.invocation_context:InvocationContext.plugin_manager", OTHERWISE,
+        "An InvocationContext made without a runner has no hooks, not an empty PluginManager.",
+    ),
+    *_each(
+        OTHERWISE, "BaseAgent.run_async and run_live return a generator; they are called alike.",
+        "agents.base_agent:BaseAgent.run_async", "agents.base_agent:BaseAgent.run_live",
+    ),
+    Absence(
+        "events.event:Event.id", OTHERWISE,
+        "An event has its id from the start; google-adk fills an empty one after construction.",
+    ),
+    *_each(
+        INTERNAL, "A constant or validator of the module's own working.",
+        "flows.llm_flows.agent_transfer:line_break",
+        "flows.llm_flows.base_llm_flow:DEFAULT_ENABLE_CACHE_STATISTICS",
+        "tools.agent_tool:AgentTool.populate_name",
+        "memory:missing_extra",
+    ),
+    # Storage.
+    *_each(
+        OTHERWISE, "The SQLite file has a format of its own, and its SQL is not public.",
+        "sessions.sqlite_session_service:APP_STATES_TABLE_SCHEMA",
+        "sessions.sqlite_session_service:CREATE_SCHEMA_SQL",
+        "sessions.sqlite_session_service:EVENTS_TABLE_SCHEMA",
+        "sessions.sqlite_session_service:PRAGMA_FOREIGN_KEYS",
+        "sessions.sqlite_session_service:SESSIONS_TABLE_SCHEMA",
+        "sessions.sqlite_session_service:USER_STATES_TABLE_SCHEMA",
+    ),
+    *_each(
+        OTHERWISE, "How an artifact service keeps its files and entries is not public.",
+        "artifacts.file_artifact_service:FileArtifactVersion",
+        "artifacts.in_memory_artifact_service:InMemoryArtifactService.artifacts",
+    ),
+    *_each(
+        SQL, "Schemas and migrations of SQL databases.",
+        "sessions.migration.*", "sessions.schemas.*",
+    ),
+    # Models.
+    *_each(
+        MODELS, "The inner parts of an adapter.",
+        "models.anthropic_llm:*", "models.apigee_llm:ChatCompletionsResponseHandler",
+        "models.apigee_llm:CompletionsHTTPClient", "models.interactions_utils", "models.lite_llm:*",
+    ),
+    Absence(
+        "utils.cache_performance_analyzer", MODELS, "Reads what Gemini's caching adapter wrote."
+    ),
+    # Running elsewhere.
+    *_each(
+        INTERNAL, "Names of the Kubernetes client that the module imports.",
+        "code_executors.gke_code_executor:ApiException",
+        "code_executors.gke_code_executor:client", "code_executors.gke_code_executor:config",
+    ),
+    Absence("utils.vertex_ai_utils", CLOUD, "Settings of Vertex AI."),
+    Absence("utils.yaml_utils", YAML, "Reads and writes the YAML of agents."),
+    Absence("utils.agent_info", SERVER, "What the development server tells of an agent."),
+    Absence("plugins.auto_tracing_helpers", INTERNAL, "The inner parts of AutoTracingPlugin."),
+    # Integrations: rooms that are not built are not there at all.
+    *_each(
+        MCP, "Tools and prompts of MCP servers.",
+        "tools.mcp_tool*", "tools.load_mcp_resource_tool", "tools:MCPToolset", "tools:McpToolset",
+        "types:FunctionResponse.from_mcp_response",
+    ),
+    *_each(
+        OPENAPI, "Tools made of OpenAPI documents.",
+        "tools.openapi_tool*", "tools.apihub_tool*", "tools.application_integration_tool*",
+        "tools.google_api_tool*", "tools:APIHubToolset",
+    ),
+    *_each(
+        CLOUD, "Tools for products of Google Cloud.",
+        "plugins.bigquery_agent_analytics_plugin", "tools.api_registry", "tools.bigquery*",
+        "tools.bigtable*", "tools.data_agent*", "tools.discovery_engine_search_tool",
+        "tools.google_tool", "tools.pubsub*", "tools.spanner*", "tools.retrieval*",
+        "tools:ApiRegistry", "tools:DiscoveryEngineSearchTool", "tools:SearchResultMode",
+    ),
+    *_each(
+        INTEGRATIONS, "Tools of other libraries, of a computer's screen, of skills, of simulation.",
+        "tools.agent_simulator*", "tools.computer_use*", "tools.crewai_tool", "tools.environment*",
+        "tools.langchain_tool", "tools.skill_toolset", "tools.toolbox_toolset",
+    ),
+    # Being built.
+    *_each(
+        KIT, "The plugins of google-adk.",
+        "plugins.context_filter_plugin", "plugins.debug_logging_plugin",
+        "plugins.global_instruction_plugin", "plugins.logging_plugin",
+        "plugins.multimodal_tool_results_plugin", "plugins.reflect_retry_tool_plugin",
+        "plugins.save_files_as_artifacts_plugin", "plugins:DebugLoggingPlugin",
+        "plugins:LoggingPlugin", "plugins:ReflectAndRetryToolPlugin",
+    ),
+    *_each(
+        KIT, "The ready-made tools of google-adk, and examples.",
+        "examples", "examples.*", "tools.bash_tool", "tools.enterprise_search_tool",
+        "tools.example_tool", "tools.get_user_choice_tool", "tools.google_maps_grounding_tool",
+        "tools.google_search_tool", "tools.load_artifacts_tool",
+        "tools.load_memory_tool", "tools.load_web_page", "tools.preload_memory_tool",
+        "tools.url_context_tool", "tools.vertex_ai_search_tool", "tools:ExampleTool",
+        "tools:VertexAiSearchTool", "tools:enterprise_web_search", "tools:get_user_choice",
+        "tools:google_maps_grounding", "tools:google_search", "tools:load_artifacts",
+        "tools:load_memory", "tools:preload_memory", "tools:request_input", "tools:url_context",
+    ),
+]  # fmt: skip
