@@ -30,7 +30,9 @@ OUTSIDE = {
     "ScriptError",
     "SharedHistoryError",
     "CliError",  # a message of the command line
-    "ResultTooLarge",  # told to the model
+    "ResultTooLarge",  # this and the next two are told to the model
+    "FetchFailed",
+    "RefusedAddress",
 }
 _LINE = re.compile(r"^(?P<lead>[│├└─ ]*)(?P<name>\w+Error)(?: \((?P<also>\w+)\))?")
 

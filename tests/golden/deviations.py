@@ -61,6 +61,11 @@ COUNTED = "A token count from before a compaction does not cause the next one."
 BLOBS = "save_input_blobs_as_artifacts is honoured for every kind of root."
 WORDS = "A message may hold an answer and words (google-adk refuses it)."
 SAVED = "Uploaded file: artifact_inv-1_1. It is saved into artifacts."
+ASIDE = "What a plugin keeps for itself between two hooks is not left in the session's state."
+ONCE = "The bytes of media a tool returned go to the model once, as media, and not as JSON too."
+PLAIN = "A stream that is empty is an empty text."
+ASKED = "Input requests and their answers are left out of requests (Spec 2 §4.1)."
+DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
 
@@ -220,4 +225,13 @@ DEVIATIONS: list[Deviation] = [
     }),
     # What lets its holder act as somebody else is neither sent nor stored.
     *(Deviation(name, "drop", path, SECRETS) for name, paths in NOT_SENT.items() for path in paths),
+    # Plugins and tools that come with the package.
+    Deviation("files_become_artifacts", "drop", "turns.0.events.0.actions.state_delta", ASIDE),
+    Deviation("files_become_artifacts", "put", "sessions.0.state", ASIDE, {}),
+    Deviation("tool_returns_image", "put", "turns.0.events.1.content.1.value.result", ONCE, DOT),
+    Deviation("tool_returns_image", "put", "requests.root.1.contents.2.1.value.result", ONCE, DOT),
+    Deviation("tool_returns_image", "put", "requests.root.2.contents.2.1.value.result", ONCE, DOT),
+    Deviation("bash_confirmed", "put", "turns.1.events.0.content.1.value.stderr", PLAIN, ""),
+    Deviation("bash_confirmed", "put", "requests.root.1.contents.2.1.value.stderr", PLAIN, ""),
+    Deviation("request_input", "put", "requests.root.1.contents", ASKED, [["user", "Greet"]]),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ _ID = re.compile(rf"(adk-|e-)?{_UUID}")
 _NAMES = {"adk-": "adk", "e-": "inv"}
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):.*?\\n(?=\w+Error\b)")
 _OAUTH_STATE = re.compile(r"[?&]state=([\w-]{8,})")
-_SENTENCES = ("error", "error_message", "hint", "result")
+_SENTENCES = ("error", "error_message", "hint", "reflection_guidance", "result", "status")
 _LONG = 30
 _DROPPED = {"id", "timestamp", "content", "author", "invocation_id", "actions", "node_info"}
 

@@ -15,14 +15,12 @@ LIVE, TASKS, WORKFLOW, YAML = "live", "task modes", "workflow", "YAML config"
 MODELS, SQL, CLOUD = "models", "SQL sessions", "Google Cloud"
 MCP, OPENAPI, INTEGRATIONS = "MCP", "OpenAPI", "integrations"
 SERVER, TELEMETRY = "server", "telemetry"
-# A part that is being built.
-KIT = "plugins and tools"
 # Not a part: a name that nobody can build on; or the same thing done otherwise.
 INTERNAL, OTHERWISE = "internal", "otherwise"
 
 PARTS = frozenset(
     {LIVE, TASKS, WORKFLOW, YAML, MODELS, SQL, CLOUD, MCP, OPENAPI, INTEGRATIONS, SERVER}
-    | {TELEMETRY, KIT, INTERNAL, OTHERWISE}
+    | {TELEMETRY, INTERNAL, OTHERWISE}
 )
 # The core, where nothing may be missing but what these parts bring.
 CORE = (
@@ -31,7 +29,7 @@ CORE = (
     "models.llm_request", "models.llm_response", "models.registry",
 )  # fmt: skip
 OUTSIDE = frozenset({MCP, OPENAPI, CLOUD, INTEGRATIONS, SQL})
-ALLOWED_IN_CORE = frozenset({LIVE, TASKS, WORKFLOW, INTERNAL, OTHERWISE, KIT})
+ALLOWED_IN_CORE = frozenset({LIVE, TASKS, WORKFLOW, INTERNAL, OTHERWISE})
 
 
 @dataclass(frozen=True)
@@ -167,24 +165,10 @@ ABSENCES: list[Absence] = [
         "tools.agent_simulator*", "tools.computer_use*", "tools.crewai_tool", "tools.environment*",
         "tools.langchain_tool", "tools.skill_toolset", "tools.toolbox_toolset",
     ),
-    # Being built.
     *_each(
-        KIT, "The plugins of google-adk.",
-        "plugins.context_filter_plugin", "plugins.debug_logging_plugin",
-        "plugins.global_instruction_plugin", "plugins.logging_plugin",
-        "plugins.multimodal_tool_results_plugin", "plugins.reflect_retry_tool_plugin",
-        "plugins.save_files_as_artifacts_plugin", "plugins:DebugLoggingPlugin",
-        "plugins:LoggingPlugin", "plugins:ReflectAndRetryToolPlugin",
-    ),
-    *_each(
-        KIT, "The ready-made tools of google-adk, and examples.",
-        "examples", "examples.*", "tools.bash_tool", "tools.enterprise_search_tool",
-        "tools.example_tool", "tools.get_user_choice_tool", "tools.google_maps_grounding_tool",
-        "tools.google_search_tool", "tools.load_artifacts_tool",
-        "tools.load_memory_tool", "tools.load_web_page", "tools.preload_memory_tool",
-        "tools.url_context_tool", "tools.vertex_ai_search_tool", "tools:ExampleTool",
-        "tools:VertexAiSearchTool", "tools:enterprise_web_search", "tools:get_user_choice",
-        "tools:google_maps_grounding", "tools:google_search", "tools:load_artifacts",
-        "tools:load_memory", "tools:preload_memory", "tools:request_input", "tools:url_context",
+        INTERNAL, "The inner parts of a plugin.",
+        "plugins.multimodal_tool_results_plugin:PARTS_RETURNED_BY_TOOLS_ID",
+        "plugins.reflect_retry_tool_plugin:GLOBAL_SCOPE_KEY",
+        "plugins.reflect_retry_tool_plugin:PerToolFailuresCounter",
     ),
 ]  # fmt: skip
