@@ -21,7 +21,6 @@ from ostinato.auth.auth_schemes import (
     OAuthFlowAuthorizationCode,
     OAuthFlowClientCredentials,
     OAuthFlows,
-    OpenIdConnect,
     OpenIdConnectWithConfig,
 )
 from ostinato.auth.auth_tool import AuthConfig, AuthToolArguments
@@ -191,25 +190,45 @@ def test_request_that_cannot_be_made_says_what_is_missing(
         requested(scheme, raw)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "what"),
-    [
-        (CLIENT_FLOW, "exchange is not built yet"),
-        (OpenIdConnect(openIdConnectUrl="https://x"), "discovery of endpoints is not built yet"),
-    ],
-)
-def test_what_is_not_built_is_said(scheme: Any, what: str) -> None:
-    with pytest.raises(NotImplementedError, match=what):
-        requested(scheme, client())
+def test_flow_without_a_user_asks_nobody() -> None:
+    with pytest.raises(InputValidationError, match="AuthenticatedFunctionTool"):
+        requested(CLIENT_FLOW, client())
 
 
-@pytest.mark.parametrize("fields", [{"auth_code": "c"}, {"auth_response_uri": "https://app/cb?c"}])
-async def test_code_is_not_taken_for_a_token(fields: dict[str, str]) -> None:
-    config = AuthConfig(auth_scheme=CODE_FLOW, exchanged_auth_credential=client(**fields))
+async def test_verifier_is_made_again_from_the_secret() -> None:
+    config = AuthConfig(
+        auth_scheme=CODE_FLOW, raw_auth_credential=client(code_challenge_method="S256")
+    )
+    request = AuthHandler(config).generate_auth_request()
+    assert request.exchanged_auth_credential is not None
+    sent = request.exchanged_auth_credential.oauth2
+    assert sent is not None
+    answer = client(client_secret=None, auth_code="c", state=sent.state)
+    state: dict[str, Any] = {f"temp:{config.credential_key}": answer}
+    filled = AuthHandler(config).get_auth_response(state)
+    assert filled is not None
+    assert filled.oauth2 is not None
+    assert filled.oauth2.client_secret == "sec"
+    assert filled.oauth2.code_verifier == sent.code_verifier
+    assert answer.oauth2 is not None
+    assert answer.oauth2.code_verifier is None
+
+
+async def test_code_waits_where_the_secret_is_not_known() -> None:
+    config = AuthConfig(
+        auth_scheme=CODE_FLOW,
+        exchanged_auth_credential=client(client_secret=None, auth_code="c"),
+        credential_key="k",
+    )
     state: dict[str, Any] = {}
-    with pytest.raises(NotImplementedError, match="access_token"):
-        await AuthHandler(config).parse_and_store_auth_response(state)
-    assert state == {}
+    await AuthHandler(config).parse_and_store_auth_response(state)
+    assert state["temp:k"] == config.exchanged_auth_credential
+
+
+async def test_another_clients_answer_gets_no_secret_of_ours() -> None:
+    config = AuthConfig(auth_scheme=CODE_FLOW, raw_auth_credential=client(), credential_key="k")
+    foreign = client(client_id="other", client_secret=None, access_token="t")
+    assert AuthHandler(config).get_auth_response({"temp:k": foreign}) == foreign
 
 
 @pytest.mark.parametrize("answer", [None, client(), API_KEY])

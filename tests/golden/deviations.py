@@ -68,6 +68,31 @@ DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
 
+SECRETS = "Requests for credentials hold no secrets, and a stored answer does not either."
+NOT_SENT = {
+    "credential_round_trip": (
+        "turns.0.events.1.content.1.args.authConfig.rawAuthCredential.apiKey",
+        "turns.0.events.2.actions.requested_auth_configs.adk-1.raw_auth_credential.api_key",
+        "turns.1.user.0.value.rawAuthCredential.apiKey",
+        "sessions.0.log.4.content.1.value.rawAuthCredential.apiKey",
+        "sessions.0.log.4.content.1.value.exchangedAuthCredential.apiKey",
+    ),
+    "credential_oauth2": (
+        "notes.1.0.2",
+        "turns.0.events.1.content.1.args.authConfig.rawAuthCredential.oauth2.clientSecret",
+        "turns.0.events.1.content.1.args.authConfig.exchangedAuthCredential.oauth2.clientSecret",
+        "turns.0.events.2.actions.requested_auth_configs.adk-1.raw_auth_credential.oauth2"
+        ".client_secret",
+        "turns.0.events.2.actions.requested_auth_configs.adk-1.exchanged_auth_credential.oauth2"
+        ".client_secret",
+        "turns.1.user.0.value.rawAuthCredential.oauth2.clientSecret",
+        "sessions.0.log.4.content.1.value.rawAuthCredential.oauth2.clientSecret",
+        "sessions.0.log.4.content.1.value.exchangedAuthCredential.oauth2.clientSecret",
+        "sessions.0.log.4.content.1.value.exchangedAuthCredential.oauth2.accessToken",
+    ),
+}
+
+
 def _response(author: str, tool: str, error: str) -> dict[str, Any]:
     content = ["user", {"response": tool, "id": "adk-1", "value": {"error": error}}]
     return {"author": author, "inv": "inv-1", "content": content}
@@ -197,6 +222,8 @@ DEVIATIONS: list[Deviation] = [
         ],
         "tools": ["ask"],
     }),
+    # What lets its holder act as somebody else is neither sent nor stored.
+    *(Deviation(name, "drop", path, SECRETS) for name, paths in NOT_SENT.items() for path in paths),
     # Plugins and tools that come with the package.
     Deviation("files_become_artifacts", "drop", "turns.0.events.0.actions.state_delta", ASIDE),
     Deviation("files_become_artifacts", "put", "sessions.0.state", ASIDE, {}),

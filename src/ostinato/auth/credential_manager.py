@@ -206,14 +206,20 @@ class CredentialManager:
                     return exchanged.credential
             refresher = self._refreshers.get_refresher(credential.auth_type)
             if refresher is not None and await refresher.is_refresh_needed(credential, scheme):
-                credential = await refresher.refresh(credential, scheme)
+                renewed = await refresher.refresh(credential, scheme)
+                if renewed is not credential:
+                    return renewed  # However short it lives: some servers grant a minute.
         except (CredentialExchangeError, CredentialRefresherError) as error:
             if not error.ask_again:
                 raise
             _log.warning("Credential %r: %s", config.credential_key, error)
             return None
         usable = credential.auth_type not in _OAUTH2 or _holds_token(credential)
-        return credential if usable and not has_expired(credential) else None
+        raw = config.raw_auth_credential
+        # A user is not asked before the token is dead; a new one without a user costs little.
+        alone = raw is not None and self._needs_no_user(raw, config)
+        dead = has_expired(credential) if alone else has_expired(credential, leeway=0)
+        return credential if usable and not dead else None
 
 
 def _validate(config: AuthConfig) -> None:

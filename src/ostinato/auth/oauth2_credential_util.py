@@ -71,10 +71,10 @@ def scopes_of(auth_scheme: AuthScheme) -> list[str]:
     return list(flow.scopes) if flow else []
 
 
-def has_expired(credential: AuthCredential) -> bool:
-    """Whether the access token is past its time, or a minute or less before it."""
+def has_expired(credential: AuthCredential, leeway: int = _LEEWAY_SECONDS) -> bool:
+    """Whether the access token is past its time, or `leeway` seconds or less before it."""
     expires_at = credential.oauth2.expires_at if credential.oauth2 else None
-    return expires_at is not None and expires_at - _LEEWAY_SECONDS <= now()
+    return expires_at is not None and expires_at - leeway <= now()
 
 
 def update_credential_with_tokens(

@@ -81,7 +81,7 @@ def grant_of(auth_scheme: AuthScheme) -> str | None:
         return None
     grant = OAuthGrantType.from_flow(auth_scheme.flows)
     exchanged = (OAuthGrantType.CLIENT_CREDENTIALS, OAuthGrantType.AUTHORIZATION_CODE)
-    return grant.value if grant in exchanged else None
+    return grant.value if grant and grant in exchanged else None
 
 
 def _client_form(oauth2: OAuth2Auth, scopes: list[str]) -> dict[str, str]:

@@ -48,8 +48,11 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
             call_id = asked.function_call_id
             if is_answered(call_id, answer.after):
                 continue
+            for_toolset = call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX)
+            if for_toolset and asked.auth_config.credential_key in ctx.credential_by_key:
+                continue  # taken up at an earlier step; no response marks a toolset's request
             await _take(ctx, call_id, asked.auth_config, answer.response)
-            if call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
+            if for_toolset:
                 continue
             record = ctx.log.find_call(call_id)
             if record is not None:
@@ -62,6 +65,8 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
                 continue
             async with Aclosing(act(ctx, record.event(), tools, waiting[record.id])) as events:
                 async for event in events:
+                    if event.actions.requested_auth_configs:
+                        ctx.end_invocation = True  # It asks again: the user's turn, not the model's
                     yield event
 
 
