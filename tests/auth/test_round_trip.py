@@ -18,6 +18,7 @@ from ostinato.auth.auth_credential import (
     HttpAuth,
     HttpCredentials,
 )
+from ostinato.auth.auth_handler import AuthHandler
 from ostinato.auth.auth_schemes import APIKey, HTTPBase
 from ostinato.auth.auth_tool import AuthConfig
 from ostinato.auth.credential_manager import CredentialManager
@@ -342,6 +343,29 @@ async def test_no_secret_of_oauth2_gets_out(
     assert "canary" not in shown
     stored = (await talk.session()).model_dump_json()
     assert verifier not in stored + shown
+
+
+async def test_request_that_a_tool_writes_itself_is_bare_too(idp: IdentityProvider) -> None:
+    config = pkce_config(idp)
+    found: list[AuthCredential] = []
+
+    def mail(tool_context: Context) -> str:
+        credential = tool_context.get_auth_response(config)
+        if credential is None:
+            request = AuthHandler(config).generate_auth_request()
+            tool_context.actions.requested_auth_configs[tool_context.function_call_id or ""] = (
+                request
+            )
+            return "pending"
+        found.append(credential)
+        return "done"
+
+    agent = LlmAgent(name="root", model=ScriptedModel([call("mail"), "Done."]), tools=[mail])
+    talk = Conversation(agent)
+    events = await talk.say("Mail?")
+    assert "canary" not in "".join(event.model_dump_json() for event in events)
+    await talk.say(consent(idp, request_in(events)))
+    assert [oauth2_of(credential).access_token for credential in found] == [idp.issued[-2]]
 
 
 def _http(scheme: str, **fields: Any) -> AuthCredential:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING
 
+from ...auth.redaction import public_config
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...tools.base_tool import BaseTool
@@ -44,7 +45,10 @@ async def act(
     outcome = await functions.run_function_calls(ctx, calls, tools, filters, confirmations)
     response = outcome.event
     if response is not None:
-        if response.actions.requested_auth_configs:
+        requested = response.actions.requested_auth_configs
+        if requested:
+            # A tool may have put its request there itself, secrets and all.
+            requested.update({key: public_config(config) for key, config in requested.items()})
             auth_event = functions.generate_auth_event(ctx, response)
             if auth_event is not None:
                 yield auth_event
