@@ -133,12 +133,15 @@ async def _credential(one: Pending, person: Person, printer: Printer) -> dict[st
 async def _oauth2(
     config: dict[str, Any], kind: str, person: Person, printer: Printer
 ) -> tuple[dict[str, Any], str]:
-    """Show where to consent, and ask for the access token."""
+    """Show where to consent, and ask for the address that the user is sent back to."""
     exchanged: dict[str, Any] = dict(config.get("exchangedAuthCredential") or {})
     oauth2: dict[str, Any] = dict(exchanged.get("oauth2") or {})
+    question = "  Access token: "
     if oauth2.get("authUri"):
-        printer.prose("Sign in here, exchange the code for a token, and give the token:")
+        printer.prose("Sign in here, then paste the address you are sent back to:")
         printer.note(("  ", ""), (str(oauth2["authUri"]), "underline"))
-    token = await person.secret("  Access token: ")
+        question = "  Address, or an access token: "
+    given = await person.secret(question)
+    field = "authResponseUri" if given.startswith(("http://", "https://")) else "accessToken"
     auth_type = "openIdConnect" if kind == "openIdConnect" else "oauth2"
-    return {**exchanged, "authType": auth_type, "oauth2": {**oauth2, "accessToken": token}}, token
+    return {**exchanged, "authType": auth_type, "oauth2": {**oauth2, field: given}}, given

@@ -15,7 +15,6 @@ from ..artifacts.file_artifact_service import FileArtifactService
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
 from .failure import USAGE, CliError
-from .pending import CREDENTIAL
 from .places import Places, make_folder, places_of
 from .printer import Printer
 from .screen import Screen
@@ -115,13 +114,6 @@ def _export(args: argparse.Namespace, session: Session) -> int:
         except OSError as error:
             raise CliError(f"{args.file} cannot be written: {error.strerror}.") from error
         print(f"Wrote session {session.id} to {args.file}.", file=sys.stderr)
-    answers = [r.name for event in session.events for r in event.get_function_responses()]
-    if CREDENTIAL in answers:
-        print(
-            "note: credentials were typed into this session, and the export holds them in clear "
-            "text.",
-            file=sys.stderr,
-        )
     return 0
 
 
