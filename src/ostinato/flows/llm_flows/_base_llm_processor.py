@@ -71,6 +71,10 @@ class RequestEdit(BaseLlmRequestProcessor):
 class BaseLlmResponseProcessor(ABC):
     """Works on a response of the model before it becomes an event (Spec 2 §3.3)."""
 
+    def applies(self, invocation_context: InvocationContext) -> bool:
+        """Tell whether there is anything to do in this step; asked first, as it costs little."""
+        return True
+
     @abstractmethod
     def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse

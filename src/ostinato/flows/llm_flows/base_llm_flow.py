@@ -213,10 +213,14 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
         for processor in self.response_processors:
-            async for event in processor.run_async(ctx, llm_response):
-                yield event
+            if processor.applies(ctx):
+                async for event in processor.run_async(ctx, llm_response):
+                    yield event
         response = llm_response
         if response.content is None and not response.error_code and not response.interrupted:
+            if not response.partial and not skeleton.actions.is_empty():
+                # A processor took the content; what callbacks wrote is committed all the same.
+                yield self._finalize_model_response_event(llm_request, LlmResponse(), skeleton)
             return
         event = self._finalize_model_response_event(llm_request, response, skeleton)
         yield event
