@@ -49,9 +49,10 @@ class Search(BaseTool):
 
 @pytest.fixture
 def default_model() -> Iterator[None]:
-    before = LlmAgent._default_model
+    before, live = LlmAgent._default_model, LlmAgent._default_live_model
     yield
     LlmAgent.set_default_model(before)
+    LlmAgent.set_default_live_model(live)
 
 
 def agent(name: str = "a", **fields: Any) -> LlmAgent:
@@ -113,12 +114,24 @@ def test_without_any_model_the_default_of_the_class_counts(default_model: None) 
     assert leaf.canonical_model is default and agent().canonical_model is default
 
 
+def test_live_runs_have_a_default_of_their_own(default_model: None) -> None:
+    own, live = ScriptedModel(), ScriptedModel()
+    assert LlmAgent._default_live_model == LlmAgent.DEFAULT_LIVE_MODEL
+    LlmAgent.set_default_live_model(live)
+    leaf = agent("leaf")
+    agent("root", model=own, sub_agents=[leaf])
+    assert agent().canonical_live_model is live
+    assert leaf.canonical_live_model is own
+
+
 @pytest.mark.spec(52)
 @pytest.mark.parametrize(("wrong", "error"), [("", ValueError), (None, TypeError), (3, TypeError)])
 def test_a_default_model_that_is_none_is_refused(wrong: Any, error: type[Exception]) -> None:
     before = LlmAgent._default_model
-    with pytest.raises(error):
+    with pytest.raises(error, match="Default model must be"):
         LlmAgent.set_default_model(wrong)
+    with pytest.raises(error, match="Default live model must be"):
+        LlmAgent.set_default_live_model(wrong)
     assert LlmAgent._default_model is before
 
 

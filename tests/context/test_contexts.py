@@ -233,3 +233,16 @@ def test_the_idempotency_key_names_the_call_and_not_its_arguments() -> None:
 async def test_running_a_workflow_node_says_that_it_is_not_built_yet() -> None:
     with pytest.raises(NotImplementedError, match="run_node\\('clerk'\\)"):
         await Context(run()).run_node(LlmAgent(name="clerk", model=ScriptedModel()))
+
+
+def test_outside_a_graph_a_context_has_what_a_node_has_and_nothing_in_it() -> None:
+    context = Context(run())
+    assert context.node_path == "" and context.event_author == "" and context.parent_ctx is None
+    assert context.error is None and context.error_node_path == ""
+    assert context.interrupt_ids == set()
+    context.output, context.route = "kept", "left"
+    assert (context.output, context.route) == ("kept", "left")
+    assert context.actions.route is None
+    assert Context(run()).output is None
+    with pytest.raises(NotImplementedError, match="use_as_output"):
+        Context(run(), use_as_output=True)

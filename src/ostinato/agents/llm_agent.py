@@ -81,7 +81,9 @@ class LlmAgent(BaseAgent):
     """
 
     DEFAULT_MODEL: ClassVar[str] = "gemini-2.5-flash"
+    DEFAULT_LIVE_MODEL: ClassVar[str] = "gemini-live-2.5-flash-native-audio"
     _default_model: ClassVar[str | BaseLlm] = DEFAULT_MODEL
+    _default_live_model: ClassVar[str | BaseLlm] = DEFAULT_LIVE_MODEL
 
     model: SkipValidation[str | BaseLlm] = ""
     instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
@@ -162,11 +164,12 @@ class LlmAgent(BaseAgent):
           ValueError: the name is empty.
           TypeError: it is neither a name nor a model.
         """
-        if not isinstance(model, str | BaseLlm):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError("Default model must be a model name or a BaseLlm.")
-        if not model:
-            raise ValueError("Default model must be a non-empty name.")
-        LlmAgent._default_model = model
+        LlmAgent._default_model = _checked_default("Default model", model)
+
+    @classmethod
+    def set_default_live_model(cls, model: str | BaseLlm) -> None:
+        """Set the model that agents without one use in live runs; refusals as above."""
+        LlmAgent._default_live_model = _checked_default("Default live model", model)
 
     @property
     def canonical_model(self) -> BaseLlm:
@@ -175,22 +178,38 @@ class LlmAgent(BaseAgent):
         Raises:
           ModelUnavailableError: there is no adapter, key or extra for it.
         """
-        wanted = self.named_model
-        if isinstance(wanted, BaseLlm):
-            return wanted
-        if self._resolved_model is None or self._resolved_model[0] != wanted:
-            self._resolved_model = (wanted, LLMRegistry.new_llm(wanted))
-        return self._resolved_model[1]
+        return self._resolve_model(self.named_model)
+
+    @property
+    def canonical_live_model(self) -> BaseLlm:
+        """The model of live runs: found like `canonical_model`, with a default of its own.
+
+        Raises:
+          ModelUnavailableError: there is no adapter, key or extra for it.
+        """
+        return self._resolve_model(self._own_model or self._default_live_model)
 
     @property
     def named_model(self) -> str | BaseLlm:
         """What `canonical_model` is resolved from: a name or an instance."""
+        return self._own_model or self._default_model
+
+    @property
+    def _own_model(self) -> str | BaseLlm:
+        """The agent's model or the nearest ancestor's; empty where none has one."""
         agent: BaseAgent | None = self
         while agent is not None:
             if isinstance(agent, LlmAgent) and agent.model:
                 return agent.model
             agent = agent.parent_agent
-        return self._default_model
+        return ""
+
+    def _resolve_model(self, wanted: str | BaseLlm) -> BaseLlm:
+        if isinstance(wanted, BaseLlm):
+            return wanted
+        if self._resolved_model is None or self._resolved_model[0] != wanted:
+            self._resolved_model = (wanted, LLMRegistry.new_llm(wanted))
+        return self._resolved_model[1]
 
     async def canonical_instruction(self, ctx: ReadonlyContext) -> tuple[str, bool]:
         """Return the instruction, and whether it is final: given by a function, not a template."""
@@ -353,6 +372,14 @@ def _validated(validate: Callable[[], Any], agent_name: str) -> Any:
     except ValidationError as error:
         error.add_note(f"the final output of agent {agent_name!r} does not fit its output_schema")
         raise
+
+
+def _checked_default(what: str, model: Any) -> str | BaseLlm:
+    if not isinstance(model, str | BaseLlm):
+        raise TypeError(f"{what} must be a model name or a BaseLlm.")
+    if not model:
+        raise ValueError(f"{what} must be a non-empty name.")
+    return model
 
 
 async def _instruction(value: Any, ctx: ReadonlyContext) -> tuple[str, bool]:

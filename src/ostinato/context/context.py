@@ -43,7 +43,19 @@ class Context(ReadonlyContext):
       node: the workflow node that runs, with `node_path` and `run_id` of its place.
       resume_inputs: answers to the node's requests, by id.
       attempt_count: number of this attempt of the node, from 1.
+      parent_ctx: context of the node that called this one.
+
+    A callback or a tool may set `output` and `route` as a node does; no event carries them.
+
+    Raises:
+      NotImplementedError: `use_as_output`, which only a graph can heed.
     """
+
+    output: Any = None
+    route: Any = None
+    error: Exception | None = None
+    error_node_path = ""
+    event_author = ""
 
     def __init__(
         self,
@@ -57,7 +69,14 @@ class Context(ReadonlyContext):
         run_id: str = "",
         resume_inputs: dict[str, Any] | None = None,
         attempt_count: int = 1,
+        parent_ctx: Context | None = None,
+        use_as_output: bool = False,
     ) -> None:
+        if use_as_output:
+            raise NotImplementedError(
+                "Context(use_as_output=True): output that stands for the parent node's comes with "
+                "workflow graphs, which are not built yet in Ostinato. Leave it out."
+            )
         super().__init__(invocation_context)
         self._actions = EventActions() if event_actions is None else event_actions
         self._state = State(
@@ -69,10 +88,11 @@ class Context(ReadonlyContext):
         self.function_call_id = function_call_id
         self.tool_confirmation = tool_confirmation
         self.node = node
-        self.node_path = node_path
+        self.node_path = node_path or ""
         self.run_id = run_id
         self.resume_inputs = resume_inputs or {}
         self.attempt_count = attempt_count
+        self.parent_ctx = parent_ctx
 
     @property
     def state(self) -> State:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -88,6 +108,11 @@ class Context(ReadonlyContext):
     def isolation_scope(self) -> str | None:
         """Scope of the delegated task this runs in; None in the conversation itself."""
         return self._invocation_context.isolation_scope
+
+    @property
+    def interrupt_ids(self) -> set[str]:
+        """Ids of the requests that this node waits for; none outside a graph."""
+        return set()
 
     @property
     def idempotency_key(self) -> str:

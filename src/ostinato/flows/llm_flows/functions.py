@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ... import types
+from ..._later_on import not_built
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 # An adapter puts what it could not parse as a call's arguments under this key.
 INVALID_ARGS_KEY = "__invalid_json__"
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
+
+handle_function_calls_live = not_built(
+    "handle_function_calls_live", part="live runs", instead="call handle_function_calls_async"
+)
 
 
 class Outcome:
