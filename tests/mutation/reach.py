@@ -73,21 +73,17 @@ class Reach:
         self._tree = ast.parse(source)
 
     def tests(self, line: int) -> set[str]:
-        """Tests that run the statement at this line; else its function; else the file."""
+        """Tests that run the statement at this line; where it runs at import, those that run its
+        function, or else the file. None where it never runs.
+        """
         chain: list[tuple[int, int]] = []
         self._descend(self._tree, line, chain)
-        for first, last in reversed([(1, 10**6), *chain]):
-            found = set[str]()
-            for at in range(first, last + 1) if last < 10**6 else self._lines:
-                found |= self._lines.get(at, set())
-            if found:
+        for first, last in reversed(chain):
+            ran = [at for at in range(first, last + 1) if at in self._lines]
+            found = set[str]().union(*(self._lines[at] for at in ran))
+            if found or not ran:
                 return found
-            if last < 10**6 and self._runs(first, last):
-                continue
-        return set()
-
-    def _runs(self, first: int, last: int) -> bool:
-        return any(at in self._lines for at in range(first, last + 1))
+        return set[str]().union(*self._lines.values())
 
     def _descend(self, node: ast.AST, line: int, chain: list[tuple[int, int]]) -> None:
         for child in ast.iter_child_nodes(node):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import hashlib
 import json
 import os
 import random
@@ -58,7 +59,6 @@ TESTS = [
     "tests/tools",
     "tests/plugins",
     "tests/telemetry",
-    "tests/testing",
 ]
 FIRST = 12  # tests of the first batch; most mutants go no further
 
@@ -226,11 +226,16 @@ def _kill(process: int) -> None:
         return
 
 
-def generated(files: Sequence[str], tools: Path) -> dict[str, list[dict[str, Any]]]:
-    """Have the mutants of the files made."""
+def generated(files: Sequence[str], tools: Path, out: Path) -> dict[str, list[dict[str, Any]]]:
+    """Have the mutants of the files made; those of an unchanged file are kept."""
+    texts = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
+    kept = out / f"made-{hashlib.sha256(texts.encode()).hexdigest()[:16]}.json"
+    if kept.exists():
+        return json.loads(kept.read_text(encoding="utf-8"))
     environment = {**os.environ, "PYTHONPATH": str(tools)}
     command = [sys.executable, str(Path(__file__).with_name("generate.py")), *files]
     made = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
+    kept.write_bytes(made.stdout)
     return json.loads(made.stdout)
 
 
@@ -316,7 +321,7 @@ def main() -> int:
     options = arguments()
     os.chdir(ROOT)
     options.out.mkdir(parents=True, exist_ok=True)
-    made = generated(options.files, options.tools)
+    made = generated(options.files, options.tools, options.out)
     map_file = options.out / "reach.json"
     if options.old_reach and map_file.exists():
         known = json.loads(map_file.read_text(encoding="utf-8"))
