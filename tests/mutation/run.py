@@ -60,6 +60,17 @@ TESTS = [
     "tests/plugins",
     "tests/telemetry",
 ]
+# Test files that are about a source file; they go first.
+NEAR = {
+    "contents": ["test_contents", "test_projection", "test_flow"],
+    "_history": ["test_projection", "test_contents"],
+    "functions": ["test_functions", "test_bad_calls", "test_bad_results", "test_wrong_callbacks"],
+    "_resume": ["test_resume", "test_pause_and_resume"],
+    "runners": ["test_runner", "test_runner_setup", "test_concurrency"],
+    "setup": ["test_runner_setup", "test_runner"],
+    "sealing": ["test_sealing", "test_cancelled_caller"],
+    "agent_choice": ["test_agent_choice", "test_runner"],
+}
 FIRST = 12  # tests of the first batch; most mutants go no further
 
 
@@ -255,15 +266,19 @@ def reached(files: Sequence[str], tools: Path, out: Path) -> dict[str, Any]:
     return json.loads(out.read_text(encoding="utf-8"))
 
 
-def ordered(tests: set[str], durations: dict[str, float]) -> list[str]:
-    """Quick tests first, the files in turn, so that a cut list still has some of each."""
+def ordered(file: str, tests: set[str], durations: dict[str, float]) -> list[str]:
+    """Tests about the file first; of the others quick ones first, their files in turn, so that a
+    cut list still has some of each.
+    """
+    near = NEAR.get(Path(file).stem, [])
     by_file: dict[str, list[str]] = {}
     for test in sorted(tests, key=lambda t: (round(durations.get(t, 1.0), 2), t)):
         by_file.setdefault(test.split("::")[0], []).append(test)
-    ranked = [
-        (place / len(names), test) for names in by_file.values() for place, test in enumerate(names)
-    ]
-    return [test for _, test in sorted(ranked)]
+    ranked: list[tuple[bool, float, str]] = []
+    for name, found in by_file.items():
+        far = Path(name).stem not in near
+        ranked += [(far, place / len(found), test) for place, test in enumerate(found)]
+    return [test for _, _, test in sorted(ranked)]
 
 
 def table(mutants: Sequence[Mutant], totals: dict[str, int]) -> str:
@@ -333,7 +348,7 @@ def main() -> int:
         places = reach.Reach(source, known["lines"][file], set(known["bad"]))
         for mutant in mutants:
             if mutant.file == file:
-                mutant.tests = ordered(places.tests(mutant.line), known["durations"])
+                mutant.tests = ordered(file, places.tests(mutant.line), known["durations"])
     results = options.out / "results.jsonl"
     results.unlink(missing_ok=True)
     pytest.main(
