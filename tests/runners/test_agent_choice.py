@@ -140,3 +140,10 @@ def test_a_tree_summarises_with_the_model_of_its_first_llm_agent() -> None:
         "Compaction needs a model, and the tree below 'bare' has no LlmAgent. "
         "Give EventsCompactionConfig a summarizer."
     )
+
+
+@pytest.mark.spec(15)
+def test_a_user_s_message_is_passed_over_without_a_warning(caplog: Any) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert chosen(llm("root", llm("child")), says("child"), says("user")) == "child"
+    assert caplog.records == []

@@ -341,3 +341,25 @@ def test_the_call_of_the_last_event_is_found_before_it() -> None:
     assert both.content is not None and both.content.parts is not None
     both.content.parts += gives("a").content.parts  # type: ignore[union-attr,operator]
     assert functions.find_matching_function_call([both]) is None
+
+
+@pytest.mark.spec(133)
+async def test_a_plugin_s_answer_around_a_tool_skips_the_agent_s_own_hook() -> None:
+    asked: list[str] = []
+
+    def note(**_: Any) -> dict[str, Any]:
+        asked.append("agent")
+        return {"by": "agent"}
+
+    class Answers(BasePlugin):
+        async def before_tool_callback(self, **_: Any) -> Any:
+            return {"by": "before"}
+
+        async def after_tool_callback(self, *, result: Any, **_: Any) -> Any:
+            return {"by": "after", "had": result}
+
+    tool = Notes()
+    ctx = run_of(Answers("answers"), before_tool_callback=note, after_tool_callback=note)
+    event = await functions.handle_function_calls_async(ctx, calls("a"), {"note": tool})
+    assert given(event) == [("a", {"by": "after", "had": {"by": "before"}})]
+    assert asked == [] and tool.calls == []

@@ -494,3 +494,46 @@ def test_the_current_turn_may_keep_ids() -> None:
     assert bare[1] == content("model", fc(None))
     assert contents._get_current_turn_contents("c", events, "me") == [content("user", "Hi")]
     assert contents._get_current_turn_contents(None, events)[-1].role == "model"
+
+
+@pytest.mark.spec(93)
+async def test_instruction_contents_do_not_pass_the_model_s_last_content() -> None:
+    extra = content("user", "Look at this.")
+    request = LlmRequest(contents=[extra])
+    events = (says("user", "Hi"), says("me", "Hello"), says("user", "More"))
+    await contents.request_processor.edit(run_of(*events), request)
+    assert request.contents[2:] == [extra, content("user", "More")]
+
+
+@pytest.mark.spec(109, 111)
+def test_a_parted_answer_without_its_ids_is_still_replaced_by_a_newer_one() -> None:
+    events = [
+        says("me", fc("adk-1")),
+        says("me", fc("adk-2")),
+        gives(fr("adk-1", n=0), fr("adk-2", n=2)),
+        gives(fr("adk-1", n=1)),
+        says("me", "Done"),
+    ]
+    assert contents._get_contents(None, events, "me") == [
+        content("model", fc(None)),
+        content("user", fr(None, n=1)),
+        content("model", fc(None)),
+        content("user", fr(None, n=2)),
+        content("model", "Done"),
+    ]
+
+
+@pytest.mark.spec(108)
+def test_a_call_that_answers_itself_is_not_taken_for_an_earlier_call() -> None:
+    whole = [entry("Hi"), entry("Ho"), entry(fc("a"), fr("a"))]
+    assert _history.place_latest_response(whole) is whole
+
+
+@pytest.mark.spec(105)
+def test_a_summary_record_is_left_out_even_where_it_says_something() -> None:
+    loud = summary(1.0, 1.0, "S")
+    loud.content = content("model", "Aloud")
+    assert told(*words(1, 2), loud) == [brief("S"), "2"]
+    first = summary(0.0, 0.5, "S", time=0.7)
+    first.content = content("model", "Aloud")
+    assert told(first, *words(1)) == [brief("S"), "1"]
