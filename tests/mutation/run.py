@@ -66,8 +66,8 @@ NEAR = {
     "_history": ["test_projection", "test_contents"],
     "functions": ["test_functions", "test_bad_calls", "test_bad_results", "test_wrong_callbacks"],
     "_resume": ["test_resume", "test_pause_and_resume"],
-    "runners": ["test_runner", "test_runner_setup", "test_concurrency"],
-    "setup": ["test_runner_setup", "test_runner"],
+    "runners": ["test_runner", "test_runner_setup", "test_runner_hooks", "test_concurrency"],
+    "setup": ["test_runner_setup", "test_runner", "test_runner_hooks"],
     "sealing": ["test_sealing", "test_cancelled_caller"],
     "agent_choice": ["test_agent_choice", "test_runner"],
 }
@@ -304,6 +304,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="all mutants instead of a sample")
     parser.add_argument("--only", nargs="+", help="these mutants, as contents:17")
     parser.add_argument("--again", type=Path, help="the survivors of an earlier result file")
+    parser.add_argument("--control", action="store_true", help="test the source unchanged")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--limit", type=int, default=300, help="tests for one mutant at most")
     parser.add_argument("--tools", type=Path, default=ROOT / ".venvs" / "mutation")
@@ -314,6 +315,10 @@ def arguments() -> argparse.Namespace:
 
 def chosen(options: argparse.Namespace, made: dict[str, list[dict[str, Any]]]) -> list[Mutant]:
     """The mutants to test, files mixed so that a run that is cut short has some of each."""
+    if options.control:
+        file = options.files[0]
+        source = (ROOT / file).read_text(encoding="utf-8")
+        return [Mutant(file=file, number=-1, line=0, diff=["unchanged"], source=source)]
     wanted = set(options.only or ())
     if options.again:
         lines = options.again.read_text(encoding="utf-8").splitlines()
@@ -348,7 +353,9 @@ def main() -> int:
         places = reach.Reach(source, known["lines"][file], set(known["bad"]))
         for mutant in mutants:
             if mutant.file == file:
-                mutant.tests = ordered(file, places.tests(mutant.line), known["durations"])
+                found = set(known["durations"]) - set(known["bad"])
+                found = found if options.control else places.tests(mutant.line)
+                mutant.tests = ordered(file, found, known["durations"])
     results = options.out / "results.jsonl"
     results.unlink(missing_ok=True)
     pytest.main(

@@ -258,3 +258,36 @@ async def test_a_resumable_root_goes_on_itself_where_it_left_a_checkpoint(memory
     await talk.answer(asked, {"n": 1})
     ((ctx, resumed, _),) = last.seen
     assert resumed and ctx.invocation_id == events[0].invocation_id
+
+
+async def test_a_rewind_waits_for_the_run_that_holds_the_session(store: Store) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    class Waits(BaseAgent):
+        async def _run_async_impl(self, ctx: Any) -> Any:
+            started.set()
+            await go_on.wait()
+            yield Event(author=self.name, turn_complete=True)
+
+    talk = Talk(Waits(name="waits"), store)
+    run = asyncio.create_task(talk.say("Hi", idempotency_key="k"))
+    await started.wait()
+    ((user,), place) = (await talk.stored(), {"user_id": USER, "session_id": SESSION})
+    rewind = asyncio.create_task(
+        talk.runner.rewind_async(**place, rewind_before_invocation_id=user.invocation_id)
+    )
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(run, rewind)
+    authors = [(e.author, bool(e.actions.rewind_before_invocation_id)) for e in await talk.stored()]
+    assert authors == [("user", False), ("waits", False), ("user", True)]
+
+
+async def test_what_compaction_commits_within_a_run_is_stored(memory: Store) -> None:
+    agent = Looks(name="looks", seen=[])
+    talk = Talk(agent, memory)
+    await talk.say("Hi")
+    ((ctx, _, _),) = agent.seen
+    await ctx.ports.commit(Event(author="looks", invocation_id="e-x"))
+    assert [e.invocation_id for e in await talk.stored()][-1] == "e-x"

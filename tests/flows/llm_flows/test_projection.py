@@ -537,3 +537,21 @@ def test_a_summary_record_is_left_out_even_where_it_says_something() -> None:
     first = summary(0.0, 0.5, "S", time=0.7)
     first.content = content("model", "Aloud")
     assert told(first, *words(1)) == [brief("S"), "1"]
+
+
+@pytest.mark.spec(107)
+def test_nothing_is_told_of_another_agent_s_blank_message() -> None:
+    assert contents._get_contents(None, [says("other", "  "), says("me", "Hi")], "me") == [
+        content("model", "Hi")
+    ]
+
+
+@pytest.mark.spec(100, 109)
+def test_a_response_extends_what_was_just_laid_out_anew() -> None:
+    log = log_of(says("user", "Hi"), says("me", fc("a")), rewind("nowhere"))
+    projection = Projection(View("me"))
+    kept = list(projection.update(log))
+    log.append(EventRecord.of(gives(fr("a"))))
+    now = projection.update(log)
+    assert all(old is new for old, new in zip(kept, now, strict=False))
+    assert now[2:] == [content("user", fr("a"))]
