@@ -64,7 +64,13 @@ TESTS = [
 NEAR = {
     "contents": ["test_contents", "test_projection", "test_flow"],
     "_history": ["test_projection", "test_contents"],
-    "functions": ["test_functions", "test_bad_calls", "test_bad_results", "test_wrong_callbacks"],
+    "functions": [
+        "test_functions",
+        "test_runner_hooks",
+        "test_bad_calls",
+        "test_bad_results",
+        "test_wrong_callbacks",
+    ],
     "_resume": ["test_resume", "test_pause_and_resume"],
     "runners": ["test_runner", "test_runner_setup", "test_runner_hooks", "test_concurrency"],
     "setup": ["test_runner_setup", "test_runner", "test_runner_hooks"],

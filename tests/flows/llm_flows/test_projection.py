@@ -137,7 +137,12 @@ def test_a_run_without_history_starts_at_the_turn_of_its_branch() -> None:
     ctx.agent.include_contents = "none"
     assert contents.request_contents(ctx)[0] == content("user", "New")
     ctx.agent.include_contents = "default"
-    assert contents.request_contents(ctx)[0] == content("user", "Old")
+    assert contents.request_contents(ctx) == [
+        content("user", "Old"),
+        content("user", "New"),
+        content("model", fc("c")),
+        content("user", fr("c")),
+    ]
 
 
 @pytest.mark.spec(112)
