@@ -177,7 +177,7 @@ class Laboratory:
             (work / "task.json").write_text(json.dumps({**task, "tests": batch}))
             command = [sys.executable, "-m", "tests.mutation.child", str(work)]
             os.execv(sys.executable, command)
-        allowed = time.monotonic() + 30 + 8 * spent
+        allowed = time.monotonic() + 12 + 6 * spent
         self._running[process] = Running(mutant, batch, work, allowed)
 
     def _changed(self, mutant: Mutant) -> list[tuple[str, CodeType]] | None:

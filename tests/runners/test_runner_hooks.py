@@ -291,3 +291,14 @@ async def test_what_compaction_commits_within_a_run_is_stored(memory: Store) -> 
     ((ctx, _, _),) = agent.seen
     await ctx.ports.commit(Event(author="looks", invocation_id="e-x"))
     assert [e.invocation_id for e in await talk.stored()][-1] == "e-x"
+
+
+@pytest.mark.spec(18, 19)
+async def test_the_answer_before_a_run_has_the_config_s_metadata_too(memory: Store) -> None:
+    class Closed(BasePlugin):
+        async def before_run_callback(self, **_: Any) -> Any:
+            return types.Content(role="model", parts=[types.Part(text="Closed.")])
+
+    talk = Talk(Looks(name="looks", seen=[]), memory, plugins=[Closed(name="closed")])
+    (event,) = await talk.say(run_config=RunConfig(custom_metadata={"trace": 1}))
+    assert event.custom_metadata == {"trace": 1} and event.invocation_id

@@ -560,3 +560,33 @@ def test_a_response_extends_what_was_just_laid_out_anew() -> None:
     now = projection.update(log)
     assert all(old is new for old, new in zip(kept, now, strict=False))
     assert now[2:] == [content("user", fr("a"))]
+
+
+@pytest.mark.spec(93)
+async def test_instruction_contents_stand_behind_every_earlier_content() -> None:
+    extra = content("user", "Look at this.")
+    request = LlmRequest(contents=[extra])
+    events = (says("me", "Well?"), says("user", "Hi"), says("me", "Hello"), says("user", "More"))
+    await contents.request_processor.edit(run_of(*events), request)
+    assert request.contents[3:] == [extra, content("user", "More")]
+
+
+@pytest.mark.spec(105)
+def test_a_summary_stands_behind_what_came_before_its_range() -> None:
+    assert told(*words(1, 2, 3, 4, 5), summary(3.0, 4.0, "S")) == ["1", "2", brief("S"), "5"]
+
+
+@pytest.mark.spec(108, 109, 111)
+def test_merged_answers_whose_ids_were_stripped_are_parted_again() -> None:
+    events = [
+        says("me", fc("adk-0", n=0)),
+        says("me", fc("adk-1", n=1), fc("adk-2", n=2)),
+        gives(fr("adk-1", n=1)),
+        gives(fr("adk-0", n=0), fr("adk-2", n=2)),
+    ]
+    assert contents._get_contents(None, events, "me") == [
+        content("model", fc(None, n=0)),
+        content("user", fr(None, n=0)),
+        content("model", fc(None, n=1), fc(None, n=2)),
+        content("user", fr(None, n=1), fr(None, n=2)),
+    ]
