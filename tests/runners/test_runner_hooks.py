@@ -16,6 +16,7 @@ from ostinato import types
 from ostinato._log import INVOCATION_ID
 from ostinato.agents import BaseAgent, LlmAgent, RunConfig, SequentialAgent
 from ostinato.apps import App, ResumabilityConfig
+from ostinato.apps.app import EventsCompactionConfig
 from ostinato.events import Event
 from ostinato.plugins import BasePlugin
 from ostinato.testing import ScriptedModel, call, final_text
@@ -302,3 +303,18 @@ async def test_the_answer_before_a_run_has_the_config_s_metadata_too(memory: Sto
     talk = Talk(Looks(name="looks", seen=[]), memory, plugins=[Closed(name="closed")])
     (event,) = await talk.say(run_config=RunConfig(custom_metadata={"trace": 1}))
     assert event.custom_metadata == {"trace": 1} and event.invocation_id
+
+
+@pytest.mark.spec(25)
+async def test_compaction_without_a_summarizer_asks_the_model_of_the_tree(memory: Store) -> None:
+    model = ScriptedModel(["One.", "Short."])
+    app = App(
+        name="talk",
+        root_agent=LlmAgent(name="clerk", model=model),
+        events_compaction_config=EventsCompactionConfig(compaction_interval=1, overlap_size=0),
+    )
+    talk = Talk(app, memory)
+    await talk.say("Hi")
+    compaction = (await talk.stored())[-1].actions.compaction
+    assert compaction is not None
+    assert compaction.compacted_content.parts[0].text == "Short."

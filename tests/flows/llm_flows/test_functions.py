@@ -333,6 +333,7 @@ def test_the_newest_event_with_a_call_is_found_by_the_call_s_id() -> None:
 def test_the_call_of_the_last_event_is_found_before_it() -> None:
     asked, other = calls("a"), calls("b")
     assert functions.find_matching_function_call([asked, other, gives("a")]) is asked
+    assert functions.find_matching_function_call([other, asked, gives("a")]) is asked
     assert functions.find_matching_function_call([asked, other]) is None
     assert functions.find_matching_function_call([asked, gives(None)]) is None
     assert functions.find_matching_function_call([calls(None), gives(None)]) is None
