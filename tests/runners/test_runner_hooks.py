@@ -19,6 +19,7 @@ from ostinato.apps import App, ResumabilityConfig
 from ostinato.apps.app import EventsCompactionConfig
 from ostinato.events import Event
 from ostinato.plugins import BasePlugin
+from ostinato.sessions import InMemorySessionService
 from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import AgentTool, LongRunningFunctionTool
 from tests.flows.kit import SESSION, USER, Store, Talk, answer_to
@@ -318,3 +319,37 @@ async def test_compaction_without_a_summarizer_asks_the_model_of_the_tree(memory
     compaction = (await talk.stored())[-1].actions.compaction
     assert compaction is not None
     assert compaction.compacted_content.parts[0].text == "Short."
+
+
+@pytest.mark.spec(29)
+async def test_a_call_left_open_by_a_failing_agent_is_answered_with_its_error(
+    memory: Store,
+) -> None:
+    class Fails(BaseAgent):
+        async def _run_async_impl(self, ctx: Any) -> Any:
+            yield asks(self.name, ctx.invocation_id)
+            raise LookupError("nobody")
+
+    talk = Talk(Fails(name="fails"), memory)
+    await talk.fails()
+    _, _, sealed, failed = await talk.stored()
+    (answer,) = sealed.get_function_responses()
+    assert answer.response == {"error": "LookupError: nobody"}
+    assert failed.error_code == "LookupError"
+
+
+@pytest.mark.spec(129)
+async def test_an_agent_as_a_tool_runs_in_memory_over_a_service_of_another_s_making(
+    memory: Store,
+) -> None:
+    class Own(InMemorySessionService):
+        async def append_event(self, session: Any, event: Any) -> Any:
+            return await super().append_event(session, event)
+
+    memory.service = Own()
+    inner = Looks(name="inner", seen=[])
+    model = ScriptedModel([call("inner", request="Go"), "Done."])
+    talk = Talk(LlmAgent(name="outer", model=model, tools=[AgentTool(agent=inner)]), memory)
+    assert final_text(await talk.say()) == "Done."
+    ((ctx, _, _),) = inner.seen
+    assert type(ctx.session_service) is InMemorySessionService
