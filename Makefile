@@ -12,6 +12,7 @@ RUN_STAMP := $(VENV)/.run-stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 WORKERS ?= auto
 PYTEST_ARGS ?=
+MUTANTS_ARGS ?=
 
 DEMO_AGENT := examples/travel_desk
 DEMO_QUESTION := I want to fly from Berlin to Lisbon on Friday; find me a flight.
@@ -20,7 +21,7 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types bench spec docs clean
+.PHONY: help demo test check lint format types bench spec mutants docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -54,6 +55,10 @@ bench: $(RUN_STAMP) ## Measure against google-adk; QUICK=1 takes about two minut
 
 spec: $(DEV_STAMP) ## Print which rows of the specification are covered by tests, and which are open
 	$(BIN)/python -m tests.spec.report $(SPEC_ARGS)
+
+mutants: $(DEV_STAMP) ## Change the core in small ways and list the changes that no test notices (long)
+	@test -d .venvs/mutation/mutmut || $(PIP) install -q --target .venvs/mutation mutmut==3.8.1
+	$(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py

@@ -86,15 +86,7 @@ class RunnerSetup:
             raise AgentConfigError("Give the Runner either app, or agent and app_name.")
         # An app name that no App would take, such as a folder's, is checked where sessions are
         # made.
-        return App.model_construct(
-            name=app_name,
-            root_agent=agent,
-            plugins=plugins or [],
-            events_compaction_config=None,
-            context_cache_config=None,
-            resumability_config=None,
-            tool_errors="raise",
-        )
+        return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
 
     async def _get_or_create_session(
         self, user_id: str, session_id: str, config: RunConfig

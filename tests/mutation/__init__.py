@@ -1,0 +1,1 @@
+"""Mutation testing of the core: `make mutants`; not part of the test suite."""

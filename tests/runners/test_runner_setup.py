@@ -1,0 +1,431 @@
+"""What a Runner is made of and hands on: services, settings, arguments, and what it says where
+something is missing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ostinato import types
+from ostinato.agents import BaseAgent, LlmAgent, RunConfig
+from ostinato.agents.context_cache_config import ContextCacheConfig
+from ostinato.apps import App, ResumabilityConfig
+from ostinato.apps.app import EventsCompactionConfig
+from ostinato.artifacts import InMemoryArtifactService
+from ostinato.auth.credential_service.in_memory_credential_service import (
+    InMemoryCredentialService,
+)
+from ostinato.errors import (
+    AgentConfigError,
+    CallbackError,
+    InputValidationError,
+    NothingToResumeError,
+)
+from ostinato.events import Event
+from ostinato.memory import InMemoryMemoryService
+from ostinato.plugins import BasePlugin
+from ostinato.runners import InMemoryRunner, Runner
+from ostinato.sessions import InMemorySessionService
+from ostinato.sessions.base_session_service import GetSessionConfig
+from ostinato.testing import ScriptedModel, call, final_text, trace
+from ostinato.tools import LongRunningFunctionTool
+from ostinato.tools.base_toolset import BaseToolset
+from tests.flows.kit import SESSION, USER, Store, Talk, answer_to
+
+PLACE: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
+
+
+def answering(*texts: Any, **options: Any) -> LlmAgent:
+    return LlmAgent(name="clerk", model=ScriptedModel(list(texts)), **options)
+
+
+class Looks(BaseAgent):
+    """Keeps the contexts that it is run with."""
+
+    seen: list[Any] = []
+
+    async def _run_async_impl(self, ctx: Any) -> Any:
+        self.seen.append(ctx)
+        yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch)
+
+
+# Making
+
+
+@pytest.mark.spec(3)
+async def test_every_service_and_setting_reaches_the_run() -> None:
+    agent = Looks(name="looks", seen=[])
+    app = App(
+        name="talk",
+        root_agent=agent,
+        context_cache_config=ContextCacheConfig(),
+        resumability_config=ResumabilityConfig(is_resumable=True),
+        events_compaction_config=EventsCompactionConfig(
+            compaction_interval=50, overlap_size=1, summarizer=object()
+        ),
+        tool_errors="feedback",
+    )
+    services: dict[str, Any] = {
+        "artifact_service": InMemoryArtifactService(),
+        "session_service": InMemorySessionService(),
+        "memory_service": InMemoryMemoryService(),
+        "credential_service": InMemoryCredentialService(),
+    }
+    runner = Runner(app=app, auto_create_session=True, **services)
+    config = RunConfig()
+    async for _ in runner.run_async(**PLACE, new_message="Hi", run_config=config):
+        pass
+    (ctx,) = agent.seen
+    for name, service in services.items():
+        assert getattr(runner, name) is service
+        assert getattr(ctx, name) is service
+    assert ctx.plugin_manager is runner.plugin_manager
+    assert ctx.context_cache_config is app.context_cache_config is runner.context_cache_config
+    assert ctx.resumability_config is app.resumability_config is runner.resumability_config
+    assert ctx.events_compaction_config is app.events_compaction_config
+    assert ctx.ports.tool_errors == "feedback" and not ctx.ports.resumed
+    assert ctx.run_config is config
+    assert ctx.user_content.parts[0].text == "Hi"
+    assert ctx.branch is None
+    assert runner.agent is agent and runner.app is app and runner.app_name == "talk"
+
+
+@pytest.mark.spec(3)
+async def test_the_run_s_own_tool_errors_win_over_the_app_s() -> None:
+    agent = Looks(name="looks", seen=[])
+    runner = InMemoryRunner(agent, app_name="talk")
+    runner.auto_create_session = True
+    for config in (RunConfig(), RunConfig(tool_errors="feedback")):
+        async for _ in runner.run_async(**PLACE, new_message="Hi", run_config=config):
+            pass
+    assert [ctx.ports.tool_errors for ctx in agent.seen] == ["raise", "feedback"]
+
+
+@pytest.mark.spec(3)
+def test_what_a_runner_may_be_made_of_is_said() -> None:
+    service = InMemorySessionService()
+    app = App(name="talk", root_agent=answering())
+    both = r"^Give the Runner either app, or agent and plugins; not both\.$"
+    neither = r"^Give the Runner either app, or agent and app_name\.$"
+    for wrong, said in (
+        ({"app": app, "agent": answering()}, both),
+        ({"app": app, "plugins": []}, both),
+        ({"agent": answering()}, neither),
+        ({"app_name": "talk"}, neither),
+        ({"agent": answering(), "app_name": ""}, neither),
+    ):
+        with pytest.raises(AgentConfigError, match=said):
+            Runner(session_service=service, **wrong)
+    workflow = (
+        r"^Runner\(node=\.\.\.\): running workflow nodes as root is not built yet in Ostinato\.$"
+    )
+    with pytest.raises(NotImplementedError, match=workflow):
+        Runner(app=app, node=object(), session_service=service)
+    with pytest.raises(NotImplementedError, match=workflow):
+        InMemoryRunner(answering(), node=object())
+
+
+@pytest.mark.spec(3)
+def test_an_agent_alone_gets_an_app_with_plain_settings() -> None:
+    agent, plugin = answering(), BasePlugin(name="p")
+    runner = Runner(
+        agent=agent, app_name="any name", plugins=[plugin], session_service=InMemorySessionService()
+    )
+    assert runner.app.name == "any name" and runner.app.root_agent is agent
+    assert runner.app.plugins == [plugin] and runner.plugin_manager.plugins == [plugin]
+    assert runner.app.events_compaction_config is None
+    assert runner.context_cache_config is None and runner.resumability_config is None
+    assert runner.app.tool_errors == "raise"
+    assert not runner.auto_create_session
+    assert runner.artifact_service is runner.memory_service is runner.credential_service is None
+
+
+@pytest.mark.spec(3)
+def test_the_runner_in_memory_has_a_name_of_its_own_and_all_services() -> None:
+    app = App(name="talk", root_agent=answering())
+    assert InMemoryRunner(answering()).app_name == "InMemoryRunner"
+    assert InMemoryRunner(answering(), app_name="x").app_name == "x"
+    assert InMemoryRunner(app=app).app_name == "talk"
+    assert InMemoryRunner(app=app, app_name="x").app_name == "x"
+    plugin = BasePlugin(name="p")
+    runner = InMemoryRunner(answering(), plugins=[plugin])
+    assert runner.plugin_manager.plugins == [plugin]
+    assert isinstance(runner.session_service, InMemorySessionService)
+    assert isinstance(runner.artifact_service, InMemoryArtifactService)
+    assert isinstance(runner.memory_service, InMemoryMemoryService)
+
+
+@pytest.mark.parametrize("kind", [Runner, InMemoryRunner])
+async def test_a_plugin_may_take_as_long_to_close_as_the_runner_says(kind: Any) -> None:
+    class Slow(BasePlugin):
+        async def close(self) -> None:
+            await asyncio.Event().wait()
+
+    more: dict[str, Any] = (
+        {}
+        if kind is InMemoryRunner
+        else {
+            "app_name": "talk",
+            "session_service": InMemorySessionService(),
+        }
+    )
+    runner = kind(agent=answering(), plugins=[Slow(name="slow")], plugin_close_timeout=0.01, **more)
+    async with asyncio.timeout(2):
+        with pytest.raises(RuntimeError, match="slow"):
+            await runner.close()
+
+
+async def test_closing_closes_toolsets_and_plugins() -> None:
+    closed: list[str] = []
+
+    class Shelf(BaseToolset):
+        async def get_tools(self, readonly_context: Any = None) -> list[Any]:
+            return []
+
+        async def close(self) -> None:
+            closed.append("toolset")
+
+    class Last(BasePlugin):
+        async def close(self) -> None:
+            closed.append("plugin")
+
+    await InMemoryRunner(answering(tools=[Shelf()]), plugins=[Last(name="last")]).close()
+    assert closed == ["toolset", "plugin"]
+
+
+# Running
+
+
+@pytest.mark.spec(1)
+async def test_what_a_run_needs_is_said(memory: Store) -> None:
+    runner = Talk(answering("Hi."), memory).runner
+    with pytest.raises(InputValidationError) as caught:
+        await anext(runner.run_async(**PLACE))
+    assert str(caught.value) == (
+        "run_async needs new_message, or the invocation_id of an invocation to resume."
+    )
+    with pytest.raises(InputValidationError, match=r"^No parts in the new_message\.$"):
+        await anext(runner.run_async(**PLACE, new_message=types.Content(role="user")))
+    with pytest.raises(NothingToResumeError) as nothing:
+        await anext(runner.run_async(**PLACE, invocation_id="e-x"))
+    assert str(nothing.value) == (
+        f"Invocation 'e-x' is not in session {SESSION!r}: there is nothing to resume. To start a "
+        "new invocation, leave invocation_id out."
+    )
+
+
+@pytest.mark.spec(10, 13)
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_the_user_s_own_event_is_yielded_on_demand(memory: Store, key: str | None) -> None:
+    talk = Talk(answering("Hello.", "Hello."), memory)
+    first = await talk.say("Hi", yield_user_message=True)
+    assert trace(first) == ["user: Hi", "clerk: Hello."]
+    assert first[0].id == (await talk.stored())[0].id
+    assert trace(await talk.say("Hi")) == ["clerk: Hello."]
+
+
+@pytest.mark.spec(4, 11)
+async def test_a_keyed_run_has_its_state_delta_and_config(memory: Store) -> None:
+    talk = Talk(answering("Hello."), memory)
+    config = RunConfig(custom_metadata={"trace": 1})
+    await talk.say("Hi", idempotency_key="k", state_delta={"a": 1}, run_config=config)
+    log = await talk.stored()
+    assert (await talk.state())["a"] == 1
+    assert [event.custom_metadata for event in log] == [{"trace": 1}] * 2
+
+
+@pytest.mark.spec(1)
+async def test_a_keyed_run_is_another_s_in_another_session_user_or_app() -> None:
+    model = ScriptedModel(["1", "2", "3", "4"])
+    agent, service = LlmAgent(name="clerk", model=model), InMemorySessionService()
+    ids: set[str] = set()
+    for app, user, session in ("aus", "bus", "avs", "aut"):
+        runner = Runner(
+            agent=agent, app_name=app, session_service=service, auto_create_session=True
+        )
+        async for event in runner.run_async(
+            user_id=user, session_id=session, new_message="Hi", idempotency_key="k"
+        ):
+            ids.add(event.invocation_id)
+    assert len(ids) == 4
+
+
+@pytest.mark.spec(8)
+async def test_a_run_loads_what_its_config_asks_for(memory: Store) -> None:
+    agent = Looks(name="looks", seen=[])
+    talk = Talk(agent, memory)
+    await talk.say("one")
+    await talk.say("two")
+    config = RunConfig(get_session_config=GetSessionConfig(num_recent_events=1))
+    await talk.say("three", run_config=config)
+    texts = [e.content.parts[0].text for e in agent.seen[-1].session.events if e.content]
+    assert texts == ["three"]
+
+
+@pytest.mark.spec(1, 26)
+async def test_a_started_run_takes_every_argument_of_run_async(memory: Store) -> None:
+    agent = Looks(name="looks", seen=[])
+    talk = Talk(agent, memory)
+    config = RunConfig(custom_metadata={"trace": 1})
+    run = talk.runner.start(
+        **PLACE,
+        new_message="Hi",
+        state_delta={"a": 1},
+        run_config=config,
+        idempotency_key="k",
+    )
+    first = [event async for event in run]
+    again = [
+        event async for event in talk.runner.start(**PLACE, new_message="Hi", idempotency_key="k")
+    ]
+    assert [e.id for e in first] == [e.id for e in again]
+    (ctx,) = agent.seen
+    assert ctx.run_config is config and ctx.session.state["a"] == 1
+    resumed = talk.runner.start(**PLACE, invocation_id=first[0].invocation_id)
+    assert [e.invocation_id for e in [x async for x in resumed]] == [first[0].invocation_id]
+
+
+@pytest.mark.spec(2)
+def test_the_blocking_run_takes_state_delta_and_config() -> None:
+    agent = Looks(name="looks", seen=[])
+    runner = InMemoryRunner(agent, app_name="talk")
+    runner.auto_create_session = True
+    config = RunConfig()
+    list(runner.run(**PLACE, new_message="Hi", state_delta={"a": 1}, run_config=config))
+    (ctx,) = agent.seen
+    assert ctx.run_config is config and ctx.session.state["a"] == 1
+    assert (ctx.session.user_id, ctx.session.id) == (USER, SESSION)
+
+
+async def test_a_live_run_says_that_it_is_not_built_yet(memory: Store) -> None:
+    runner = Talk(answering(), memory).runner
+    with pytest.raises(NotImplementedError) as caught:
+        await anext(runner.run_live(**PLACE))
+    assert str(caught.value) == "Live mode is not built yet in Ostinato; use run_async."
+
+
+@pytest.mark.parametrize("messages", ["One", ["One", "Two"]])
+async def test_a_debug_run_prints_and_returns_what_is_said(messages: Any, capsys: Any) -> None:
+    def book() -> str:
+        return "booked"
+
+    agent = answering(call("book"), "First.", "Second.", tools=[book])
+    runner = InMemoryRunner(agent, app_name="talk")
+    config = RunConfig(custom_metadata={"trace": 1})
+    events = await runner.run_debug(messages, run_config=config)
+    assert all(event.custom_metadata == {"trace": 1} for event in events)
+    said = ["", "User > One", "clerk > First."]
+    if messages != "One":
+        said += ["", "User > Two", "clerk > Second."]
+    assert capsys.readouterr().out.splitlines() == said
+    assert final_text(events) == ("First." if messages == "One" else "Second.")
+    session = await runner.session_service.get_session(
+        app_name="talk", user_id="debug_user_id", session_id="debug_session_id"
+    )
+    assert session is not None and len(session.events) == len(events) + (messages != "One") + 1
+
+
+async def test_a_debug_run_may_be_quiet_or_tell_of_calls_too(capsys: Any) -> None:
+    def book() -> str:
+        return "booked"
+
+    agent = answering(call("book"), "Done.", "Bye.", tools=[book])
+    runner = InMemoryRunner(agent, app_name="talk")
+    where: dict[str, Any] = {"user_id": "ann", "session_id": "mine"}
+    await runner.run_debug("Go", verbose=True, **where)
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "clerk > calls book({})",
+        "clerk > book returned {'result': 'booked'}",
+        "clerk > Done.",
+    ]
+    await runner.run_debug("Go", quiet=True, **where)
+    assert capsys.readouterr().out == ""
+    session = await runner.session_service.get_session(app_name="talk", **where)
+    assert session is None or len(session.events) == 6
+
+
+# Messages and hooks
+
+
+@pytest.mark.spec(10)
+@pytest.mark.parametrize(
+    ("hook", "wanted"),
+    [
+        ("before_run_callback", "Content"),
+        ("on_user_message_callback", "Content"),
+        ("on_event_callback", "Event"),
+    ],
+)
+async def test_a_plugin_s_wrong_answer_is_an_error_with_hook_and_agent(
+    memory: Store, hook: str, wanted: str
+) -> None:
+    async def wrong(self: Any, **_: Any) -> Any:
+        return 5
+
+    plugin = type("Wrong", (BasePlugin,), {hook: wrong})(name="wrong")
+    error = await Talk(answering("Hi."), memory, plugins=[plugin]).fails()
+    message = f"Agent 'clerk': a plugin's {hook} returned int; it must return {wanted} or None."
+    assert isinstance(error, CallbackError) and str(error) == message
+
+
+@pytest.mark.spec(10, 18, 21, 24, 29)
+async def test_a_plugin_s_hooks_are_handed_the_run_and_what_happened(memory: Store) -> None:
+    seen: dict[str, list[dict[str, Any]]] = {}
+
+    def hook(name: str) -> Any:
+        async def note(self: Any, **arguments: Any) -> None:
+            seen.setdefault(name, []).append(arguments)
+
+        return note
+
+    names = (
+        "on_user_message_callback",
+        "before_run_callback",
+        "on_event_callback",
+        "after_run_callback",
+        "on_run_error_callback",
+    )
+    plugin = type("Notes", (BasePlugin,), {name: hook(name) for name in names})(name="notes")
+    agent = Looks(name="looks", seen=[])
+    talk = Talk(agent, memory, plugins=[plugin])
+    (event,) = await talk.say("Hi")
+    (ctx,) = agent.seen
+    for arguments in (one for calls in seen.values() for one in calls):
+        assert arguments["invocation_context"].invocation_id == ctx.invocation_id
+    assert seen["on_user_message_callback"][0]["user_message"].parts[0].text == "Hi"
+    assert [one["event"] for one in seen["on_event_callback"]] == [event]
+    assert set(seen) == set(names) - {"on_run_error_callback"}
+
+
+@pytest.mark.spec(19)
+async def test_an_event_s_own_metadata_stays_and_the_config_s_wins(memory: Store) -> None:
+    class Tags(BaseAgent):
+        async def _run_async_impl(self, ctx: Any) -> Any:
+            yield Event(author="tags", custom_metadata={"own": 1, "both": 1})
+
+    (event,) = await Talk(Tags(name="tags"), memory).say(
+        run_config=RunConfig(custom_metadata={"both": 2})
+    )
+    assert event.custom_metadata == {"own": 1, "both": 2}
+
+
+@pytest.mark.spec(26, 28)
+async def test_an_answer_goes_on_with_its_call_s_invocation_and_its_checkpoints(
+    memory: Store,
+) -> None:
+    def ask() -> None:
+        """Answered later."""
+
+    model = ScriptedModel([call("ask"), "Asked.", "Done."])
+    agent = LlmAgent(name="clerk", model=model, tools=[LongRunningFunctionTool(ask)])
+    talk = Talk(agent, memory)
+    events = await talk.say("Hi")
+    (asked,) = events[0].get_function_calls()
+    later = await talk.answer(asked, {"n": 1}, state_delta={"told": True})
+    assert {e.invocation_id for e in later} == {events[0].invocation_id}
+    assert (await talk.state())["told"] is True
+    wrong = types.FunctionCall(id="nobody", name="ask")
+    error = await talk.fails(answer_to(wrong, {}), invocation_id=events[0].invocation_id)
+    assert isinstance(error, InputValidationError) and "'nobody'" in str(error)
