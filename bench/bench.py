@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from cold import show_cold
+from cold import environment, show_cold
 from setup_peers import interpreter
 from table import failures, show
 
@@ -55,7 +55,7 @@ def python(peer):
 def start(peer, script, *arguments, timeout=900):
     """Run a script in the peer's interpreter; the last line that is a JSON object is its result."""
     env = {
-        **os.environ,
+        **environment(),
         "BENCH_T0": repr(time.monotonic()),
         "PYTHONHASHSEED": "0",
         "OTEL_SDK_DISABLED": "false",
