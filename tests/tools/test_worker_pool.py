@@ -31,9 +31,12 @@ async def test_no_more_calls_run_at_a_time_than_the_pool_has_threads() -> None:
 
 async def test_threads_are_used_again() -> None:
     pool = WorkerPool(5)
-    idents = {await pool.run(threading.get_ident) for _ in range(10)}
-    # A worker hands its result over just before it counts itself free, so a second may be started.
-    assert len(idents) <= 2
+    idents: set[int] = set()
+    for _ in range(10):
+        idents.add(await pool.run(threading.get_ident))
+        while pool._outstanding:  # a worker hands over its result before it counts itself free
+            await asyncio.sleep(0)
+    assert len(idents) == 1
 
 
 async def test_abandoned_threads_give_their_place_back() -> None:
