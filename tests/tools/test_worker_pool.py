@@ -34,7 +34,8 @@ async def test_threads_are_used_again() -> None:
     idents: set[int] = set()
     for _ in range(10):
         idents.add(await pool.run(threading.get_ident))
-        while pool._outstanding:  # a worker hands over its result before it counts itself free
+        # A worker hands over its result before it counts itself free, and tells nobody of that.
+        while pool._outstanding:  # noqa: ASYNC110
             await asyncio.sleep(0)
     assert len(idents) == 1
 
