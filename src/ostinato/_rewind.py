@@ -65,18 +65,18 @@ def _state_delta(
     before: Sequence[EventRecord], after: Sequence[EventRecord], initial: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what every key written since then was before; None for those that did not exist."""
-    touched = {
+    touched = [
         key
         for record in after
         if record.kinds & STATE_DELTA
         for key in record.event().actions.state_delta
         if not key.startswith(_SHARED)
-    }
+    ]
     value = dict(initial)
     for record in before:
         if record.kinds & STATE_DELTA:
             value.update(record.event().actions.state_delta)
-    return {key: value.get(key) for key in sorted(touched)}
+    return {key: value.get(key) for key in dict.fromkeys(touched)}
 
 
 async def _restore(

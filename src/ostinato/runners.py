@@ -38,7 +38,7 @@ from .durable.running import SessionKey, each_inside, inside
 from .errors import AgentConfigError, InputValidationError, NothingToResumeError
 from .events.event import Event
 from .events.event_actions import EventActions
-from .flows.llm_flows.compaction import compact_sliding_window
+from .flows.llm_flows.compaction import compact_by_tokens, compact_sliding_window
 from .memory.in_memory_memory_service import InMemoryMemoryService
 from .models.context_cache_config import ContextCacheConfig
 from .plugins.base_plugin import BasePlugin
@@ -279,6 +279,7 @@ class Runner:
         )
         if not (ctx.is_resumable and self.agent.name in ctx.agent_states):
             ctx.agent = self._find_agent_to_run(session, self.agent)
+            ctx.branch = answered.branch if answered is not None else None
         return ctx
 
     async def _setup_context_for_resumed_invocation(
@@ -325,7 +326,9 @@ class Runner:
         run_config: RunConfig,
     ) -> InvocationContext:
         ports = RunPorts(
-            spawn=self._spawn, tool_errors=run_config.tool_errors or self.app.tool_errors
+            spawn=self._spawn,
+            commit=lambda event: self._store.commit(session, event),
+            tool_errors=run_config.tool_errors or self.app.tool_errors,
         )
         return InvocationContext(
             artifact_service=self.artifact_service,
@@ -387,6 +390,7 @@ class Runner:
             content=message,
             branch=branch,
             actions=EventActions(state_delta=dict(state_delta or {})),
+            custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,
         )
         await self._store.commit(ctx.session, event)
 
@@ -447,11 +451,14 @@ class Runner:
         return event
 
     async def _compact(self, ctx: InvocationContext) -> None:
+        """Summarise history where that is due; the events are stored, not yielded (Spec 1 §20)."""
         config = self.app.events_compaction_config
         if config is None:
             return
         model = None if config.summarizer else summarizing_model(self.agent)
-        event = await compact_sliding_window(ctx.log, config, model)
+        event = await compact_by_tokens(ctx.log, config, model)
+        if event is None:
+            event = await compact_sliding_window(ctx.log, config, model)
         if event is not None:
             await self._store.commit(ctx.session, event)
 

@@ -129,9 +129,13 @@ def test_an_event_twice_in_the_list_counts_once() -> None:
 
 
 def test_edits_inside_an_event_do_not_show() -> None:
-    session = on_log(log_with("a"))
+    session = on_log(log_with("a", "b"))
     session.events[0].author = "changed"
     assert log_of(session).records[0].author == "user"
+    commit(session, event("c"))
+    session.events[2].author = "changed"
+    session.events.pop(1)
+    assert [(r.id, r.author) for r in log_of(session).records] == [("a", "user"), ("c", "user")]
 
 
 def test_a_session_made_by_hand() -> None:

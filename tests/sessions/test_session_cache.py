@@ -109,17 +109,27 @@ def test_the_least_recently_used_go_first() -> None:
     assert [cache.find(key) is not None for key in keys] == [True, False, False, True]
 
 
-def test_size_goes_down_with_the_sessions() -> None:
-    cache = SessionCache(4000)
-    for number in range(50):
-        key = ("app", "ann", f"s{number}")
-        cache.admit(key, loaded("a", sid=number, own=[("k", '"' + "x" * 500 + '"')]), None)
-        for _ in range(3):
-            cache.admit(key, loaded(sid=number, first=2, own=[("k", '"y"')]), cache.find(key))
-        if number % 2:
-            cache.drop(key)
-    cache.admit(KEY, loaded("a", sid=99), None)
-    assert cache.find(("app", "ann", "s48")) is not None
+def test_values_that_are_replaced_count_once() -> None:
+    cache = SessionCache(5000)
+    other = ("app", "ann", "s2")
+    cache.admit(other, loaded(sid=2), None)
+    cache.admit(KEY, loaded(), None)
+    text = '"' + "x" * 1000 + '"'
+    for _ in range(20):
+        cache.extend(KEY, Appended(1, 1, 0, [], 2.0, 1, [], [("k", text)], [], []))
+    assert cache.find(other) is not None
+    cache.extend(KEY, Appended(1, 1, 0, [], 2.0, 1, [], [("j", f"[{text},{text},{text}]")], [], []))
+    assert cache.find(other) is None
+
+
+def test_what_is_dropped_no_longer_counts() -> None:
+    cache = SessionCache(5000)
+    cache.admit(KEY, loaded(), None)
+    for sid in range(2, 50):
+        key = ("app", "ann", f"s{sid}")
+        cache.admit(key, loaded("a", sid=sid, own=[("k", '"' + "x" * 500 + '"')]), None)
+        cache.drop(key)
+    assert cache.find(KEY) is not None
 
 
 def test_shared_state_is_one_object_for_all_sessions() -> None:

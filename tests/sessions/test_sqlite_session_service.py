@@ -333,8 +333,10 @@ def test_loops_of_several_threads_use_one_service(path: Path) -> None:
 def test_a_loop_that_ended_early_does_not_hold_others(path: Path) -> None:
     service = SqliteSessionService(path, synchronous="NORMAL")
 
+    async def start() -> Session:
+        return await service.create_session(**KEY)
+
     async def leave() -> None:
-        session = await service.create_session(**KEY)
         tasks = [
             asyncio.create_task(service.append_event(session, said(f"m{n}"))) for n in range(3)
         ]
@@ -343,13 +345,15 @@ def test_a_loop_that_ended_early_does_not_hold_others(path: Path) -> None:
 
     async def stay() -> None:
         await service.flush()
-        session = await service.open_session(**KEY)
-        assert session is not None
-        await service.append_event(session, said("after"))
-        assert texts(session) == ["m0", "m1", "m2", "after"]
+        again = await service.open_session(**KEY)
+        assert again is not None
+        await service.append_event(again, said("after"))
+        assert texts(again) == ["m0", "m1", "m2", "after"]
         await service.close()
 
-    asyncio.run(leave())  # cancels the tasks and closes the loop while the writer works
+    session = asyncio.run(start())
+    with Locked(path):
+        asyncio.run(leave())  # cancels the tasks and closes the loop while the writer waits
     asyncio.run(stay())
 
 
@@ -604,6 +608,27 @@ async def test_an_event_that_is_not_json(make: Make) -> None:
     with pytest.raises(InputValidationError, match=f"Event {event.id} by 'user'"):
         await service.append_event(session, event)
     assert session.events == []
+
+
+@pytest.mark.parametrize("field", ["id", "author", "branch", "invocation_id", "row"])
+async def test_text_that_is_not_unicode(path: Path, make: Make, field: str) -> None:
+    service = make()
+    session = await service.create_session(**KEY)
+    bad = said("bad", {"n": 1})
+    row = JournalRow("e-1", "c1", "finished", "pay", "\ud800" if field == "row" else None)
+    if field != "row":
+        setattr(bad, field, "\ud800")
+    with Locked(path):  # so that they share a commit
+        first = asyncio.create_task(service.append(session, [said("good")]))
+        second = asyncio.create_task(service.append(session, [said("half", {"n": 2}), bad], [row]))
+        third = asyncio.create_task(service.append(session, [said("fine")]))
+        await asyncio.sleep(0)
+    await first
+    with pytest.raises(InputValidationError, match="not valid Unicode"):
+        await second
+    await third
+    assert texts(session) == texts(await make().get_session(**KEY)) == ["good", "fine"]
+    assert session.state == {}
 
 
 async def test_json_comes_back_as_it_was_stored(make: Make) -> None:

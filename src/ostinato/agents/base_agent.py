@@ -17,7 +17,7 @@ from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions._resume import open_calls
+from ..sessions._resume import waits_for_answer
 from ..telemetry.tracing import span
 
 logger = get_logger(__name__)
@@ -229,7 +229,7 @@ class BaseAgent(BaseNode):
 
     def _create_invocation_context(self, parent_context: InvocationContext) -> InvocationContext:
         """Return a context of this agent's own; session, counters and ports are shared."""
-        return parent_context.model_copy(update={"agent": self})
+        return parent_context.model_copy(update={"agent": self, "canonical_tools_cache": None})
 
     async def _handle_before_agent_callback(self, ctx: InvocationContext) -> Event | None:
         """Run the before-agent hooks; an answer ends this agent's run, state writes are kept."""
@@ -306,8 +306,8 @@ class BaseAgent(BaseNode):
 
 
 def is_paused(ctx: InvocationContext) -> bool:
-    """Tell whether a resumable run waits for somebody: a long-running call has no response yet."""
-    if not ctx.is_resumable:
-        return False
-    waiting = open_calls(ctx.log, ctx.invocation_id, ctx.branch, below=True)
-    return any(call.long_running for call in waiting)
+    """Tell whether the run waits for somebody to answer a long-running call.
+
+    Shell agents then stop, in runs that are not resumable too: what comes next needs the answer.
+    """
+    return waits_for_answer(ctx.log, ctx.invocation_id, ctx.branch)

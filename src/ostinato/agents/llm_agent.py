@@ -30,7 +30,7 @@ from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
 from ..flows.llm_flows.single_flow import SingleFlow
 from ..models.base_llm import BaseLlm
 from ..models.registry import LLMRegistry
-from ..sessions.event_log import EventRecord
+from ..sessions.event_log import ERROR, EventRecord
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
@@ -271,7 +271,7 @@ class LlmAgent(BaseAgent):
         """Return the sub-agent that an interrupted run had been transferred to (Spec 2 §10.2)."""
         newest: EventRecord | None = None
         for record in ctx.log.invocation(ctx.invocation_id):
-            if record.branch != ctx.branch:
+            if record.branch != ctx.branch or record.kinds & ERROR:
                 continue
             if newest is None:
                 newest = record

@@ -5,6 +5,7 @@ The runner makes it; `ostinato.agents.invocation_context` is its public face.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
@@ -61,26 +62,33 @@ class _InvocationCostManager(BaseModel):
             raise LlmCallsLimitExceededError(f"Max number of llm calls limit of `{limit}` exceeded")
 
 
+async def _no_commit(event: Event) -> None:
+    """Commit nothing: there is no runner."""
+
+
 class RunPorts:
     """What the runner lends to one invocation; shared by all contexts of it.
 
     Attributes:
       spawn: runs another agent in a session of its own, for AgentTool.
+      commit: stores an event that the caller is not shown.
       schedule: runs a workflow node, for `Context.run_node`.
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
       resumed: whether the run goes on with an earlier invocation.
     """
 
-    __slots__ = ("mistakes", "resumed", "schedule", "spawn", "tool_errors")
+    __slots__ = ("commit", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
 
     def __init__(
         self,
         *,
         spawn: Spawn | None = None,
         schedule: Schedule | None = None,
+        commit: Callable[[Event], Awaitable[None]] | None = None,
         tool_errors: str = "raise",
     ) -> None:
+        self.commit = commit or _no_commit
         self.spawn = spawn
         self.schedule = schedule
         self.tool_errors = tool_errors
@@ -265,8 +273,8 @@ class InvocationContext(BaseModel):
         return [r.event() for r in records if not current_branch or r.branch == self.branch]
 
     def should_pause_invocation(self, event: Event) -> bool:
-        """Tell whether `event` calls a long-running tool in a resumable run (Spec 2 §10.2)."""
-        if not self.is_resumable or not event.long_running_tool_ids:
+        """Tell whether `event` calls a long-running tool (Spec 2 §10.2, FEATURES A.27 X4)."""
+        if not event.long_running_tool_ids:
             return False
         return any(c.id in event.long_running_tool_ids for c in event.get_function_calls())
 

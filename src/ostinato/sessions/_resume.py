@@ -53,6 +53,20 @@ def open_calls(
     return found
 
 
+def waits_for_answer(log: EventLog, invocation_id: str, branch: str | None = None) -> bool:
+    """Tell whether a long-running call of an invocation still waits for its answer from outside.
+
+    What its tool gave at once is no answer. Counts the branch and those below it.
+    """
+    answered: set[str | None] = set()
+    for record in log.invocation(invocation_id):
+        if record.author == "user":
+            answered.update(call for call, _ in record.responses)
+        if record.long_running - answered and _on_branch(record.branch, branch, below=True):
+            return True
+    return False
+
+
 def _on_branch(own: str | None, branch: str | None, below: bool) -> bool:
     if own == branch:
         return True

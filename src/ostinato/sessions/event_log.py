@@ -21,6 +21,7 @@ AGENT_STATE = 4
 END_OF_AGENT = 8
 STATE_DELTA = 16
 ARTIFACT_DELTA = 32
+ERROR = 64
 
 _COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
 _DUMPS = {
@@ -121,6 +122,8 @@ class EventRecord:
         if has_effects:
             record.transfer_to_agent = actions.transfer_to_agent
             record.kinds = _kinds(actions)
+        if event.error_code and event.content is None:
+            record.kinds |= ERROR
         return record
 
     @classmethod
@@ -143,7 +146,7 @@ class EventRecord:
             timestamp=timestamp,
             data=data,
         )
-        if "function" in data or '"actions"' in data:
+        if "function" in data or '"actions"' in data or '"errorCode"' in data:
             record._read_marks()
         return record
 
@@ -162,6 +165,8 @@ class EventRecord:
             actions = EventActions.model_validate(fields["actions"])
             self.transfer_to_agent = actions.transfer_to_agent
             self.kinds = _kinds(actions)
+        if fields.get("errorCode") and "content" not in fields:
+            self.kinds |= ERROR
 
     def event(self) -> Event:
         """Build the live view; a new object at each call."""

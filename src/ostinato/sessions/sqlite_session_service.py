@@ -212,7 +212,13 @@ class SqliteSessionService(BaseSessionService):
                 if record in done.records:
                     apply_event(session, event, record)
 
-        await self._writer.submit(work, show)
+        try:
+            await self._writer.submit(work, show)
+        except UnicodeEncodeError as error:
+            raise InputValidationError(
+                f"An event for session {key[2]!r} has an id, an author, a branch or a journal row "
+                f"that is not valid Unicode text: {error}."
+            ) from error
 
     async def flush(self) -> None:
         """Wait until everything appended so far is committed."""

@@ -40,7 +40,7 @@ async def skipped_calls_do_not_count(kit):
 @scenario(155)
 async def callback_escalates(kit):
     def after(callback_context):
-        callback_context._event_actions.escalate = True
+        callback_context.actions.escalate = True
         callback_context.state["stopped"] = True
 
     one = kit.agent("one", "1.", "2.", after_agent_callback=after)

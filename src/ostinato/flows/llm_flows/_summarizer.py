@@ -6,7 +6,6 @@ import abc
 
 from ... import types
 from ..._aclosing import Aclosing
-from ...context.invocation import new_invocation_context_id
 from ...events.event import Event
 from ...events.event_actions import EventActions, EventCompaction
 from ...models.base_llm import BaseLlm
@@ -65,7 +64,7 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         return Event(
             author="user",
             actions=EventActions(compaction=compaction),
-            invocation_id=new_invocation_context_id(),
+            invocation_id=Event.new_id(),
         )
 
 

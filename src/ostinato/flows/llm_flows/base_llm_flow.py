@@ -89,8 +89,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             return
         if ctx.is_resumable or ctx.ports.resumed:
             waiting = open_calls(ctx.log, ctx.invocation_id, ctx.branch)
-            if any(call.long_running for call in waiting):
+            if ctx.is_resumable and any(call.long_running for call in waiting):
                 return
+            waiting = [call for call in waiting if not call.long_running]
             if waiting:
                 event = waiting[-1].record.event()
                 ids = {call.call_id for call in waiting if call.record is waiting[-1].record}
@@ -136,7 +137,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             if isinstance(toolset, BaseToolset):
                 context = context or Context(ctx)
                 await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
-        tools: list[BaseTool] = await agent.canonical_tools(ReadonlyContext(ctx))
+        tools: list[BaseTool] | None = ctx.canonical_tools_cache
+        if tools is None:
+            # Once per run of the agent: listing a toolset may mean asking a server.
+            tools = ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
         plain = self._bundle.add_plain(tools, llm_request)
         for tool in tools[plain:]:
             context = context or Context(ctx)
@@ -172,7 +176,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                             call.end(error)
                             raise
                         complete = True
-                        yield response
+                        yield await self._after_model(ctx, response, skeleton)
                         break
                     finally:
                         call.suspend()
@@ -180,12 +184,15 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         break
                     if response.partial and not streaming:
                         continue
-                    complete |= not response.partial and _has_substance(response)
+                    if not response.partial:
+                        complete = True
+                        if not _has_substance(response):
+                            response = _without_content(ctx, response)
                     yield await self._after_model(ctx, response, skeleton)
         finally:
             call.end()
         if not complete:
-            yield _empty_response(ctx)
+            yield _without_content(ctx, LlmResponse())
 
     async def _postprocess_async(
         self,
@@ -350,12 +357,15 @@ def _has_substance(response: LlmResponse) -> bool:
     return has_parts or bool(response.error_code) or bool(response.interrupted)
 
 
-def _empty_response(ctx: InvocationContext) -> LlmResponse:
-    """Return what stands for a response that was empty, or whose stream was cut."""
-    return LlmResponse(
-        error_code="EMPTY_RESPONSE",
-        error_message=(
-            f"The model {ctx.agent.canonical_model.model!r} of agent {ctx.agent.name!r} ended its "
-            "response without any content. Try again, or handle it in an after_model callback."
-        ),
+def _without_content(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
+    """Return an empty response, or one whose stream was cut, as the error it is."""
+    return response.model_copy(
+        update={
+            "error_code": "EMPTY_RESPONSE",
+            "error_message": (
+                f"The model {ctx.agent.canonical_model.model!r} of agent {ctx.agent.name!r} ended "
+                "its response without any content. Try again, or handle it in an "
+                "after_model_callback."
+            ),
+        }
     )

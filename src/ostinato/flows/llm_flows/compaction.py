@@ -11,6 +11,7 @@ from ..._log import get_logger
 from ...context.app_config import EventsCompactionConfig, Summarizer
 from ...context.invocation import InvocationContext
 from ...events.event import Event
+from ...events.event_actions import EventCompaction
 from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
 from ...sessions.event_log import COMPACTION, EventLog, EventRecord
@@ -27,27 +28,52 @@ class _CompactionRequestProcessor(BaseLlmRequestProcessor):
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        """Yield a compaction event where one is due, once per invocation."""
+        """Yield a compaction event where one is due, once per run of the agent.
+
+        It is committed like any event, and the contents that follow show the summary.
+        """
         ctx = invocation_context
         config = ctx.events_compaction_config
-        if config is None or config.token_threshold is None or ctx.token_compaction_checked:
+        if config is None or ctx.token_compaction_checked:
             return
         ctx.token_compaction_checked = True
-        tokens = _latest_prompt_token_count(ctx.log, ctx.agent.name)
-        if tokens is None or tokens < config.token_threshold:
-            return
-        records = _old_records(ctx.log, config.event_retention_size or 0)
-        event = await _summarise(config, ctx.agent.canonical_model, records)
+        event = await compact_by_tokens(ctx.log, config, ctx.agent.canonical_model, ctx.agent.name)
         if event is not None:
-            ctx.token_compaction_checked = True
-            yield event
+            await ctx.ports.commit(event)
+        return
+        yield
 
 
 request_processor = _CompactionRequestProcessor()
 
 
+async def compact_by_tokens(
+    log: EventLog, config: EventsCompactionConfig, model: BaseLlm | None, agent_name: str = ""
+) -> Event | None:
+    """Summarise all but the newest events where the last prompt reached the token threshold.
+
+    The summary before goes into the new one. A prompt from before the last compaction says nothing
+    about the next one, so it does not count.
+
+    Args:
+      log: the session's records.
+      config: threshold, number of events to leave and summariser.
+      model: makes the summary where the config names no summariser.
+      agent_name: whose prompts count; anybody's where empty.
+
+    Returns:
+      The event to append, or None.
+    """
+    if config.token_threshold is None:
+        return None
+    tokens = _latest_prompt_token_count(log, agent_name)
+    if tokens is None or tokens < config.token_threshold:
+        return None
+    return await _summarise(config, model, _old_events(log, config.event_retention_size or 0))
+
+
 async def compact_sliding_window(
-    log: EventLog, config: EventsCompactionConfig, model: BaseLlm
+    log: EventLog, config: EventsCompactionConfig, model: BaseLlm | None
 ) -> Event | None:
     """Summarise the invocations since the last compaction, if enough have completed.
 
@@ -62,7 +88,7 @@ async def compact_sliding_window(
       The event to append, or None.
     """
     window = window_of(visible_records(log), config.compaction_interval, config.overlap_size)
-    return await _summarise(config, model, window)
+    return await _summarise(config, model, [r.event() for r in window])
 
 
 def window_of(records: Sequence[EventRecord], interval: int, overlap: int) -> list[EventRecord]:
@@ -100,22 +126,37 @@ def _self_contained(records: list[EventRecord]) -> list[EventRecord]:
     return records
 
 
-def _old_records(log: EventLog, retain: int) -> list[EventRecord]:
-    """Return what token compaction may summarise: all but the newest, never a call without its
-    response.
+def _old_events(log: EventLog, retain: int) -> list[Event]:
+    """Return what token compaction may summarise: the last summary, and what came since.
+
+    The newest `retain` events stay, and no call is parted from its response.
     """
-    records = [r for r in visible_records(log) if not r.kinds & COMPACTION]
-    end = len(records) - retain
-    while end > 0 and end < len(records) and records[end].responses:
+    records = visible_records(log)
+    last = _last_compaction(records)
+    end_of_last = last.end_timestamp if last is not None else -1.0
+    open_records = [r for r in records if not r.kinds & COMPACTION and r.timestamp > end_of_last]
+    end = len(open_records) - retain
+    while 0 < end < len(open_records) and open_records[end].responses:
         end -= 1
-    return _self_contained(records[: max(0, end)])
+    events = [r.event() for r in _self_contained(open_records[: max(0, end)])]
+    if not events or last is None:
+        return events
+    seed = Event(author="model", content=last.compacted_content, timestamp=last.start_timestamp)
+    return [seed, *events]
+
+
+def _last_compaction(records: Sequence[EventRecord]) -> EventCompaction | None:
+    for record in reversed(records):
+        if record.kinds & COMPACTION:
+            return record.event().actions.compaction
+    return None
 
 
 def _latest_prompt_token_count(log: EventLog, agent_name: str) -> int | None:
     for record in reversed(log.records):
         if record.kinds & COMPACTION:
-            return None  # the last count is of a prompt that no longer exists
-        if record.author == agent_name and "usageMetadata" in record.data:
+            return None
+        if "usageMetadata" in record.data and agent_name in ("", record.author):
             usage = record.event().usage_metadata
             if usage is not None and usage.prompt_token_count is not None:
                 return usage.prompt_token_count
@@ -123,13 +164,17 @@ def _latest_prompt_token_count(log: EventLog, agent_name: str) -> int | None:
 
 
 async def _summarise(
-    config: EventsCompactionConfig, model: BaseLlm, records: Sequence[EventRecord]
+    config: EventsCompactionConfig, model: BaseLlm | None, events: list[Event]
 ) -> Event | None:
-    if not records:
+    if not events:
         return None
-    summarizer: Summarizer = config.summarizer or LlmEventSummarizer(model)
+    summarizer: Summarizer | None = config.summarizer
+    if summarizer is None:
+        if model is None:
+            return None
+        summarizer = LlmEventSummarizer(model)
     try:
-        return await summarizer.maybe_summarize_events(events=[r.event() for r in records])
+        return await summarizer.maybe_summarize_events(events=events)
     except Exception:  # boundary: a summary is a convenience; the conversation goes on without it
         logger.exception("Compaction failed; the conversation goes on uncompacted.")
         return None
