@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from ostinato.models.offline_llm import OfflineLlm
 from ostinato.context.run_config import RunConfig, StreamingMode
+from ostinato.models.offline_llm import OfflineLlm
 from ostinato.testing import Conversation, HistoryGuard, assert_trace, tool_calls, trace
 from tests.examples.loading import FOLDER, NAMES, agents_of, example, put_models, put_offline
 
