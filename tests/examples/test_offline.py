@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 
+from ostinato.context.run_config import RunConfig, StreamingMode
 from ostinato.models.offline_llm import OfflineLlm
 from ostinato.testing import Conversation, HistoryGuard, assert_trace, tool_calls, trace
 from tests.examples.loading import FOLDER, NAMES, agents_of, example, put_models, put_offline
@@ -99,6 +100,20 @@ async def test_one_question_for_two_colleagues(talk: Conversation) -> None:
     ]
     assert "Found 2 flights" in talk.text
     assert "Found 2 hotels" in talk.text
+
+
+@offline("travel_desk")
+async def test_answers_stream_word_by_word(talk: Conversation) -> None:
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    await talk.say("What is there to see in Rome?", run_config=config)
+    pieces = [
+        part.text or ""
+        for event in talk.events
+        if event.partial and event.content is not None
+        for part in event.content.parts or []
+    ]
+    assert len(pieces) > 5
+    assert "".join(pieces) == talk.text
 
 
 @offline("weather")

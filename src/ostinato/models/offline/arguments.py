@@ -57,17 +57,17 @@ class Filled:
     several: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
 
 
-def fill(tool: ToolView, texts: list[str], results: list[Result]) -> Filled:
+def fill(tool: ToolView, texts: list[Facts], results: list[Result]) -> Filled:
     """Fill in a function's arguments.
 
     Args:
       tool: the function.
-      texts: the user's message, then earlier words that it completes.
+      texts: what stands in the user's message, then in earlier words that it completes.
       results: what calls of this turn gave.
     """
     filled = Filled()
-    for text in texts:
-        hand = _Hand(Facts(text), tool)
+    for facts in texts:
+        hand = _Hand(facts, tool)
         todo = [param for param in tool.params if param.name not in filled.args]
         for param in sorted(todo, key=lambda p: not p.required):
             value = hand.clear(param)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arguments import Filled, fill, topic_of
+from .facts import Facts
 from .reading import TRANSFER, Reading, Target, ToolView
 from .words import ACTING_STEMS, GENERIC_STEMS, stems
 
@@ -53,7 +54,7 @@ def fits(reading: Reading, message: str, background: str = "") -> list[Fit]:
     said = set(stems(message)) | set(stems(background))
     tools = [tool for tool in choosable(reading) if _may_act(tool, said)]
     rarity = Counter(word for tool in tools for word in _words_of(tool))
-    texts = [message, background] if background else [message]
+    texts = [Facts(text) for text in (message, background) if text]
     called = {name for name, _ in reading.calls}
     still_open = set(left_open(reading).split())
     found: list[Fit] = []
@@ -71,11 +72,12 @@ def fits(reading: Reading, message: str, background: str = "") -> list[Fit]:
 def instructed(reading: Reading) -> list[Fit]:
     """Return harmless functions that the instruction names and whose arguments are all there."""
     called = {name for name, _ in reading.calls}
+    facts = Facts(reading.message)
     found: list[Fit] = []
     for tool in choosable(reading):
         if tool.name in called or tool.name not in reading.instruction or not _may_act(tool, set()):
             continue
-        filled = fill(tool, [reading.message], reading.own_results)
+        filled = fill(tool, [facts], reading.own_results)
         if tool.params and filled.args and not filled.missing:
             found.append(Fit(tool, 0.0, set(), set(), filled))
     return found

@@ -40,6 +40,7 @@ _NUMBER_WORDS = {
 }
 _MONEY = re.compile(r"[$€£]\s*$")
 _MONEY_AFTER = re.compile(r"^\s*(?:[$€£]|dollars?\b|euros?\b|pounds?\b|usd\b|eur\b|gbp\b)", re.I)
+_LONGEST = 2000  # characters; some patterns take the square of it
 _NO_NAMES = frozenset(
     "hello hi hey yes ok okay tell say ask make plan cheap morning evening afternoon week month"
     " year weekend next last cash euros dollars".split()
@@ -65,10 +66,12 @@ class Found:
 class Facts:
     """The things that stand in one text, by kind, in the order they occur.
 
-    Numbers within dates, times and codes are no numbers of their own.
+    Numbers within dates, times and codes are no numbers of their own. Only the start of a very long
+    text is looked at.
     """
 
     def __init__(self, text: str) -> None:
+        text = text[:_LONGEST]
         self.text = text
         self.quoted = [
             Found(next(filter(None, m.groups())), *m.span()) for m in _QUOTED.finditer(text)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from .answers import from_hearsay, from_results
 from .arguments import fill
+from .facts import Facts
 from .reading import Reading, ToolView
 from .schema import Param, fields_of, param_of
 from .values import closest, same_named
@@ -35,7 +36,7 @@ def fields_as(reading: Reading, fields: tuple[Param, ...]) -> dict[str, Any]:
     or, if required, is empty.
     """
     said = _said_as_json(reading)
-    filled = fill(ToolView("", "", fields), [reading.message], []).args
+    filled = fill(ToolView("", "", fields), [Facts(reading.message)], []).args
     values: dict[str, Any] = {}
     for param in fields:
         known = said.get(param.name, filled.get(param.name))
