@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import types
 from ._schema import declaration_of
 from ._signature import Parameter, Signature
-from .base_authenticated_tool import PENDING, manager_of
+from .base_authenticated_tool import manager_of, run_authenticated
 from .function_tool import FunctionTool
 
 if TYPE_CHECKING:
@@ -53,13 +53,12 @@ class AuthenticatedFunctionTool(FunctionTool):
           AgentConfigError: `auth_config` cannot work.
           CredentialExchangeError, CredentialRefresherError: the provider failed.
         """
-        manager = self._credentials_manager
-        credential = await manager.get_auth_credential(tool_context) if manager else None
-        if manager and credential is None:
-            await manager.request_credential(tool_context)
-            return self._response_for_auth_required or PENDING
-        return await self._run_async_impl(
-            args=args, tool_context=tool_context, credential=credential
+        return await run_authenticated(
+            self._credentials_manager,
+            self._run_async_impl,
+            self._response_for_auth_required,
+            args=args,
+            tool_context=tool_context,
         )
 
     async def _run_async_impl(

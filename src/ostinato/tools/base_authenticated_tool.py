@@ -6,6 +6,7 @@ Subclasses implement `_run_async_impl`; the agent calls them like any tool.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from .._log import get_logger
@@ -55,13 +56,12 @@ class BaseAuthenticatedTool(BaseTool):
           AgentConfigError: `auth_config` cannot work.
           CredentialExchangeError, CredentialRefresherError: the provider failed.
         """
-        manager = self._credentials_manager
-        credential = await manager.get_auth_credential(tool_context) if manager else None
-        if manager and credential is None:
-            await manager.request_credential(tool_context)
-            return self._response_for_auth_required or PENDING
-        return await self._run_async_impl(
-            args=args, tool_context=tool_context, credential=credential
+        return await run_authenticated(
+            self._credentials_manager,
+            self._run_async_impl,
+            self._response_for_auth_required,
+            args=args,
+            tool_context=tool_context,
         )
 
     @abstractmethod
@@ -85,3 +85,23 @@ def manager_of(name: str, auth_config: AuthConfig | None) -> CredentialManager |
         )
         return None
     return CredentialManager(auth_config)
+
+
+async def run_authenticated(
+    manager: CredentialManager | None,
+    run: Callable[..., Awaitable[Any]],
+    while_asking: dict[str, Any] | str | None,
+    *,
+    args: dict[str, Any],
+    tool_context: ToolContext,
+) -> Any:
+    """Call `run` with the credential that `manager` gets; without it, ask the user.
+
+    Returns:
+      What `run` returned; `while_asking`, or PENDING, while the user is asked.
+    """
+    credential = await manager.get_auth_credential(tool_context) if manager else None
+    if manager and credential is None:
+        await manager.request_credential(tool_context)
+        return while_asking or PENDING
+    return await run(args=args, tool_context=tool_context, credential=credential)
