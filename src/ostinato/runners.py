@@ -212,7 +212,7 @@ class Runner(RunnerSetup):
                 with mark:
                     await run.aclose()
             with mark:
-                await compact(ctx, self.agent, self._store)
+                await compact(ctx, self.agent)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
             raise
@@ -245,13 +245,13 @@ class Runner(RunnerSetup):
                     async for event in events:
                         yield await self._commit(ctx, event, config)
         except Exception as error:  # boundary: the log says how it ended, the caller gets the error
-            await seal(ctx, self._store, error)
+            await seal(ctx, error)
             yield await self._commit(ctx, error_event(ctx, error), config)
             if hooks.overrides("on_run_error_callback"):
                 await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
             raise
         except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
-            await seal(ctx, self._store, stop)
+            await seal(ctx, stop)
             raise
         await hooks.run_after_run_callback(invocation_context=ctx)
 
@@ -273,7 +273,9 @@ class Runner(RunnerSetup):
                 changed.timestamp = event.timestamp
                 event = changed
         if not event.partial:
-            await self._store.commit(ctx.session, event)
+            ports = ctx.ports
+            rows = () if ports.journal is None else ports.journal.rows_with(event)
+            await ports.commit((event,), rows)
         return event
 
     def _spawn(
@@ -371,7 +373,7 @@ class Runner(RunnerSetup):
                 initial_state=await self._store.initial_state(session),
                 artifacts=self.artifact_service,
             )
-            await self._store.commit(session, event)
+            await self._store.commit(session, (event,))
 
     async def run_live(self, **_: Any) -> AsyncGenerator[Event, None]:
         """Raise NotImplementedError: live mode is not built yet."""

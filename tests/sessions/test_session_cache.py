@@ -6,7 +6,7 @@ from typing import Any
 
 from ostinato.events.event import Event
 from ostinato.sessions._session_cache import SessionCache
-from ostinato.sessions._sqlite_rows import Appended, Loaded
+from ostinato.sessions._stored_rows import Appended, Loaded
 from ostinato.sessions.event_log import EventRecord
 
 KEY = ("app", "ann", "s1")

@@ -15,6 +15,7 @@ from ..events.event import Event
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
+from ..sessions._durable_store import JournalRow
 
 Callback = Callable[..., Any]
 
@@ -130,6 +131,22 @@ class Spawn(Protocol):
         state: dict[str, Any],
         include_plugins: bool,
     ) -> AsyncGenerator[Event, None]: ...
+
+
+class Commit(Protocol):
+    """Stores events of a run and rows of its journal; the runner provides it."""
+
+    async def __call__(
+        self, events: Sequence[Event], rows: Sequence[JournalRow] = ()
+    ) -> object: ...
+
+
+class RunJournal(Protocol):
+    """What a run has done beside its events; `durable.journal.Journal` is one."""
+
+    def rows_with(self, event: Event) -> Sequence[JournalRow]:
+        """Return the rows to be committed with an event."""
+        ...
 
 
 class NodeLike(Protocol):

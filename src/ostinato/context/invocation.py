@@ -3,7 +3,7 @@
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
@@ -21,10 +21,11 @@ from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
 
 if TYPE_CHECKING:
-    from ._ports import Hooks, Schedule, Spawn
+    from ..sessions._durable_store import JournalRow
+    from ._ports import Commit, Hooks, RunJournal, Schedule, Spawn
     from .run_config import RunConfig
 else:  # ports are for the type checker; fields do not check them
-    Hooks = Schedule = Spawn = RunConfig = Any
+    Commit = Hooks = JournalRow = RunConfig = RunJournal = Schedule = Spawn = Any
 
 logger = get_logger(__name__)
 
@@ -66,7 +67,7 @@ class _InvocationCostManager(BaseModel):
             raise LlmCallsLimitExceededError(f"Max number of llm calls limit of `{limit}` exceeded")
 
 
-async def _no_commit(event: Event) -> None:
+async def _no_commit(events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
     """Commit nothing: there is no runner."""
 
 
@@ -75,7 +76,8 @@ class RunPorts:
 
     Attributes:
       spawn: runs another agent in a session of its own, for AgentTool.
-      commit: stores an event that the caller is not shown.
+      commit: stores events and rows of the journal, together where the store can.
+      journal: what the run has done beside its events; None where nothing outlives the process.
       schedule: runs a workflow node, for `Context.run_node`.
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
@@ -83,17 +85,28 @@ class RunPorts:
       resumed: whether the run goes on with an earlier invocation.
     """
 
-    __slots__ = ("commit", "finished", "mistakes", "resumed", "schedule", "spawn", "tool_errors")
+    __slots__ = (
+        "commit",
+        "finished",
+        "journal",
+        "mistakes",
+        "resumed",
+        "schedule",
+        "spawn",
+        "tool_errors",
+    )
 
     def __init__(
         self,
         *,
         spawn: Spawn | None = None,
         schedule: Schedule | None = None,
-        commit: Callable[[Event], Awaitable[None]] | None = None,
+        commit: Commit | None = None,
+        journal: RunJournal | None = None,
         tool_errors: str = "raise",
     ) -> None:
-        self.commit = commit or _no_commit
+        self.commit: Commit = commit or _no_commit
+        self.journal = journal
         self.spawn = spawn
         self.schedule = schedule
         self.tool_errors = tool_errors

@@ -3,7 +3,8 @@
     OstinatoError
     ├── ModelBehaviorError              the model: its bounded retries are used up
     │   ├── LlmCallsLimitExceededError      more model calls than RunConfig.max_llm_calls
-    │   └── ModelRetriesExceededError       the same mistake too often (tool, arguments, output)
+    │   ├── ModelRetriesExceededError       the same mistake too often (tool, arguments, output)
+    │   └── BudgetExceededError             an invocation used up what its budget allows
     ├── DeveloperError                  the agent's author
     │   ├── AgentConfigError (ValueError)   a tree, an app or a setting that cannot work
     │   ├── CallbackError (TypeError)       a callback or plugin gave back the wrong type
@@ -18,6 +19,9 @@
     │   │   └── SessionNotFoundError (ValueError)
     │   ├── AlreadyExistsError                  what was to be made exists
     │   ├── StaleSessionError (ValueError)      storage moved on since the session was loaded
+    │   │   └── LeaseLostError                  another owner took the session over
+    │   ├── SessionBusyError                    another invocation runs in the session
+    │   ├── RunCancelledError                   somebody asked to cancel the invocation
     │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
     ├── ProviderError                   the provider or its account
     │   └── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
@@ -43,6 +47,10 @@ class LlmCallsLimitExceededError(ModelBehaviorError):
 
 class ModelRetriesExceededError(ModelBehaviorError):
     """The model made the same kind of mistake more often than `RunConfig.max_model_retries`."""
+
+
+class BudgetExceededError(ModelBehaviorError):
+    """An invocation used up its budget of tokens, tool calls, time or cost."""
 
 
 class DeveloperError(OstinatoError):
@@ -110,6 +118,18 @@ class AlreadyExistsError(CallerError):
 
 class StaleSessionError(CallerError, ValueError):
     """The stored session moved on since this copy of it was loaded (Spec 4 §4)."""
+
+
+class LeaseLostError(StaleSessionError):
+    """Another owner took the session over; the run that held it stops and writes nothing more."""
+
+
+class SessionBusyError(CallerError):
+    """Another invocation runs in the session, and the caller did not want to wait."""
+
+
+class RunCancelledError(CallerError):
+    """Somebody asked to cancel the invocation; its log was left in order."""
 
 
 class NothingToResumeError(CallerError, ValueError):

@@ -6,16 +6,14 @@ from ..agents.base_agent import BaseAgent
 from ..context.invocation import InvocationContext
 from ..flows.llm_flows.compaction import compact_by_tokens, compact_sliding_window
 from .agent_choice import summarizing_model
-from .store_access import StoreAccess
 
 
-async def compact(ctx: InvocationContext, root: BaseAgent, store: StoreAccess) -> None:
+async def compact(ctx: InvocationContext, root: BaseAgent) -> None:
     """Summarise history where that is due; the summary is stored, not yielded.
 
     Args:
       ctx: the run that has ended.
       root: root of the agent tree, whose model summarises unless the config names a summariser.
-      store: where the summary goes.
     """
     config = ctx.events_compaction_config
     if config is None:
@@ -25,4 +23,4 @@ async def compact(ctx: InvocationContext, root: BaseAgent, store: StoreAccess) -
     if event is None:
         event = await compact_sliding_window(ctx.log, config, model)
     if event is not None:
-        await store.commit(ctx.session, event)
+        await ctx.ports.commit((event,))

@@ -8,19 +8,18 @@ from ..errors import InputValidationError
 from ..events.event import Event
 from ..flows.llm_flows.functions import merge_parallel_function_response_events
 from ..sessions._resume import OpenCall, open_calls
-from .store_access import StoreAccess
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 
 
-async def seal(ctx: InvocationContext, store: StoreAccess, cause: BaseException) -> None:
+async def seal(ctx: InvocationContext, cause: BaseException) -> None:
     """Answer every call that this run leaves open, and commit the answers."""
     try:
-        await store.commit_all(ctx.session, sealing_events(ctx, cause))
+        await ctx.ports.commit(sealing_events(ctx, cause))
     except InputValidationError:
         # What a call gave cannot be stored, and is what ended the run; the error answers it then.
         ctx.ports.finished.clear()
-        await store.commit_all(ctx.session, sealing_events(ctx, cause))
+        await ctx.ports.commit(sealing_events(ctx, cause))
 
 
 def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:

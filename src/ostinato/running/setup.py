@@ -172,7 +172,7 @@ class RunnerSetup:
     ) -> InvocationContext:
         ports = RunPorts(
             spawn=self._spawn,
-            commit=lambda event: self._store.commit(session, event),
+            commit=lambda events, rows=(): self._store.commit(session, events, rows),
             tool_errors=run_config.tool_errors or self.app.tool_errors,
         )
         return InvocationContext(
@@ -223,7 +223,7 @@ class RunnerSetup:
             actions=EventActions(state_delta=dict(state_delta or {})),
             custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,
         )
-        await self._store.commit(ctx.session, event)
+        await ctx.ports.commit((event,))
 
     def _find_agent_to_run(self, session: Session, root_agent: BaseAgent) -> BaseAgent:
         """Return the agent that goes on with the conversation (Spec 2 §1.4)."""

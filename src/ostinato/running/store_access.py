@@ -19,7 +19,7 @@ from ..sessions.base_session_service import (
 from ..sessions.session import Session
 
 if TYPE_CHECKING:
-    from ..sessions._durable_store import DurableStore
+    from ..sessions._durable_store import Claim, DurableStore, Fence, JournalRow
 
 _LONGEST_PLAIN_ID = 200
 
@@ -86,20 +86,20 @@ class StoreAccess:
             )
         return session
 
-    async def commit(self, session: Session, event: Event) -> None:
-        """Store one event."""
+    async def commit(
+        self,
+        session: Session,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        fence: Fence | None = None,
+        claim: Claim | None = None,
+    ) -> Fence | None:
+        """Store events and rows, together where the store can; see `DurableStore.append`."""
         if self.durable is not None:
-            await self.durable.append(session, (event,))
-        else:
-            await self._service.append_event(session=session, event=event)
-
-    async def commit_all(self, session: Session, events: Sequence[Event]) -> None:
-        """Store events, together where the store can."""
-        if self.durable is not None and events:
-            await self.durable.append(session, events)
-            return
+            return await self.durable.append(session, events, rows, fence, claim)
         for event in events:
             await self._service.append_event(session=session, event=event)
+        return None
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the state a session was created with; empty where the service does not keep it."""

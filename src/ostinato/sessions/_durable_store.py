@@ -1,4 +1,5 @@
-"""What a store of ours offers beyond the session service's port: rows beside events, and a fence.
+"""What a store of ours offers beyond the session service's port: rows beside events, one owner per
+session at a time, and messages that wait.
 
 The runner looks for `DurableStore` by shape. A user's own session service need not have it; the
 runner then appends one event at a time and keeps no journal.
@@ -8,35 +9,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ..events.event import Event
 from .base_session_service import GetSessionConfig
 from .session import Session
 
 
+class Place(NamedTuple):
+    """Where a session is kept."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class JournalRow:
-    """A step of one tool call, written in its event's own transaction.
+    """What an invocation has done that its events do not tell, written in an event's transaction.
+
+    A row is replaced by a later one of the same invocation and key; a `started` row never replaces
+    a `finished` one.
 
     Attributes:
       invocation_id: the run.
-      call_id: the stored function call id; also the source of the idempotency key.
-      status: `started` before the tool runs, `finished` when its result is known.
-      tool: name of the tool.
-      result: response and effects as JSON text; None while started.
+      call_id: the stored function call id, also the source of the idempotency key; or `agent:` and
+        the agent's path for the checkpoint of an agent.
+      status: `started` before the tool runs, `finished` when its result is known; a checkpoint is
+        `state`.
+      tool: name of the tool, or of the agent.
+      result: response and effects, or the checkpoint, as JSON text; None while started.
     """
 
     invocation_id: str
     call_id: str
-    status: Literal["started", "finished"]
+    status: Literal["started", "finished", "state"]
     tool: str
     result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Ownership of a session: an append with an older token than the stored one is refused.
+    """Ownership of a session: an append with another token than the stored one is refused.
 
     Attributes:
       owner: who holds the lease.
@@ -47,9 +61,104 @@ class Fence:
     token: int
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A wish to own a session for one invocation; rides with the first append of that invocation.
+
+    Attributes:
+      owner: who wants it, unlike any other runner's store in any process.
+      process: identity of the owner's process, for others on its host.
+      seconds: length of the lease, by the store's clock.
+      invocation_id: what is to run.
+      digest: digest of the agent tree that runs it.
+      revision: number of the newest event the owner has seen (`revision_of`); None for any.
+      over: token of a lease whose owner is known to be dead; that one is taken before its end.
+      jump: whether messages of others that wait are overtaken: for resuming what had begun.
+    """
+
+    owner: str
+    process: str
+    seconds: float
+    invocation_id: str
+    digest: str
+    revision: int | None = None
+    over: int | None = None
+    jump: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The stored ownership of a session.
+
+    Attributes:
+      place: the session.
+      owner: who holds or held it; '' where it was released.
+      process: identity of the owner's process.
+      token: number of the last acquisition.
+      left: seconds until it ends, by the store's clock; not positive where it has ended.
+      invocation_id: the invocation that was begun and not released; '' where there is none.
+      digest: digest of the agent tree that began it.
+      attempts: how often it was begun.
+      stuck: why it is not begun again; '' where it may be.
+    """
+
+    place: Place
+    owner: str
+    process: str
+    token: int
+    left: float
+    invocation_id: str
+    digest: str
+    attempts: int
+    stuck: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What became of a lease that was to be renewed.
+
+    Attributes:
+      place: the session.
+      token: number of the acquisition.
+      lost: whether another owner has it now, or the session is gone.
+      cancelled: whether somebody asked to cancel its invocation.
+    """
+
+    place: Place
+    token: int
+    lost: bool
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboxMessage:
+    """A user's message that waits for its turn.
+
+    Attributes:
+      invocation_id: the invocation that it will begin; unique in its session.
+      owner: whose caller waits for it; '' where nobody does any more.
+      process: identity of that owner's process.
+      payload: message, state delta and metadata as JSON text.
+      left: seconds for which the owner is believed to be alive, by the store's clock.
+    """
+
+    invocation_id: str
+    owner: str
+    process: str
+    payload: str
+    left: float = 0.0
+
+
 @runtime_checkable
 class DurableStore(Protocol):
-    """A session store that commits several events and their rows in one transaction."""
+    """A session store that commits several events and their rows in one transaction.
+
+    Its coroutines may be awaited in any event loop of any thread.
+    """
+
+    shared: ClassVar[bool]
+    """Whether other processes reach the sessions, or a later one does: only then are leases,
+    journal and inbox worth their rows."""
 
     async def open_session(
         self,
@@ -58,8 +167,15 @@ class DurableStore(Protocol):
         user_id: str,
         session_id: str,
         config: GetSessionConfig | None = None,
+        complete: bool = True,
     ) -> Session | None:
-        """Load a session for a run: its log is shared with the store, no events are built."""
+        """Load a session for a run: its log is shared with the store, no events are built.
+
+        Args:
+          config: which events to load.
+          complete: all of them; otherwise what was made into a summary may be left out, so that the
+            log holds the summaries and what came after the newest one.
+        """
         ...
 
     async def append(
@@ -68,11 +184,26 @@ class DurableStore(Protocol):
         events: Sequence[Event],
         rows: Sequence[JournalRow] = (),
         fence: Fence | None = None,
-    ) -> None:
+        claim: Claim | None = None,
+    ) -> Fence | None:
         """Commit events and rows together, then show them in `session`.
 
+        An event whose id is stored already is passed over. Without fence and claim, the append
+        comes from outside of any run, and lands behind what others have appended.
+
+        Args:
+          claim: take the lease first, in the same transaction; the message with its invocation id
+            leaves the inbox.
+
+        Returns:
+          The fence that a claim gave, otherwise None.
+
         Raises:
-          StaleSessionError: the fence is older than the stored one.
+          LeaseLostError: the fence's token is no longer the stored one.
+          SessionBusyError: the claim found another owner's lease, or another owner's message first
+            in the inbox; nothing was written.
+          StaleSessionError: the claim's revision is not the stored one; or an append without fence
+            and claim writes a state key that others have written since `session` was loaded.
           SessionNotFoundError: the session does not exist.
         """
         ...
@@ -83,4 +214,83 @@ class DurableStore(Protocol):
         Raises:
           SessionNotFoundError: the session does not exist.
         """
+        ...
+
+    async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
+        """Return the rows of an invocation."""
+        ...
+
+    async def lease(self, place: Place) -> Lease | None:
+        """Return a session's lease; None where it never had one."""
+        ...
+
+    async def renew(self, held: Sequence[tuple[Place, Fence]], seconds: float) -> Sequence[Renewal]:
+        """Prolong leases."""
+        ...
+
+    async def release(self, place: Place, fence: Fence, *, keep_rows: bool = False) -> None:
+        """Give a lease back and delete its invocation's rows; nothing where it was lost.
+
+        Args:
+          keep_rows: keep them, because the invocation has paused and will go on.
+        """
+        ...
+
+    async def park(self, place: Place, fence: Fence, reason: str) -> None:
+        """Give a lease back and mark its invocation as stuck: nobody begins it again by itself."""
+        ...
+
+    async def request_cancel(self, place: Place, invocation_id: str | None = None) -> bool:
+        """Ask the owner of a session to cancel its invocation; it hears of it when it renews.
+
+        Args:
+          invocation_id: only if it is this one.
+
+        Returns:
+          Whether there was such an invocation.
+        """
+        ...
+
+    async def open_leases(
+        self, app_name: str | None = None, *, stuck: bool = False, limit: int = 1000
+    ) -> Sequence[Lease]:
+        """Return leases with an invocation that was begun and not released, oldest first.
+
+        Args:
+          app_name: those of one app.
+          stuck: those that are stuck instead.
+        """
+        ...
+
+    async def put_message(self, place: Place, message: InboxMessage, seconds: float) -> None:
+        """Store a message at the end of a session's inbox; nothing where its id is there already.
+
+        Args:
+          seconds: for how long its owner is believed to be alive without being renewed.
+
+        Raises:
+          SessionNotFoundError: the session does not exist.
+        """
+        ...
+
+    async def messages(self, place: Place) -> Sequence[InboxMessage]:
+        """Return the messages that wait in a session, first come first."""
+        ...
+
+    async def renew_messages(self, owner: str, seconds: float) -> None:
+        """Prolong the belief that an owner's callers still wait for their messages."""
+        ...
+
+    async def leave_message(self, place: Place, invocation_id: str, *, keep: bool) -> None:
+        """Note that a message's caller is gone.
+
+        Args:
+          keep: it stays, for whoever holds the session next; otherwise it is taken out.
+        """
+        ...
+
+    async def waiting_places(
+        self, app_name: str | None = None, *, limit: int = 1000
+    ) -> Sequence[Place]:
+        """Return the sessions whose inbox holds messages, longest waiting first."""
         ...

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._sqlite_rows import Appended, Key, Loaded, StateRow, decode
+from ._stored_rows import Appended, Key, Loaded, StateRow, decode
 from .event_log import EventLog, EventRecord
 from .session import copy_state
 from .state import State, write_key

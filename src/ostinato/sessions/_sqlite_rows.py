@@ -11,142 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import (
-    AlreadyExistsError,
-    InputValidationError,
-    SessionNotFoundError,
-    StaleSessionError,
-)
+from ..errors import AlreadyExistsError, SessionNotFoundError, StaleSessionError
 from ._durable_store import Fence, JournalRow
+from ._stored_rows import STALE, Appended, Changes, Key, Loaded, StateRow, decode
 from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
 from .event_log import EventRecord
-from .state import State
 
-Key = tuple[str, str, str]
-"""App, user and id of a session."""
-
-StateRow = tuple[str, str | None]
-"""Key without prefix and value as JSON text; None for a removed key."""
-
-STALE = (
-    "The session has been modified in storage since it was loaded. "
-    "Please reload the session before appending more events."
-)
 _SHIFT = 32  # pos = sid << _SHIFT | seq
 _EVENT = "pos, id, invocation_id, author, branch, timestamp, data"
-
-
-@dataclass(slots=True)
-class Changes:
-    """State to write, by scope.
-
-    Attributes:
-      own, user, app: rows of the session, of its user and of its app.
-    """
-
-    own: list[StateRow] = field(default_factory=list[StateRow])
-    user: list[StateRow] = field(default_factory=list[StateRow])
-    app: list[StateRow] = field(default_factory=list[StateRow])
-
-
-@dataclass(slots=True)
-class Loaded:
-    """What was read of a session.
-
-    Attributes:
-      sid: its number.
-      updated: time of its last change, seconds since 1970.
-      revision, user_revision, app_revision: revisions of what was read.
-      first: number of the first event read.
-      records: the events read.
-      own, user, app: state rows; None where they were not read because they are known.
-    """
-
-    sid: int
-    updated: float
-    revision: int
-    user_revision: int
-    app_revision: int
-    first: int = 1
-    records: list[EventRecord] = field(default_factory=list[EventRecord])
-    own: list[StateRow] | None = None
-    user: list[StateRow] | None = None
-    app: list[StateRow] | None = None
-
-
-@dataclass(slots=True)
-class Appended:
-    """What an append has stored.
-
-    Attributes:
-      sid: number of the session.
-      first: number of the first event that is new to the store.
-      revision: the session's revision now.
-      records: the events that are new to the store.
-      updated: time of the newest of them, seconds since 1970.
-      missing_from, missing: events of others that the caller's log lacks, and the first's number.
-      own, user, app: state rows written.
-      user_revision, app_revision: revisions of the shared state, where rows were written.
-    """
-
-    sid: int
-    first: int
-    revision: int
-    records: list[EventRecord]
-    updated: float
-    missing_from: int
-    missing: list[EventRecord]
-    own: list[StateRow]
-    user: list[StateRow]
-    app: list[StateRow]
-    user_revision: int = 0
-    app_revision: int = 0
-
-
-def encode(key: Any, value: Any) -> str | None:
-    """Return a state value as JSON text, None for None.
-
-    Raises:
-      InputValidationError: JSON cannot carry it; the message names the key.
-    """
-    if value is None:
-        return None
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        f"{key}{text}".encode()  # lone surrogates
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputValidationError(
-            f"State key {key!r} holds a value that JSON cannot carry ({error}); store JSON values "
-            f"only, or keep it for the length of one run under a '{State.TEMP_PREFIX}' key."
-        ) from error
-    return text
-
-
-def decode(text: str) -> Any:
-    """Return the value of a stored JSON text."""
-    return json.loads(text)
-
-
-def split(delta: dict[str, Any]) -> Changes:
-    """Sort a state delta into scopes, as rows; `temp:` keys are left out.
-
-    Raises:
-      InputValidationError: a value that JSON cannot carry.
-    """
-    changes = Changes()
-    for key, value in delta.items():
-        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InputValidationError(f"State key {key!r} is not a str.")
-        if key.startswith(State.TEMP_PREFIX):
-            continue
-        text = encode(key, value)
-        if key.startswith(State.APP_PREFIX):
-            changes.app.append((key[len(State.APP_PREFIX) :], text))
-        elif key.startswith(State.USER_PREFIX):
-            changes.user.append((key[len(State.USER_PREFIX) :], text))
-        else:
-            changes.own.append((key, text))
-    return changes
 
 
 def create(db: sqlite3.Connection, key: Key, changes: Changes, now: float) -> Loaded:

@@ -21,7 +21,7 @@ from .session import Session, apply_event, copy_state, session_on
 from .state import SCOPED_PREFIXES, State, write_key
 
 if TYPE_CHECKING:
-    from ._durable_store import Fence, JournalRow
+    from ._durable_store import Claim, Fence, JournalRow
 
 
 class _Scope:
@@ -182,7 +182,8 @@ class InMemorySessionService(BaseSessionService):
         events: Sequence[Event],
         rows: Sequence[JournalRow] = (),
         fence: Fence | None = None,
-    ) -> None:
+        claim: Claim | None = None,
+    ) -> Fence | None:
         """Store events together; see `DurableStore`. Rows and fence are not kept in memory."""
         key, stored = self._find(session)
         for event in events:

@@ -171,6 +171,12 @@ def log_of(session: Session) -> EventLog:
     return log
 
 
+def revision_of(session: Session) -> int:
+    """Return the number of the newest event that `session` shows; 0 where it shows none."""
+    backing = _backing_of(session)
+    return 0 if backing.log is None else backing.log.offset + backing.seen
+
+
 def tombstones_of(session: Session) -> set[str]:
     """Return the session's removed state keys; `State` changes them in place."""
     return _backing_of(session).tombstones

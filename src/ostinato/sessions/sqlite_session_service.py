@@ -17,11 +17,11 @@ from .. import _clock
 from ..errors import InputValidationError
 from ..events.event import Event
 from . import _sqlite_rows as rows_of
-from ._durable_store import Fence, JournalRow
+from ._durable_store import Claim, Fence, JournalRow
 from ._session_cache import Entry, Scope, SessionCache
-from ._sqlite_rows import Appended, Changes, Key, Loaded, StateRow
 from ._sqlite_schema import MEMORY, Synchronous, file_path
 from ._sqlite_worker import Worker
+from ._stored_rows import Appended, Changes, Key, Loaded, StateRow, split
 from .base_session_service import (
     BaseSessionService,
     GetSessionConfig,
@@ -87,7 +87,7 @@ class SqliteSessionService(BaseSessionService):
           InputValidationError: also for a state value that JSON cannot carry.
         """
         key = new_key(app_name, user_id, session_id)
-        changes = rows_of.split(state or {})
+        changes = split(state or {})
         return await self._writer.submit(
             lambda db: rows_of.create(db, key, changes, _clock.now()),
             lambda loaded: _view(key, self._cache.admit(key, loaded, None), None),
@@ -186,7 +186,8 @@ class SqliteSessionService(BaseSessionService):
         events: Sequence[Event],
         rows: Sequence[JournalRow] = (),
         fence: Fence | None = None,
-    ) -> None:
+        claim: Claim | None = None,
+    ) -> Fence | None:
         """Store events and rows together; see `DurableStore`.
 
         What was committed shows in `session` even if the caller was cancelled while it waited.
@@ -257,7 +258,7 @@ def _snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | No
     delta = event.actions.state_delta
     changes = None
     if delta:
-        changes = rows_of.split(delta)
+        changes = split(delta)
         session.state.update(drop_temp_delta(event))
     return EventRecord.of(event), changes
 

@@ -43,7 +43,7 @@ class CompactionRequestProcessor(BaseLlmRequestProcessor):
         ctx.token_compaction_checked = True
         event = await compact_by_tokens(ctx.log, config, ctx.agent.canonical_model, ctx.agent.name)
         if event is not None:
-            await ctx.ports.commit(event)
+            await ctx.ports.commit((event,))
         return
         yield
 
