@@ -183,6 +183,7 @@ class Runner(RunnerDriver):
         durable = self._store.durable
         if durable is None or not durable.shared:
             return False
+        await self._store.released()
         return await durable.request_cancel(place, invocation_id)
 
     def _stop(self, place: Place, invocation_id: str | None) -> bool:

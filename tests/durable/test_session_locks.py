@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostinato.durable.session_locks import SESSION_LOCKS, SessionLocks
 from ostinato.durable.running import SessionKey, inside
+from ostinato.durable.session_locks import SESSION_LOCKS, SessionLocks
 
 KEY: SessionKey = (1, "app", "ann", "one")
 OTHER: SessionKey = (1, "app", "ann", "two")

@@ -33,7 +33,7 @@ class Owner:
 
     async def has_message(self, count: int = 1) -> None:
         """Wait until so many messages wait."""
-        while len(await self.service.messages(PLACE)) < count:
+        while len(await self.service.messages(PLACE)) < count:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 

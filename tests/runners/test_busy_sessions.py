@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,8 @@ from ostinato.errors import RunCancelledError, SessionBusyError
 from ostinato.sessions._durable_store import InboxMessage, Place
 from ostinato.testing import ScriptedModel, call, final_text
 from tests.flows.kit import SESSION, USER, Store, Talk
-from tests.runners.owners import Owner, two_owners as two_owners
+from tests.runners.owners import Owner
+from tests.runners.owners import two_owners as two_owners
 
 PLACE = Place("talk", USER, SESSION)
 NOWHERE = "elsewhere|boot|ns|1|1"
@@ -87,7 +86,6 @@ async def test_interrupt_cancels_what_runs_and_then_runs(store: Store) -> None:
 async def test_fifty_messages_at_once_are_all_kept_in_order(store: Store) -> None:
     model = ScriptedModel([f"answer {n}" for n in range(50)])
     talk = Talk(LlmAgent(name="root", model=model), store)
-    await talk.say("warm-up") if False else None
     runs = [asyncio.create_task(talk.say(f"message {n}")) for n in range(50)]
     await asyncio.gather(*runs)
     said = words(await talk.stored())

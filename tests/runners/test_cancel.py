@@ -10,7 +10,8 @@ from ostinato.agents import LlmAgent
 from ostinato.errors import RunCancelledError
 from ostinato.testing import ScriptedModel, call, final_text
 from tests.flows.kit import SESSION, USER, Store, Talk
-from tests.runners.owners import Owner, two_owners as two_owners
+from tests.runners.owners import Owner
+from tests.runners.owners import two_owners as two_owners
 
 
 class Work:
@@ -78,7 +79,7 @@ async def test_the_one_who_iterates_gets_the_error_and_its_task_lives_on(store: 
 
 
 async def test_a_cancel_between_two_events_is_heard_at_the_next(store: Store) -> None:
-    model = ScriptedModel([call("nothing"), "Never said."])
+    model = ScriptedModel([call("nothing")])
     talk = Talk(LlmAgent(name="root", model=model, tools=[nothing]), store)
     run = talk.run()
     await anext(run)

@@ -40,7 +40,7 @@ async def ahead_of(
     if lease is not None and is_open(lease) and lease.owner != keeper.owner:
         return lease if is_left(lease) else BUSY
     for message in await durable.messages(place):
-        if message.id == message_id:
+        if message.invocation_id == message_id:
             return None
         if not message.owner or message.left <= 0 or is_dead(message.process):
             return message

@@ -115,6 +115,8 @@ class RunnerDriver(RunnerSetup):
         if policy == "interrupt":
             reason = RunCancelledError("A newer message interrupted the run.")
             TURNS.stop(self._key(place), reason)
+        if self.auto_create_session:
+            await self._store.load(place, create=True)  # its inbox needs a session
         await turn.queue()
 
     async def _when_free(self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]) -> _R:

@@ -188,12 +188,12 @@ class Recovery:
         config = self._config
         if metadata:
             config = config.model_copy(update={"custom_metadata": metadata})
-        return RunRequest(place, left.id, message, None, state_delta, config)
+        return RunRequest(place, left.invocation_id, message, None, state_delta, config)
 
     async def _set_aside(self, place: Place, left: Lease | InboxMessage, reason: str) -> None:
         """Take away what could not even be begun, so that it does not stand in the way for ever."""
         if isinstance(left, InboxMessage):
-            await self._durable.leave_message(place, left.id, keep=False)
+            await self._durable.leave_message(place, left.invocation_id, keep=False)
         else:
             await self._park(self._make_turn(self._request(place, left), over=left), reason)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .._log import get_logger
-from ..errors import SessionNotFoundError, StoreError
+from ..errors import AlreadyExistsError, SessionNotFoundError, StoreError
 from ..events.event import Event
 from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
@@ -70,17 +70,14 @@ class StoreAccess:
           SessionNotFoundError: it is missing otherwise.
           InputValidationError: it is to be created under an id that may not be one.
         """
-        names = place._asdict()
-        if self.durable is not None:
-            session = await self.durable.open_session(**names, config=config, complete=complete)
-        elif config is None:
-            session = await self._service.get_session(**names)
-        else:
-            session = await self._service.get_session(**names, config=config)
+        session = await self._open(place, config, complete)
         if session is None and create:
             # A service would make up an id in place of an empty one, and nobody would know it.
             check_name("session id", place.session_id)
-            session = await self._service.create_session(**names)
+            try:
+                session = await self._service.create_session(**place._asdict())
+            except AlreadyExistsError:  # somebody was faster
+                session = await self._open(place, config, complete)
         if session is None:
             raise SessionNotFoundError(
                 f"Session not found: {place.session_id} (app {place.app_name!r}, user "
@@ -88,6 +85,16 @@ class StoreAccess:
                 "with session_service.create_session, or give the Runner auto_create_session=True."
             )
         return session
+
+    async def _open(
+        self, place: Place, config: GetSessionConfig | None, complete: bool
+    ) -> Session | None:
+        names = place._asdict()
+        if self.durable is not None:
+            return await self.durable.open_session(**names, config=config, complete=complete)
+        if config is None:
+            return await self._service.get_session(**names)
+        return await self._service.get_session(**names, config=config)
 
     async def commit(
         self,

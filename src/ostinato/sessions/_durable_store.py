@@ -74,7 +74,6 @@ class Claim:
       revision: number of the newest event the owner has seen (`revision_of`); None for any.
       over: token of a lease whose owner is known to be dead; that one is taken before its end.
       jump: whether messages of others that wait are overtaken: for resuming what had begun.
-      message: id of the message in the inbox that it begins with, if it waited there.
     """
 
     owner: str
@@ -85,7 +84,6 @@ class Claim:
     revision: int | None = None
     over: int | None = None
     jump: bool = False
-    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +135,14 @@ class InboxMessage:
     """A user's message that waits for its turn.
 
     Attributes:
-      id: names the request, and the invocation that it will begin; unique in its session.
+      invocation_id: the invocation that it will begin; unique in its session.
       owner: whose caller waits for it; '' where nobody does any more.
       process: identity of that owner's process.
       payload: message, state delta and metadata as JSON text.
       left: seconds for which the owner is believed to be alive, by the store's clock.
     """
 
-    id: str
+    invocation_id: str
     owner: str
     process: str
     payload: str
@@ -194,17 +192,16 @@ class DurableStore(Protocol):
         comes from outside of any run, and lands behind what others have appended.
 
         Args:
-          claim: take the lease first, in the same transaction; its message leaves the inbox.
+          claim: take the lease first, in the same transaction; the message with its invocation id
+            leaves the inbox.
 
         Returns:
           The fence that a claim gave, otherwise None.
 
         Raises:
           LeaseLostError: the fence's token is no longer the stored one.
-          SessionBusyError: the claim found another owner's lease; another owner's invocation that
-            was begun and not released, even where its lease has ended, unless the claim is `over`
-            it or for the same invocation; or another owner's message first in the inbox, unless it
-            is the claim's own. Nothing was written.
+          SessionBusyError: the claim found another owner's lease, or another owner's message first
+            in the inbox; nothing was written.
           StaleSessionError: the claim's revision is not the stored one; or an append without fence
             and claim writes a state key that others have written since `session` was loaded.
           SessionNotFoundError: the session does not exist.
@@ -284,7 +281,7 @@ class DurableStore(Protocol):
         """Prolong the belief that an owner's callers still wait for their messages."""
         ...
 
-    async def leave_message(self, place: Place, message_id: str, *, keep: bool) -> None:
+    async def leave_message(self, place: Place, invocation_id: str, *, keep: bool) -> None:
         """Note that a message's caller is gone.
 
         Args:
