@@ -291,7 +291,7 @@ async def test_what_compaction_commits_within_a_run_is_stored(memory: Store) -> 
     talk = Talk(agent, memory)
     await talk.say("Hi")
     ((ctx, _, _),) = agent.seen
-    await ctx.ports.commit(Event(author="looks", invocation_id="e-x"))
+    await ctx.ports.commit((Event(author="looks", invocation_id="e-x"),))
     assert [e.invocation_id for e in await talk.stored()][-1] == "e-x"
 
 
