@@ -15,12 +15,13 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from ostinato import types
 from ostinato.agents import LlmAgent
+from ostinato.models import BaseLlm, LlmRequest, LlmResponse
 from ostinato.runners import Runner
 from ostinato.sessions import BaseSessionService, DatabaseSessionService, SqliteSessionService
-from ostinato.testing import ScriptedModel, call
 
 TABLES = (
     "CREATE TABLE raw_session(id INTEGER PRIMARY KEY, version INTEGER NOT NULL)",
@@ -76,12 +77,25 @@ async def raw_postgres(url: str) -> Append:
     return append
 
 
+class Quick(BaseLlm):
+    """A model that answers at once: a call where the user spoke last, else the final text."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        last = (llm_request.contents[-1].parts or [])[0]
+        if last.function_response is None:
+            part = types.Part(function_call=types.FunctionCall(name="add", args={"a": 2, "b": 3}))
+        else:
+            part = types.Part(text="The sum is 5.")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
 class Turns:
     """Turns with one tool call over a service."""
 
-    def __init__(self, service: BaseSessionService, rounds: int) -> None:
-        script = [item for _ in range(rounds) for item in (call("add", a=2, b=3), "The sum is 5.")]
-        agent = LlmAgent(name="bench", model=ScriptedModel(script), tools=[add])
+    def __init__(self, service: BaseSessionService) -> None:
+        agent = LlmAgent(name="bench", model=Quick(model="quick"), tools=[add])
         self.service = service
         self.runner = Runner(
             agent=agent, app_name="bench", session_service=service, auto_create_session=True
@@ -115,7 +129,7 @@ async def measure(where: str, rounds: int) -> None:
         else:
             append = raw_sqlite(folder)
             service = SqliteSessionService(os.path.join(folder, "ours.db"))
-        turns = Turns(service, rounds + 3)
+        turns = Turns(service)
         session = f"bench-{os.getpid()}"
         for _ in range(3):
             await turns.turn(session)
