@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -16,7 +17,7 @@ def test_this_process_is_alive() -> None:
 
 def test_a_child_is_alive_until_it_ends() -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", f"{PRINT.replace('print(', 'print(')}; input()"],
+        [sys.executable, "-uc", f"{PRINT}; input()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -24,7 +25,6 @@ def test_a_child_is_alive_until_it_ends() -> None:
     assert child.stdout is not None
     identity = child.stdout.readline().strip()
     assert f"|{child.pid}|" in identity
-    # `input` may not be reached yet, so what the parent sees is only that the child lives.
     alive = not is_dead(identity)
     child.communicate("\n")
     assert alive
@@ -41,7 +41,7 @@ def test_a_child_that_died_and_was_not_waited_for_is_dead() -> None:
     assert child.stdout is not None and child.stdin is not None
     identity = child.stdout.readline().strip()
     child.kill()
-    child.stdout.read()  # ends when the process has ended
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it ended, and nobody took note
     assert is_dead(identity)
     child.wait()
     child.stdin.close()

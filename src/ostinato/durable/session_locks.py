@@ -42,25 +42,15 @@ class SessionLocks:
         self._holds: dict[SessionKey, _Hold] = {}
 
     @asynccontextmanager
-    async def held(
-        self, key: SessionKey, queued: Callable[[], Awaitable[None]] | None = None
-    ) -> AsyncGenerator[bool]:
-        """Hold a session for the length of the block; wait for whoever holds it now.
-
-        Args:
-          queued: called once where the session is taken, with a place in the queue; what it raises
-            gives that place up.
-
-        Yields:
-          Whether the session is held; False within a run that holds it already.
-        """
-        if not await self._acquire(key, queued):
-            yield False
+    async def held(self, key: SessionKey) -> AsyncGenerator[None]:
+        """Hold a session for the length of the block; see `acquire`."""
+        if not await self.acquire(key):
+            yield
             return
         try:
-            yield True
+            yield
         finally:
-            self._release(key)
+            self.release(key)
 
     def closing(self, key: SessionKey) -> None:
         """Note that the holder is about to end, so that nobody is taken to run within it."""
@@ -69,8 +59,19 @@ class SessionLocks:
             if hold is not None:
                 hold.closing = True
 
-    async def _acquire(self, key: SessionKey, queued: Callable[[], Awaitable[None]] | None) -> bool:
-        """Wait for the session; False where this is part of a run that holds it."""
+    async def acquire(
+        self, key: SessionKey, queued: Callable[[], Awaitable[None]] | None = None
+    ) -> bool:
+        """Take a session; wait for whoever holds it now.
+
+        Args:
+          key: the session.
+          queued: called once where the session is taken, with a place in the queue; what it raises
+            gives that place up.
+
+        Returns:
+          Whether it was taken, and is to be released; False within a run that holds it already.
+        """
         task = asyncio.current_task()
         for turn in range(_TURNS_TO_CLOSE + 1):
             with self._mutex:
@@ -120,9 +121,9 @@ class SessionLocks:
                     if item[1] is waiter:
                         hold.waiters.remove(item)
                         return
-        self._release(key)
+        self.release(key)
 
-    def _release(self, key: SessionKey) -> None:
+    def release(self, key: SessionKey) -> None:
         """Give the session to the next one who waits."""
         with self._mutex:
             hold = self._holds[key]

@@ -7,7 +7,6 @@ Read top-down: `_run`, then its parts in the order they happen.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from .. import context, types
@@ -16,20 +15,27 @@ from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext
 from ..durable.running import SessionKey, inside
 from ..durable.session_locks import SESSION_LOCKS
-from ..errors import LeaseLostError, RunCancelledError, SessionBusyError, StaleSessionError
+from ..errors import (
+    InputValidationError,
+    LeaseLostError,
+    RunCancelledError,
+    SessionBusyError,
+    StaleSessionError,
+)
 from ..events.event import Event
 from ..sessions._durable_store import Place
 from ..sessions._resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .compaction import compact
+from .message import as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
 from .run_table import keyed_invocation_id, stored_events
 from .sealing import error_event, seal
 from .setup import RunnerSetup
 from .turn import Turn
-from .turns import TURNS
+from .turns import TURNS, InTurn
 
 _R = TypeVar("_R")
 
@@ -54,18 +60,17 @@ class RunnerDriver(RunnerSetup):
             config=config,
         )
 
-    async def _run(
-        self, request: RunRequest, idempotency_key: str | None = None
-    ) -> AsyncGenerator[Event, None]:
+    def _run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
+        """Run a request; one that names itself, once."""
+        if idempotency_key is None:
+            return self._run_in_session(request)
+        request.id, request.once = keyed_invocation_id(request.place, idempotency_key), True
+        return self._run_once(request)
+
+    async def _run_once(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Run an invocation unless its key names one that has begun; then yield that one's
         events.
         """
-        if idempotency_key is None:
-            async with Aclosing(self._run_in_session(request)) as events:
-                async for event in events:
-                    yield event
-            return
-        request.id, request.once = keyed_invocation_id(request.place, idempotency_key), True
         following = self._runs.follow(request.id)
         if following is not None:
             async for event in following:
@@ -77,8 +82,17 @@ class RunnerDriver(RunnerSetup):
                     entry.add(event)
                     yield event
 
+    def _in_turn(self, request: RunRequest) -> InTurn:
+        """Return the block in which a request has its turn."""
+        return InTurn(self._key(request.place), self._turn(request), self._on_busy)
+
     async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Wait for the request's turn in its session, and take it."""
+        request.message = message = as_content(request.message)
+        if message is None and request.invocation_id is None:
+            raise InputValidationError(
+                "run_async needs new_message, or the invocation_id of an invocation to resume."
+            )
         async with self._in_turn(request) as turn, Aclosing(self._invocation(turn)) as events:
             async for event in events:
                 try:
@@ -86,26 +100,6 @@ class RunnerDriver(RunnerSetup):
                 except GeneratorExit:
                     SESSION_LOCKS.closing(self._key(request.place))
                     raise
-
-    @asynccontextmanager
-    async def _in_turn(self, request: RunRequest) -> AsyncGenerator[Turn]:
-        """Hold the session in this process for the length of the block."""
-        key = self._key(request.place)
-        turn = self._turn(request)
-        error: BaseException | None = None
-        async with AsyncExitStack() as held:
-            held.enter_context(TURNS.listed(key, turn))
-            try:
-                with turn.step():
-                    lock = SESSION_LOCKS.held(key, lambda: self._on_busy(turn))
-                    if not await held.enter_async_context(lock):
-                        turn.join()
-                yield turn
-            except BaseException as raised:  # boundary: the turn ends as the run did
-                error = raised
-                raise
-            finally:
-                await turn.end(error)
 
     async def _on_busy(self, turn: Turn) -> None:
         """Do as a request wants that finds its session taken by a run of this process."""
@@ -152,7 +146,7 @@ class RunnerDriver(RunnerSetup):
         tracing.resume()
         error: BaseException | None = None
         try:
-            with inside(key, request.invocation_id), turn.step():
+            with inside(key, request.invocation_id), turn.step:
                 ctx = await self._when_free(turn, self._begin)
             if ctx is None:
                 assert turn.session is not None
@@ -169,7 +163,7 @@ class RunnerDriver(RunnerSetup):
             mark = inside(key, ctx.invocation_id)
             try:
                 while True:
-                    with mark, turn.step():
+                    with mark, turn.step:
                         event = await anext(run, None)
                     if event is None:
                         break
@@ -179,9 +173,9 @@ class RunnerDriver(RunnerSetup):
             finally:
                 with mark:
                     await run.aclose()
-            with mark, turn.step():
+            with mark, turn.step:
                 await compact(ctx, self.agent)
-            turn.paused = waits_for_answer(ctx.log, ctx.invocation_id)
+            turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
             raise

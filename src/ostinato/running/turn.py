@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from ..durable.inbox import message_text
 from ..durable.lease import LeaseKeeper
@@ -39,6 +38,8 @@ class Turn:
       fence: ownership of the session; None until it was claimed.
       stopped: why the turn was stopped; None where it was not.
       digest: digest of the agent tree.
+      loop: the event loop that runs it.
+      step: marks the blocks in which a stop may cut in.
       paused: whether the invocation waits for an answer from outside and will go on.
     """
 
@@ -57,14 +58,15 @@ class Turn:
         self.fence: Fence | None = None
         self.stopped: CallerError | None = None
         self._store = store
+        self._durable = store.durable
         self._keeper = keeper
         self.digest = digest
         self.paused = False
         self._over = over
         self._queued = False
-        self._task: asyncio.Task[object] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._cut = self._cutting = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.step = Step(self)
+        self._cut = False
         self._mutex = threading.Lock()
 
     @property
@@ -92,7 +94,10 @@ class Turn:
         assert self.session is not None
         keeper = self._keeper
         if keeper is None or self.fence is not None:
-            await self._store.commit(self.session, events, rows, self.fence)
+            if self._durable is not None:
+                await self._durable.append(self.session, events, rows, self.fence)
+            else:
+                await self._store.commit(self.session, events)
             return
         claim = Claim(
             owner=keeper.owner,
@@ -116,7 +121,7 @@ class Turn:
 
     async def queue(self) -> None:
         """Store the message in the session's inbox, where it waits for its turn."""
-        keeper, durable, request = self._keeper, self._store.durable, self.request
+        keeper, durable, request = self._keeper, self._durable, self.request
         if keeper is None or durable is None or self._queued or request.message is None:
             return
         text = message_text(request.message, request.state_delta, request.config.custom_metadata)
@@ -127,7 +132,7 @@ class Turn:
 
     async def park(self, reason: str) -> None:
         """Give the session back with its invocation marked as stuck."""
-        keeper, durable, fence = self._keeper, self._store.durable, self.fence
+        keeper, durable, fence = self._keeper, self._durable, self.fence
         assert keeper is not None and durable is not None and fence is not None
         keeper.drop(self.request.place, fence)
         await durable.park(self.request.place, fence, reason)
@@ -141,7 +146,7 @@ class Turn:
         Args:
           error: what ended the turn; None where it ran to its end.
         """
-        keeper, durable, fence = self._keeper, self._store.durable, self.fence
+        keeper, durable, fence = self._keeper, self._durable, self.fence
         if keeper is None or durable is None:
             return
         if self._queued:
@@ -163,37 +168,61 @@ class Turn:
             if self.stopped is not None:
                 return
             self.stopped = reason
-            loop = self._loop
+            loop = self.loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._deliver)
+                loop.call_soon_threadsafe(self.cut_in)
             except RuntimeError:  # that loop was closed, and the run with it
                 return
 
-    def _deliver(self) -> None:
-        if self._task is not None and not self._cut:
-            self._cut = self._cutting = True
-            self._task.cancel()
+    def cut_in(self) -> None:
+        """Cancel the task that runs the turn, once; within its event loop."""
+        if self.step.task is not None and not self._cut:
+            self._cut = True
+            self.step.cut()
 
-    @contextmanager
-    def step(self) -> Generator[None]:
-        """Mark a block in which a stop may cut in; it then raises the reason of the stop."""
-        task = asyncio.current_task()
-        assert task is not None
-        before = task.cancelling()
-        self._loop, self._task = task.get_loop(), task
-        if self.stopped is not None:
-            self._deliver()
-        try:
-            yield
-        except asyncio.CancelledError:
-            if self._cutting and self.stopped is not None:
-                self._cutting = False
-                if task.uncancel() <= before:  # else the task itself was cancelled meanwhile
-                    raise self.stopped from None
-            raise
-        finally:
-            self._task = None
-            if self._cutting:
-                self._cutting = False
-                task.uncancel()
+
+class Step:
+    """A block in which a stop of its turn may cut in; it then raises the reason of the stop.
+
+    One object marks any number of blocks of its turn, one after another.
+
+    Args:
+      turn: the turn.
+
+    Attributes:
+      task: the task that is in the block now.
+    """
+
+    __slots__ = ("_before", "_cutting", "_turn", "task")
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._before = 0
+        self._cutting = False
+        self.task: asyncio.Task[object] | None = None
+
+    def __enter__(self) -> None:
+        self.task = asyncio.current_task()
+        turn = self._turn
+        if turn.loop is None:
+            turn.loop = asyncio.get_running_loop()
+        if turn.stopped is not None:
+            turn.cut_in()
+
+    def cut(self) -> None:
+        """Cancel the task that is in the block."""
+        assert self.task is not None
+        self._before = self.task.cancelling()
+        self._cutting = True
+        self.task.cancel()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        task, self.task = self.task, None
+        if not self._cutting or task is None:
+            return
+        self._cutting = False
+        reason = self._turn.stopped
+        others = task.uncancel() > self._before  # somebody else cancelled the task meanwhile
+        if isinstance(error, asyncio.CancelledError) and reason is not None and not others:
+            raise reason from None
