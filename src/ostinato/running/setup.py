@@ -20,8 +20,8 @@ from ..plugins.base_plugin import BasePlugin
 from ..plugins.plugin_manager import PluginManager
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
-from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
-from .message import answered_call, branch_of_answers, save_blobs
+from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent_tree
+from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .run_table import RunTable
 from .store_access import StoreAccess
 
@@ -122,9 +122,10 @@ class RunnerSetup:
         await self._append_new_message(
             ctx, new_message, state_delta, branch_of_answers(session, new_message)
         )
-        if not (ctx.is_resumable and self.agent.name in ctx.agent_states):
+        if answered is None:
             ctx.agent = self._find_agent_to_run(session, self.agent)
-            ctx.branch = answered.branch if answered is not None else None
+        else:
+            go_on(ctx, self.agent)
         return ctx
 
     async def _setup_context_for_resumed_invocation(
@@ -147,8 +148,7 @@ class RunnerSetup:
                 f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
                 "to resume. To start a new invocation, leave invocation_id out."
             )
-        first = log.records[start]
-        content = message or (first.event().content if first.author == "user" else None)
+        content = message or newest_message(log, invocation_id)
         ctx = self._new_invocation_context(session, invocation_id, content, run_config)
         ctx.ports.resumed = True
         if message is not None:
@@ -157,10 +157,8 @@ class RunnerSetup:
                 ctx, message, state_delta, branch_of_answers(session, message)
             )
         ctx.populate_invocation_agent_states()
-        # Without a trace of the root, the invocation began with the agent that an earlier one ended
-        # at.
-        if self.agent.name not in ctx.end_of_agents:
-            ctx.agent = self._find_agent_to_run(session, self.agent)
+        if not ctx.end_of_agents.get(self.agent.name):
+            go_on(ctx, self.agent)
         return ctx
 
     def _new_invocation_context(
