@@ -1,42 +1,38 @@
-"""Runner: appends the user's message, picks the agent, drives it, commits each event before handing
-it on.
+"""Runner: what callers call to run an app's agents over sessions.
 
-Read top-down: `run_async`, then its parts in the order they happen. `Run` (in `running/run.py`) is
-the handle that `start` gives.
+How a request is run (its turn, the set-up, driving the agent, committing each event before handing
+it on) is in `running/driver.py`; `Run` (in `running/run.py`) is the handle that `start` gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
 from . import artifacts, context, memory, running, sessions, types
 from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
-from .context.callbacks import plugin_answer
-from .context.invocation import InvocationContext
-from .durable.lease import SESSION_LOCKS
-from .durable.running import SessionKey, inside
-from .errors import InputValidationError
+from .context.invocation import new_invocation_context_id
+from .errors import RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import toolsets_of
-from .running.compaction import compact
-from .running.message import as_content
-from .running.run_table import keyed_invocation_id, stored_events
-from .running.sealing import error_event, seal
-from .running.setup import RunnerSetup
+from .running.driver import RunnerDriver
+from .running.request import RunRequest
 from .running.store_access import StoreAccess
-from .sessions.session import Session, log_of
-from .telemetry.tracing import span
+from .running.turn import Turn
+from .running.turns import TURNS
+from .sessions._durable_store import Place
+from .sessions.session import Session
 
 if TYPE_CHECKING:
     from .artifacts.base_artifact_service import BaseArtifactService
     from .context.run_config import RunConfig
+    from .running.recovery import Recovered
 
 
-class Runner(RunnerSetup):
+class Runner(RunnerDriver):
     """Runs an app's agents over sessions (Spec 1 §3, Spec 2 §1).
 
     Args:
@@ -50,6 +46,9 @@ class Runner(RunnerSetup):
       credential_service: keeps credentials.
       plugin_close_timeout: seconds that a plugin may take to close.
       auto_create_session: create a session that does not exist instead of raising.
+      lease_seconds: how long a session stays another process's, where processes share the store,
+        after the process that held it was last heard of.
+      max_attempts: how often an invocation is begun, by crash and resume, before it is parked.
 
     Raises:
       AgentConfigError: neither app nor agent is given, both are, or two agents have one name.
@@ -90,193 +89,30 @@ class Runner(RunnerSetup):
           NothingToResumeError: the invocation to resume does not exist.
           Exception: what the agent's code raised.
         """
-        config = run_config or context.RunConfig()
-        message = as_content(new_message)
-        if message is None and invocation_id is None:
-            raise InputValidationError(
-                "run_async needs new_message, or the invocation_id of an invocation to resume."
-            )
-        place = (user_id, session_id)
-        if idempotency_key is None:
-            run = self._run_in_session(
-                place, message, invocation_id, state_delta, config, yield_user_message
-            )
-        else:
-            run = self._run_once(place, message, idempotency_key, state_delta, config)
-        async with Aclosing(run) as events:
+        request = self._request(
+            (user_id, session_id), new_message, invocation_id, state_delta, run_config
+        )
+        request.yield_user_message = yield_user_message
+        async with Aclosing(self._run(request, idempotency_key)) as events:
             async for event in events:
                 yield event
 
-    async def _run_once(
+    def _request(
         self,
         place: tuple[str, str],
-        message: types.Content | None,
-        idempotency_key: str,
-        state_delta: dict[str, Any] | None,
-        config: RunConfig,
-    ) -> AsyncGenerator[Event, None]:
-        """Run an invocation unless its key names one that has begun; then yield that one's
-        events.
-        """
-        invocation_id = keyed_invocation_id((self.app_name, *place), idempotency_key)
-        following = self._runs.follow(invocation_id)
-        if following is not None:
-            async for event in following:
-                yield event
-            return
-        with self._runs.entry(invocation_id) as entry:
-            run = self._run_in_session(
-                place, message, invocation_id, state_delta, config, once=True
-            )
-            async with Aclosing(run) as events:
-                async for event in events:
-                    entry.add(event)
-                    yield event
-
-    async def _run_in_session(
-        self,
-        place: tuple[str, str],
-        message: types.Content | None,
+        new_message: types.Content | dict[str, Any] | str | None,
         invocation_id: str | None,
         state_delta: dict[str, Any] | None,
-        config: RunConfig,
-        yield_user_message: bool = False,
-        once: bool = False,
-    ) -> AsyncGenerator[Event, None]:
-        """Hold the session, load it, and run; with `once`, only what its log does not hold yet."""
-        key: SessionKey = (id(self.session_service), self.app_name, *place)
-        async with SESSION_LOCKS.held(key):
-            session = await self._get_or_create_session(*place, config)
-            if once and log_of(session).start_of(invocation_id or "") is not None:
-                run = stored_events(session, invocation_id or "")
-            else:
-                starting = once or invocation_id is None
-                run = self._invocation(
-                    key,
-                    session,
-                    message,
-                    invocation_id,
-                    state_delta,
-                    config,
-                    starting,
-                    yield_user_message,
-                )
-            async with Aclosing(run) as events:
-                async for event in events:
-                    try:
-                        yield event
-                    except GeneratorExit:
-                        SESSION_LOCKS.closing(key)
-                        raise
-
-    async def _invocation(
-        self,
-        key: SessionKey,
-        session: Session,
-        message: types.Content | None,
-        invocation_id: str | None,
-        state_delta: dict[str, Any] | None,
-        config: RunConfig,
-        starting: bool,
-        yield_user_message: bool,
-    ) -> AsyncGenerator[Event, None]:
-        """Set up the context, run the agent with the plugins, compact (Spec 2 §1.1)."""
-        tracing = span("invocation", session_id=session.id, app=self.app_name)
-        tracing.resume()
-        error: BaseException | None = None
-        try:
-            with inside(key, invocation_id):
-                if starting:
-                    setup = self._setup_context_for_new_invocation
-                else:
-                    setup = self._setup_context_for_resumed_invocation
-                ctx = await setup(session, message, invocation_id, config, state_delta)
-            if yield_user_message and message is not None:
-                tracing.suspend()
-                yield log_of(session).records[-1].event()
-                tracing.resume()
-            if ctx.end_of_agents.get(ctx.agent.name):
-                return
-            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
-            mark = inside(key, ctx.invocation_id)
-            try:
-                while True:
-                    with mark:
-                        event = await anext(run, None)
-                    if event is None:
-                        break
-                    tracing.suspend()
-                    yield event
-                    tracing.resume()
-            finally:
-                with mark:
-                    await run.aclose()
-            with mark:
-                await compact(ctx, self.agent)
-        except Exception as raised:  # boundary: the span records the error, nobody hides it
-            error = raised
-            raise
-        finally:
-            tracing.suspend()
-            tracing.end(error)
-
-    async def _exec_with_plugin(
-        self,
-        invocation_context: InvocationContext,
-        execute_fn: Callable[[InvocationContext], AsyncGenerator[Event, None]],
-    ) -> AsyncGenerator[Event, None]:
-        """Run the agent between the run's hooks and commit its events (Spec 2 §1.5).
-
-        Whatever ends the run early, no call is left without a response.
-        """
-        ctx, hooks, config = invocation_context, self.plugin_manager, invocation_context.run_config
-        try:
-            early = await plugin_answer(
-                hooks.run_before_run_callback(invocation_context=ctx),
-                types.Content,
-                "before_run_callback",
-                ctx.agent.name,
-            )
-            if early is not None:
-                event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
-                yield await self._commit(ctx, event, config)
-            else:
-                async with Aclosing(execute_fn(ctx)) as events:
-                    async for event in events:
-                        yield await self._commit(ctx, event, config)
-        except Exception as error:  # boundary: the log says how it ended, the caller gets the error
-            await seal(ctx, error)
-            yield await self._commit(ctx, error_event(ctx, error), config)
-            if hooks.overrides("on_run_error_callback"):
-                await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
-            raise
-        except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
-            await seal(ctx, stop)
-            raise
-        await hooks.run_after_run_callback(invocation_context=ctx)
-
-    async def _commit(
-        self, ctx: InvocationContext, event: Event, config: RunConfig | None
-    ) -> Event:
-        """Let plugins change an event, store it unless it is partial, and return what to yield."""
-        if config is not None and config.custom_metadata:
-            event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
-        if self.plugin_manager.overrides("on_event_callback"):
-            changed = await plugin_answer(
-                self.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
-                Event,
-                "on_event_callback",
-                ctx.agent.name,
-            )
-            if changed is not None:
-                changed.id, changed.invocation_id = event.id, event.invocation_id
-                changed.timestamp = event.timestamp
-                event = changed
-        if not event.partial:
-            ports = ctx.ports
-            rows = () if ports.journal is None else ports.journal.rows_with(event)
-            await ports.commit((event,), rows)
-        return event
+        run_config: RunConfig | None,
+    ) -> RunRequest:
+        return RunRequest(
+            Place(self.app_name, *place),
+            new_invocation_context_id(),
+            new_message,
+            invocation_id,
+            state_delta,
+            run_config or context.RunConfig(),
+        )
 
     def _spawn(
         self, *, agent: BaseAgent, include_plugins: bool, **request: Any
@@ -312,17 +148,62 @@ class Runner(RunnerSetup):
 
         The run goes on whether or not its events are read. Needs a running event loop.
         """
+        place = (user_id, session_id)
+        request = self._request(place, new_message, invocation_id, state_delta, run_config)
         return running.Run(
-            self.run_async(
-                user_id=user_id,
-                session_id=session_id,
-                invocation_id=invocation_id,
-                new_message=new_message,
-                state_delta=state_delta,
-                run_config=run_config,
-                idempotency_key=idempotency_key,
-            )
+            self._run(request, idempotency_key),
+            lambda: self._stop(request.place, request.id),
         )
+
+    async def cancel(
+        self, *, user_id: str, session_id: str, invocation_id: str | None = None
+    ) -> bool:
+        """Cancel what runs in a session, in this process or in another one.
+
+        Model call and tools are cancelled, calls without a result are answered as cancelled, and
+        the session can go on. The run raises RunCancelledError to its caller.
+
+        Args:
+          user_id: the user.
+          session_id: the session.
+          invocation_id: only this invocation; one that waits for its turn is taken out.
+
+        Returns:
+          Whether there was something to cancel; another process hears of it within a second.
+        """
+        place = Place(self.app_name, user_id, session_id)
+        if self._stop(place, invocation_id):
+            return True
+        durable = self._store.durable
+        if durable is None or not durable.shared:
+            return False
+        await self._store.released()
+        return await durable.request_cancel(place, invocation_id)
+
+    def _stop(self, place: Place, invocation_id: str | None) -> bool:
+        reason = RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
+        return TURNS.stop(self._key(place), reason, invocation_id)
+
+    async def resume_open(
+        self, *, run_config: RunConfig | None = None, limit: int = 10
+    ) -> list[Recovered]:
+        """Go on with the invocations of this app that a crash left open, and run messages whose
+        caller is gone; servers and workers call it when they start.
+
+        An invocation that was begun too often, or whose agents have changed since, is parked:
+        `ostinato sessions list --stuck` shows it.
+
+        Args:
+          run_config: settings for these runs.
+          limit: how many sessions at once.
+
+        Returns:
+          What became of each; nothing where no other process reaches the store.
+        """
+        recovery = self._recovery(run_config or context.RunConfig())
+        if recovery is None:
+            return []
+        return await recovery.resume_open(self.app_name, self._key, limit)
 
     def run(
         self,
@@ -363,17 +244,21 @@ class Runner(RunnerSetup):
           SessionNotFoundError: there is no such session.
           NotFoundError: the session has no such invocation.
         """
-        config = run_config or context.RunConfig()
-        key: SessionKey = (id(self.session_service), self.app_name, user_id, session_id)
-        async with SESSION_LOCKS.held(key):
-            session = await self._get_or_create_session(user_id, session_id, config)
+        place = Place(self.app_name, user_id, session_id)
+        request = RunRequest.internal(place, run_config or context.RunConfig())
+
+        async def rewind(session: Session, turn: Turn) -> None:
+            await turn.claim()
             event = await running.rewind_event(
                 session,
                 rewind_before_invocation_id,
                 initial_state=await self._store.initial_state(session),
                 artifacts=self.artifact_service,
             )
-            await self._store.commit(session, (event,))
+            await turn.commit((event,))
+
+        async with self._in_turn(request) as turn:
+            await self._when_free(turn, rewind)
 
     async def run_live(self, **_: Any) -> AsyncGenerator[Event, None]:
         """Raise NotImplementedError: live mode is not built yet."""
@@ -400,9 +285,7 @@ class Runner(RunnerSetup):
         Returns:
           All events.
         """
-        await self._store.load(
-            app_name=self.app_name, user_id=user_id, session_id=session_id, config=None, create=True
-        )
+        await self._store.load(Place(self.app_name, user_id, session_id), create=True)
         return await running.debug_run(
             [user_messages] if isinstance(user_messages, str) else user_messages,
             lambda text: self.run_async(
@@ -417,6 +300,7 @@ class Runner(RunnerSetup):
         for toolset in toolsets_of(self.agent):
             await toolset.close()
         await self.plugin_manager.close()
+        await self._store.released()
 
 
 class InMemoryRunner(Runner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ostinato.events import Event, EventActions
 from ostinato.running.sealing import error_event, seal, sealing_events
 from ostinato.running.store_access import StoreAccess
 from ostinato.sessions import InMemorySessionService
+from ostinato.sessions._durable_store import Place
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel
 
@@ -27,18 +29,15 @@ async def run_with(*events: Event, service: Any = None) -> tuple[InvocationConte
     service = service or InMemorySessionService()
     store = StoreAccess(service)
     await service.create_session(app_name="app", user_id="user", session_id="s")
-    session = await store.load(
-        app_name="app", user_id="user", session_id="s", config=None, create=False
-    )
-    for event in events:
-        await store.commit(session, event)
+    session = await store.load(Place("app", "user", "s"))
+    await store.commit(session, events)
     ctx = InvocationContext(
         session_service=service,
         invocation_id="e-1",
         agent=LlmAgent(name="clerk", model=ScriptedModel()),
         session=session,
         branch="root.clerk",
-        ports=RunPorts(),
+        ports=RunPorts(commit=partial(store.commit, session)),
     )
     return ctx, store
 
@@ -91,10 +90,10 @@ async def test_a_long_running_call_stays_open() -> None:
 
 @pytest.mark.spec(29)
 async def test_a_call_that_had_ended_keeps_its_result_and_effects() -> None:
-    ctx, store = await run_with(asks("a", "b"))
+    ctx, _ = await run_with(asks("a", "b"))
     done = gives("a", {"n": 1}, actions=EventActions(state_delta={"done": True}))
     ctx.ports.finished["a"] = done
-    await seal(ctx, store, ValueError("broken"))
+    await seal(ctx, ValueError("broken"))
     stored = ctx.session.events[-1]
     assert given(stored) == [
         ("a", "do_a", {"n": 1}),
@@ -107,10 +106,10 @@ async def test_a_call_that_had_ended_keeps_its_result_and_effects() -> None:
 @pytest.mark.spec(29)
 async def test_a_result_that_cannot_be_stored_gives_way_to_the_error(tmp_path: Path) -> None:
     service = SqliteSessionService(tmp_path / "sessions.db", synchronous="NORMAL")
-    ctx, store = await run_with(asks("a"), service=service)
+    ctx, _ = await run_with(asks("a"), service=service)
     bad = gives("a", {}, actions=EventActions(state_delta={"bad": object()}))
     ctx.ports.finished["a"] = bad
-    await seal(ctx, store, InputValidationError("no JSON"))
+    await seal(ctx, InputValidationError("no JSON"))
     assert ctx.ports.finished == {}
     assert given(ctx.session.events[-1]) == [
         ("a", "do_a", {"error": "InputValidationError: no JSON"})

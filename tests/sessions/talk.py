@@ -64,6 +64,7 @@ class Clock:
 
 
 def claim(owner: str = "me", invocation: str = "e-1", **fields: Any) -> Claim:
+    fields.setdefault("message", invocation)
     return Claim(owner, f"process of {owner}", 30.0, invocation, "digest", **fields)
 
 

@@ -83,7 +83,9 @@ async def test_another_owner_is_refused_while_the_lease_lasts(
     message = await refused(store, session, SessionBusyError, claim=claim("you", "e-2"))
     assert "'e-1'" in message and "'s1'" in message
     clock.now += 2
-    assert await begin(store, session, claim("you", "e-2"), said("b")) == Fence("you", 2)
+    message = await refused(store, session, SessionBusyError, claim=claim("you", "e-2"))
+    assert "'e-1' was left open" in message
+    assert await begin(store, session, claim("you", "e-1"), said("b")) == Fence("you", 2)
 
 
 async def test_the_owner_itself_may_claim_again(store: Store, session: Session) -> None:
@@ -204,7 +206,7 @@ async def test_renewing(store: Store, session: Session, clock: Clock) -> None:
     clock.now += 60
     lease = await store.lease(PLACE)
     assert lease is not None and -21 < lease.left <= -20
-    await begin(store, session, claim("you", "e-2"))
+    await begin(store, session, claim("you", "e-2", over=1))
     await store.release(place, also)
     assert await store.renew([(PLACE, mine), (place, also)], 40.0) == [
         Renewal(PLACE, 1, lost=True, cancelled=False),

@@ -78,7 +78,7 @@ class ToolThreadPoolConfig(BaseModel):
 class RunConfig(BaseModel):
     """Settings of one run (Spec 1 §17, §18; Spec 4 §10).
 
-    The fields that google-adk does not have are the last six.
+    The fields that google-adk does not have are the last seven.
 
     Attributes:
       streaming_mode: NONE for whole responses, SSE for partial events before each whole one.
@@ -94,6 +94,8 @@ class RunConfig(BaseModel):
       max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is
         too large.
       quote_agents: mark quotes of other agents as untrusted data in the context.
+      on_busy: what a request does where another invocation runs in the session: `queue` waits for
+        its turn, `reject` raises SessionBusyError, `interrupt` cancels the one that runs.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -130,6 +132,7 @@ class RunConfig(BaseModel):
     max_model_retries: int = Field(default=5, ge=0)
     max_tool_result_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     quote_agents: bool = False
+    on_busy: Literal["queue", "reject", "interrupt"] = "queue"
 
     @model_validator(mode="before")
     @classmethod

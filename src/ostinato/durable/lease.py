@@ -1,129 +1,161 @@
-"""One invocation at a time per session: a lock within this process.
-
-The runner holds it for the length of an invocation. It works across event loops and threads,
-because `Runner.run` drives each call in a loop of its own.
+"""Leases that this process holds in a store: kept alive from a thread, never from the event loop,
+which a callback may block.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import threading
-from collections import deque
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import weakref
+from collections.abc import Callable
+from typing import Protocol
 
-from .running import SessionKey, is_inside
+from .._log import get_logger
+from ..errors import CallerError, LeaseLostError, RunCancelledError, StoreError
+from ..sessions._durable_store import DurableStore, Fence, Place, Renewal
+from .process import process_identity
 
-# Turns of the event loop within which it begins to close a generator that nobody holds any more.
-_TURNS_TO_CLOSE = 5
+logger = get_logger(__name__)
 
+DEFAULT_SECONDS = 10.0
 
-class _Hold:
-    """One holder of a session, and those who wait for it."""
-
-    __slots__ = ("closing", "task", "waiters")
-
-    def __init__(self, task: asyncio.Task[object] | None) -> None:
-        self.task = task
-        self.closing = False
-        self.waiters: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+_numbers = itertools.count(1)
 
 
-class SessionLocks:
-    """Locks by session, first come first served.
+class Holder(Protocol):
+    """A run that holds a session, as the keeper sees it."""
 
-    A run that is started within another run of the same session, by a tool or by the one who
-    iterates it,
-    does not wait: it would wait for itself.
+    def stop(self, reason: CallerError) -> None:
+        """End the run; called from another thread."""
+        ...
+
+
+class LeaseKeeper:
+    """Keeps the leases of one store alive; hears of those that were lost or are to be cancelled.
+
+    Args:
+      store: the store.
+      seconds: length of a lease; it is renewed three times within, and at least once a second.
+
+    Attributes:
+      owner: name of this process's runs over this store, unlike any other.
+      pid, process: number and identity of this process.
+      seconds: length of a lease.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, store: DurableStore, seconds: float = DEFAULT_SECONDS) -> None:
+        self.pid = os.getpid()
+        self.process = process_identity()
+        self.owner = f"{self.process}|{next(_numbers)}"
+        self.seconds = seconds
+        self._store = weakref.ref(store)
+        self._held: dict[tuple[Place, int], tuple[Fence, Holder]] = {}
+        self._waiting = 0
         self._mutex = threading.Lock()
-        self._holds: dict[SessionKey, _Hold] = {}
+        self._work = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    @asynccontextmanager
-    async def held(self, key: SessionKey) -> AsyncGenerator[None]:
-        """Hold a session for the length of the block; wait for whoever holds it now."""
-        if not await self._acquire(key):
-            yield
+    def hold(self, place: Place, fence: Fence, holder: Holder) -> None:
+        """Keep a lease alive until `drop`."""
+        with self._mutex:
+            self._held[place, fence.token] = (fence, holder)
+            self._begin()
+
+    def drop(self, place: Place, fence: Fence) -> None:
+        """Let a lease end."""
+        with self._mutex:
+            self._held.pop((place, fence.token), None)
+            self._rest()
+
+    def wait(self, number: int) -> None:
+        """Count callers whose messages wait in an inbox: 1 for one more, -1 for one less."""
+        with self._mutex:
+            self._waiting += number
+            self._begin()
+            self._rest()
+
+    def _begin(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=_renew_forever,
+                args=(weakref.ref(self), self._work, min(1.0, self.seconds / 3)),
+                name="ostinato-leases",
+                daemon=True,
+            )
+            weakref.finalize(self, self._work.set)  # so that the thread sees that nobody is left
+            self._thread.start()
+        if not self._work.is_set():
+            self._work.set()
+
+    def _rest(self) -> None:
+        if not self._held and not self._waiting:
+            self._work.clear()
+
+    async def renew(self) -> None:
+        """Renew everything once, and tell the holders what became of their leases."""
+        store = self._store()
+        if store is None:
             return
-        try:
-            yield
-        finally:
-            self._release(key)
-
-    def closing(self, key: SessionKey) -> None:
-        """Note that the holder is about to end, so that nobody is taken to run within it."""
         with self._mutex:
-            hold = self._holds.get(key)
-            if hold is not None:
-                hold.closing = True
+            held = [(place, fence) for (place, _), (fence, _) in self._held.items()]
+            waiting = self._waiting
+        if held:
+            for renewal in await store.renew(held, self.seconds):
+                self._tell(renewal)
+        if waiting:
+            await store.renew_messages(self.owner, self.seconds)
 
-    async def _acquire(self, key: SessionKey) -> bool:
-        """Wait for the session; False where this is part of a run that holds it."""
-        task = asyncio.current_task()
-        for turn in range(_TURNS_TO_CLOSE + 1):
-            with self._mutex:
-                hold = self._holds.get(key)
-                if hold is None:
-                    self._holds[key] = _Hold(task)
-                    return True
-                ours = not hold.closing and task is not None and hold.task is task
-                if is_inside(key) or (ours and turn == _TURNS_TO_CLOSE):
-                    return False
-            if not ours:
-                break
-            # This task may have left its loop over the other run; the event loop closes it then.
-            await asyncio.sleep(0)
-        return await self._wait(key, task)
-
-    async def _wait(self, key: SessionKey, task: asyncio.Task[object] | None) -> bool:
-        loop = asyncio.get_running_loop()
-        waiter = loop.create_future()
+    def _tell(self, renewal: Renewal) -> None:
         with self._mutex:
-            hold = self._holds.get(key)
-            if hold is None:
-                self._holds[key] = _Hold(task)
-                return True
-            hold.waiters.append((loop, waiter))
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            self._give_up(key, waiter)
-            raise
-        hold.task, hold.closing = task, False
-        return True
+            held = self._held.get((renewal.place, renewal.token))
+        if held is None:
+            return
+        session = renewal.place.session_id
+        if renewal.lost:
+            held[1].stop(LeaseLostError(f"Another owner took over session {session!r}."))
+        elif renewal.cancelled:
+            held[1].stop(RunCancelledError(f"The run in session {session!r} was cancelled."))
 
-    def _give_up(self, key: SessionKey, waiter: asyncio.Future[None]) -> None:
-        """Stop waiting; hand the session on where it was given just now."""
-        with self._mutex:
-            hold = self._holds.get(key)
-            if hold is not None:
-                for item in hold.waiters:
-                    if item[1] is waiter:
-                        hold.waiters.remove(item)
-                        return
-        self._release(key)
 
-    def _release(self, key: SessionKey) -> None:
-        """Give the session to the next one who waits."""
-        with self._mutex:
-            hold = self._holds[key]
-            hold.task = None
-            while hold.waiters:
-                loop, waiter = hold.waiters.popleft()
-                try:
-                    loop.call_soon_threadsafe(_wake, waiter)
-                except RuntimeError:
-                    continue  # that loop was closed while its task waited
+def _renew_forever(
+    keeper: Callable[[], LeaseKeeper | None], work: threading.Event, every: float
+) -> None:
+    """Body of the thread; it ends when the keeper is gone."""
+    pause = threading.Event()
+    with asyncio.Runner() as loop:
+        while True:
+            work.wait()
+            pause.wait(every)
+            alive = keeper()
+            if alive is None:
                 return
-            del self._holds[key]
+            try:
+                loop.run(alive.renew())
+            except StoreError as error:
+                logger.warning("Leases could not be renewed, trying again: %s", error)
+            except Exception:  # boundary: this thread has nobody to raise to, and must go on
+                logger.exception("Leases could not be renewed, trying again.")
+            del alive
 
 
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+_keepers: weakref.WeakKeyDictionary[DurableStore, dict[float, LeaseKeeper]] = (
+    weakref.WeakKeyDictionary()
+)
+_keepers_mutex = threading.Lock()
 
 
-# All runners of a process share it, so that two runners on one store see each other.
-SESSION_LOCKS = SessionLocks()
+def keeper_of(store: DurableStore, seconds: float = DEFAULT_SECONDS) -> LeaseKeeper:
+    """Return the keeper of a store's leases, one for all runners that want leases of one length.
+
+    Args:
+      store: the store.
+      seconds: length of a lease.
+    """
+    with _keepers_mutex:
+        of_store = _keepers.setdefault(store, {})
+        keeper = of_store.get(seconds)
+        if keeper is None or keeper.pid != os.getpid():  # a forked child has its own
+            keeper = of_store[seconds] = LeaseKeeper(store, seconds)
+        return keeper

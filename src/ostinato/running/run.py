@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 
 from .._aclosing import Aclosing
@@ -60,13 +60,18 @@ class Run:
     """An invocation that runs in the background (FEATURES E.3).
 
     Iterate it for its events, from the first on and as often as needed, or await `result()`.
+
+    Args:
+      events: the events.
+      stop: ends the run from inside; returns whether it was there to be ended.
     """
 
-    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
+    def __init__(self, events: AsyncGenerator[Event, None], stop: Callable[[], bool]) -> None:
         self._events: list[Event] = []
         self._news = asyncio.Condition()
         self._done = False
         self._source = events
+        self._stop = stop
         self.usage = Usage()
         self._task = asyncio.create_task(self._drive(), name="ostinato-run")
 
@@ -104,6 +109,21 @@ class Run:
         await asyncio.shield(self._task)
         complete = [e for e in self._events if not e.partial]
         return RunResult(complete, _last_text(complete), self.usage)
+
+    async def cancel(self) -> bool:
+        """Cancel the run and wait until its session is in order.
+
+        Model call and tools are cancelled, calls without a result are answered as cancelled; a
+        message that still waits for its turn is taken out. The iterators and `result` then raise
+        RunCancelledError.
+
+        Returns:
+          Whether it was cancelled; False where it had ended before.
+        """
+        await asyncio.sleep(0)  # a run that was only just started gets to its turn first
+        stopped = self._stop()
+        await asyncio.wait([self._task])
+        return stopped
 
 
 def _last_text(events: list[Event]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import types
 from ..agents.base_agent import BaseAgent
@@ -11,22 +11,25 @@ from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
 from ..context.callbacks import plugin_answer
-from ..context.invocation import InvocationContext, RunPorts, new_invocation_context_id
+from ..context.invocation import InvocationContext, RunPorts
+from ..durable.journal import Journal
+from ..durable.lease import DEFAULT_SECONDS, LeaseKeeper, keeper_of
 from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
 from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 from ..plugins.plugin_manager import PluginManager
+from ..sessions._durable_store import InboxMessage, Lease
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
 from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent_tree
 from .message import answered_call, branch_of_answers, newest_message, save_blobs
+from .request import RunRequest
 from .run_table import RunTable
 from .store_access import StoreAccess
-
-if TYPE_CHECKING:
-    from ..context.run_config import RunConfig
+from .tree_digest import tree_digest
+from .turn import Turn
 
 
 class RunnerSetup:
@@ -49,6 +52,8 @@ class RunnerSetup:
         credential_service: Any = None,
         plugin_close_timeout: float = 5.0,
         auto_create_session: bool = False,
+        lease_seconds: float = DEFAULT_SECONDS,
+        max_attempts: int = 3,
     ) -> None:
         if node is not None:
             raise NotImplementedError(
@@ -66,8 +71,11 @@ class RunnerSetup:
         self.context_cache_config: ContextCacheConfig | None = self.app.context_cache_config
         self.resumability_config: ResumabilityConfig | None = self.app.resumability_config
         self.plugin_manager = PluginManager(self.app.plugins, close_timeout=plugin_close_timeout)
+        self.max_attempts = max_attempts
         self._store = StoreAccess(session_service)
         self._runs = RunTable()
+        self._lease_seconds = lease_seconds
+        self._digest: str | None = None
 
     @staticmethod
     def _resolve_app(
@@ -88,39 +96,49 @@ class RunnerSetup:
         # made.
         return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
 
-    async def _get_or_create_session(
-        self, user_id: str, session_id: str, config: RunConfig
-    ) -> Session:
+    def _keeper(self) -> LeaseKeeper | None:
+        """Return who keeps leases of this store; None where no other process reaches it."""
+        durable = self._store.durable
+        if durable is None or not durable.shared:
+            return None
+        return keeper_of(durable, self._lease_seconds)
+
+    def _turn(self, request: RunRequest, *, over: Lease | InboxMessage | None = None) -> Turn:
+        """Make a request's turn.
+
+        Args:
+          over: what a dead owner left behind, and the request goes on with.
+        """
+        if self._digest is None:
+            self._digest = tree_digest(self.agent)
+        return Turn(self._store, self._keeper(), request, self._digest, over=over)
+
+    async def _get_or_create_session(self, request: RunRequest) -> Session:
         return await self._store.load(
-            app_name=self.app_name,
-            user_id=user_id,
-            session_id=session_id,
-            config=config.get_session_config,
+            request.place,
+            config=request.config.get_session_config,
             create=self.auto_create_session,
+            complete=request.needs_all,
         )
 
     async def _setup_context_for_new_invocation(
-        self,
-        session: Session,
-        new_message: types.Content | None,
-        invocation_id: str | None,
-        run_config: RunConfig,
-        state_delta: dict[str, Any] | None,
+        self, session: Session, turn: Turn
     ) -> InvocationContext:
         """Build the context, append the message, pick the agent (Spec 2 §1.2).
 
         A message that answers a call goes on with that call's invocation.
         """
-        new_message = new_message or types.Content()
+        request = turn.request
+        new_message = request.message or types.Content()
         answered = answered_call(session, new_message)
-        if answered is not None and invocation_id is None:
-            invocation_id = answered.invocation_id
-        ctx = self._new_invocation_context(session, invocation_id, new_message, run_config)
+        if answered is not None and not request.once:
+            turn.invocation_id = answered.invocation_id
+        ctx = await self._new_invocation_context(session, turn, new_message)
         if answered is not None:
             ctx.populate_invocation_agent_states()
             ctx.ports.resumed = True
         await self._append_new_message(
-            ctx, new_message, state_delta, branch_of_answers(session, new_message)
+            ctx, turn, new_message, branch_of_answers(session, new_message)
         )
         if answered is None:
             ctx.agent = self._find_agent_to_run(session, self.agent)
@@ -129,48 +147,41 @@ class RunnerSetup:
         return ctx
 
     async def _setup_context_for_resumed_invocation(
-        self,
-        session: Session,
-        message: types.Content | None,
-        invocation_id: str | None,
-        run_config: RunConfig,
-        state_delta: dict[str, Any] | None,
+        self, session: Session, turn: Turn
     ) -> InvocationContext:
         """Rebuild the context of an invocation from its events (Spec 1 §19, FEATURES rows 26, 27).
 
         Raises:
           NothingToResumeError: the session has no such invocation.
         """
+        message, invocation_id = turn.request.message, turn.invocation_id
         log = log_of(session)
-        start = log.start_of(invocation_id or "")
-        if start is None:
+        if log.start_of(invocation_id) is None:
             raise NothingToResumeError(
                 f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
                 "to resume. To start a new invocation, leave invocation_id out."
             )
         content = message or newest_message(log, invocation_id)
-        ctx = self._new_invocation_context(session, invocation_id, content, run_config)
+        ctx = await self._new_invocation_context(session, turn, content)
         ctx.ports.resumed = True
-        if message is not None:
+        if message is None:
+            await turn.claim()
+        else:
             answered_call(session, message)
-            await self._append_new_message(
-                ctx, message, state_delta, branch_of_answers(session, message)
-            )
+            await self._append_new_message(ctx, turn, message, branch_of_answers(session, message))
         ctx.populate_invocation_agent_states()
         if not ctx.end_of_agents.get(self.agent.name):
             go_on(ctx, self.agent)
         return ctx
 
-    def _new_invocation_context(
-        self,
-        session: Session,
-        invocation_id: str | None,
-        user_content: types.Content | None,
-        run_config: RunConfig,
+    async def _new_invocation_context(
+        self, session: Session, turn: Turn, user_content: types.Content | None
     ) -> InvocationContext:
+        run_config = turn.request.config
         ports = RunPorts(
             spawn=self._spawn,
-            commit=lambda events, rows=(): self._store.commit(session, events, rows),
+            commit=turn.commit,
+            journal=await self._open_journal(session, turn),
             tool_errors=run_config.tool_errors or self.app.tool_errors,
         )
         return InvocationContext(
@@ -182,7 +193,7 @@ class RunnerSetup:
             context_cache_config=self.context_cache_config,
             events_compaction_config=self.app.events_compaction_config,
             resumability_config=self.resumability_config,
-            invocation_id=invocation_id or new_invocation_context_id(),
+            invocation_id=turn.invocation_id,
             agent=self.agent,
             session=session,
             user_content=user_content,
@@ -190,15 +201,27 @@ class RunnerSetup:
             ports=ports,
         )
 
+    async def _open_journal(self, session: Session, turn: Turn) -> Journal | None:
+        """Return the journal of a turn's invocation; None where nothing outlives the process."""
+        durable = self._store.durable
+        if durable is None or not durable.shared:
+            return None
+        log, invocation_id = log_of(session), turn.invocation_id
+        if log.start_of(invocation_id) is None:
+            return Journal(invocation_id)
+        return Journal(invocation_id, await durable.journal(turn.request.place, invocation_id), log)
+
     async def _append_new_message(
         self,
         ctx: InvocationContext,
+        turn: Turn,
         message: types.Content,
-        state_delta: dict[str, Any] | None,
         branch: str | None,
     ) -> None:
         """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2)."""
+        config = turn.request.config
         if self.plugin_manager.overrides("on_user_message_callback"):
+            await turn.claim()  # so that hooks run once, when the turn has come
             changed = await plugin_answer(
                 self.plugin_manager.run_on_user_message_callback(
                     user_message=message, invocation_context=ctx
@@ -211,15 +234,16 @@ class RunnerSetup:
                 ctx.user_content = message = changed
         if not message.parts:
             raise InputValidationError("No parts in the new_message.")
-        if ctx.run_config is not None and ctx.run_config.save_input_blobs_as_artifacts:
+        if config.save_input_blobs_as_artifacts:
+            await turn.claim()
             ctx.user_content = message = await save_blobs(ctx, message)
         event = Event(
             invocation_id=ctx.invocation_id,
             author="user",
             content=public_message(message),  # ctx.user_content has the whole of it
             branch=branch,
-            actions=EventActions(state_delta=dict(state_delta or {})),
-            custom_metadata=ctx.run_config.custom_metadata if ctx.run_config else None,
+            actions=EventActions(state_delta=dict(turn.request.state_delta or {})),
+            custom_metadata=config.custom_metadata,
         )
         await ctx.ports.commit((event,))
 

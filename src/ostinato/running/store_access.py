@@ -4,11 +4,13 @@ port.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import SessionNotFoundError
+from .._log import get_logger
+from ..errors import AlreadyExistsError, SessionNotFoundError, StoreError
 from ..events.event import Event
 from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
@@ -19,9 +21,11 @@ from ..sessions.base_session_service import (
 from ..sessions.session import Session
 
 if TYPE_CHECKING:
-    from ..sessions._durable_store import Claim, DurableStore, Fence, JournalRow
+    from ..sessions._durable_store import Claim, DurableStore, Fence, JournalRow, Place
 
 _LONGEST_PLAIN_ID = 200
+
+logger = get_logger(__name__)
 
 
 def durable_store(service: BaseSessionService) -> DurableStore | None:
@@ -48,43 +52,49 @@ class StoreAccess:
     def __init__(self, service: BaseSessionService) -> None:
         self._service = service
         self.durable = durable_store(service)
+        self._releases: set[asyncio.Task[None]] = set()
 
     async def load(
         self,
+        place: Place,
         *,
-        app_name: str,
-        user_id: str,
-        session_id: str,
-        config: GetSessionConfig | None,
-        create: bool,
+        config: GetSessionConfig | None = None,
+        create: bool = False,
+        complete: bool = True,
     ) -> Session:
         """Load a session for a run; create it where it is missing and `create` is set.
+
+        Without `complete`, what was made into a summary may be left out.
 
         Raises:
           SessionNotFoundError: it is missing otherwise.
           InputValidationError: it is to be created under an id that may not be one.
         """
-        place: dict[str, Any] = {
-            "app_name": app_name,
-            "user_id": user_id,
-            "session_id": session_id,
-        }
-        if self.durable is not None:
-            session = await self.durable.open_session(**place, config=config)
-        elif config is None:
-            session = await self._service.get_session(**place)
-        else:
-            session = await self._service.get_session(**place, config=config)
+        session = await self._open(place, config, complete)
         if session is None and create:
             # A service would make up an id in place of an empty one, and nobody would know it.
-            check_name("session id", session_id)
-            session = await self._service.create_session(**place)
+            check_name("session id", place.session_id)
+            try:
+                session = await self._service.create_session(**place._asdict())
+            except AlreadyExistsError:  # somebody was faster
+                session = await self._open(place, config, complete)
         if session is None:
             raise SessionNotFoundError(
-                f"Session not found: {session_id} (app {app_name!r}, user {user_id!r}). Create it "
+                f"Session not found: {place.session_id} (app {place.app_name!r}, user "
+                f"{place.user_id!r}). Create it "
                 "with session_service.create_session, or give the Runner auto_create_session=True."
             )
         return session
+
+    async def _open(
+        self, place: Place, config: GetSessionConfig | None, complete: bool
+    ) -> Session | None:
+        names = place._asdict()
+        if self.durable is not None:
+            return await self.durable.open_session(**names, config=config, complete=complete)
+        if config is None:
+            return await self._service.get_session(**names)
+        return await self._service.get_session(**names, config=config)
 
     async def commit(
         self,
@@ -100,6 +110,25 @@ class StoreAccess:
         for event in events:
             await self._service.append_event(session=session, event=event)
         return None
+
+    def release(self, place: Place, fence: Fence, *, keep_rows: bool) -> None:
+        """Give a lease back; nobody waits for it but `released`."""
+        task = asyncio.ensure_future(self._release(place, fence, keep_rows))
+        self._releases.add(task)
+        task.add_done_callback(self._releases.discard)
+
+    async def _release(self, place: Place, fence: Fence, keep_rows: bool) -> None:
+        assert self.durable is not None
+        try:
+            await self.durable.release(place, fence, keep_rows=keep_rows)
+        except StoreError as error:
+            logger.warning("A lease was not given back, it ends by itself: %s", error)
+
+    async def released(self) -> None:
+        """Wait for the leases that are being given back in this event loop."""
+        loop = asyncio.get_running_loop()
+        for task in [task for task in self._releases if task.get_loop() is loop]:
+            await task
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the state a session was created with; empty where the service does not keep it."""

@@ -74,6 +74,7 @@ class Claim:
       revision: number of the newest event the owner has seen (`revision_of`); None for any.
       over: token of a lease whose owner is known to be dead; that one is taken before its end.
       jump: whether messages of others that wait are overtaken: for resuming what had begun.
+      message: the message in the inbox that it begins with, by its invocation id; it leaves there.
     """
 
     owner: str
@@ -84,6 +85,7 @@ class Claim:
     revision: int | None = None
     over: int | None = None
     jump: bool = False
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ class InboxMessage:
     """A user's message that waits for its turn.
 
     Attributes:
-      invocation_id: the invocation that it will begin; unique in its session.
+      invocation_id: names the message, and the invocation that it will begin unless it answers a
+        call of an earlier one; unique in its session.
       owner: whose caller waits for it; '' where nobody does any more.
       process: identity of that owner's process.
       payload: message, state delta and metadata as JSON text.
@@ -194,16 +197,17 @@ class DurableStore(Protocol):
         comes from outside of any run, and lands behind what others have appended.
 
         Args:
-          claim: take the lease first, in the same transaction; the message with its invocation id
-            leaves the inbox.
+          claim: take the lease first, in the same transaction; its message leaves the inbox.
 
         Returns:
           The fence that a claim gave, otherwise None.
 
         Raises:
           LeaseLostError: the fence's token is no longer the stored one.
-          SessionBusyError: the claim found another owner's lease, or another owner's message first
-            in the inbox, and that is not the message it is to run; nothing was written.
+          SessionBusyError: the claim found another owner's lease; an invocation that another owner
+            began and did not release, even where its lease has ended, unless the claim is `over` it
+            or for the same invocation; or another owner's message first in the inbox, unless it is
+            the claim's own. Nothing was written.
           StaleSessionError: the claim's revision is not the stored one; or an append without fence
             and claim writes a key of the session's own state that others have given another value
             since `session` was loaded.

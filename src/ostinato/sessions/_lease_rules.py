@@ -30,19 +30,27 @@ def grant(
       SessionBusyError: another owner holds the session, or another owner's message comes first.
       StaleSessionError: the claim was made upon another revision.
     """
-    if lease is not None and not (
-        lease.owner in ("", claim.owner) or lease.left <= 0 or lease.token == claim.over
+    if lease is not None and lease.token != claim.over and lease.owner not in ("", claim.owner):
+        if lease.left > 0:
+            raise SessionBusyError(
+                f"Invocation {lease.invocation_id!r} runs in session {place.session_id!r}; wait "
+                "for it to end, or cancel it."
+            )
+        if lease.invocation_id not in ("", claim.invocation_id):
+            raise SessionBusyError(
+                f"Invocation {lease.invocation_id!r} was left open in session "
+                f"{place.session_id!r}; it comes first."
+            )
+    if (
+        not claim.jump
+        and first is not None
+        and first.owner != claim.owner
+        and first.invocation_id != claim.message
     ):
         raise SessionBusyError(
-            f"Invocation {lease.invocation_id!r} runs in session {place.session_id!r} for another "
-            f"{lease.left:.0f} s at least; wait for it to end, or cancel it."
+            f"A message that came earlier waits in session {place.session_id!r}; it is answered "
+            f"first, by invocation {first.invocation_id!r}."
         )
-    if not claim.jump and first is not None and first.owner != claim.owner:
-        if first.invocation_id != claim.invocation_id:
-            raise SessionBusyError(
-                f"A message that came earlier waits in session {place.session_id!r}; it is "
-                f"answered first, by invocation {first.invocation_id!r}."
-            )
     if claim.revision is not None and claim.revision != revision:
         raise StaleSessionError(STALE)
     again = lease is not None and lease.invocation_id == claim.invocation_id

@@ -66,7 +66,8 @@ class Owned:
         if before is None or before.invocation_id != new.invocation_id:
             self.begun = now
         self.stamp, self.cancelled = now, False
-        self.take(wish.invocation_id)
+        if wish.message is not None:
+            self.take(wish.message)
         return Fence(new.owner, new.token)
 
     def check(self, fence: Fence) -> None:

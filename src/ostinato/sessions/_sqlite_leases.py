@@ -61,7 +61,7 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
             now,
         ),
     )
-    db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.invocation_id))
+    db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.message))
     return Fence(new.owner, new.token)
 
 

@@ -1,0 +1,244 @@
+"""RunnerDriver: takes a request through its turn in the session: loads, sets up, drives the agent,
+commits each event before handing it on. `Runner` adds what callers call.
+
+Read top-down: `_run`, then its parts in the order they happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TypeVar
+
+from .. import context, types
+from .._aclosing import Aclosing
+from ..context.callbacks import plugin_answer
+from ..context.invocation import InvocationContext
+from ..durable.running import SessionKey, inside
+from ..durable.session_locks import SESSION_LOCKS
+from ..errors import (
+    InputValidationError,
+    LeaseLostError,
+    RunCancelledError,
+    SessionBusyError,
+    StaleSessionError,
+)
+from ..events.event import Event
+from ..sessions._durable_store import Place
+from ..sessions._resume import waits_for_answer
+from ..sessions.session import Session, log_of
+from ..telemetry.tracing import span
+from .compaction import compact
+from .message import as_content
+from .recovery import Recovery, busy_error
+from .request import RunRequest
+from .run_table import keyed_invocation_id, stored_events
+from .sealing import error_event, seal
+from .setup import RunnerSetup
+from .turn import Turn
+from .turns import TURNS, InTurn
+
+_R = TypeVar("_R")
+
+
+class RunnerDriver(RunnerSetup):
+    """Runs requests over the services of `RunnerSetup`."""
+
+    def _key(self, place: Place) -> SessionKey:
+        return (id(self.session_service), place.app_name, place.user_id, place.session_id)
+
+    def _recovery(self, config: context.RunConfig) -> Recovery | None:
+        """Return who goes on with what others left behind; None where there are no others."""
+        keeper = self._keeper()
+        if keeper is None:
+            return None
+        return Recovery(
+            self._store,
+            keeper,
+            make_turn=self._turn,
+            run=self._invocation,
+            max_attempts=self.max_attempts,
+            config=config,
+        )
+
+    def _run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
+        """Run a request; one that names itself, once."""
+        if idempotency_key is None:
+            return self._run_in_session(request)
+        request.id, request.once = keyed_invocation_id(request.place, idempotency_key), True
+        return self._run_once(request)
+
+    async def _run_once(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Run an invocation unless its key names one that has begun; then yield that one's
+        events.
+        """
+        following = self._runs.follow(request.id)
+        if following is not None:
+            async for event in following:
+                yield event
+            return
+        with self._runs.entry(request.id) as entry:
+            async with Aclosing(self._run_in_session(request)) as events:
+                async for event in events:
+                    entry.add(event)
+                    yield event
+
+    def _in_turn(self, request: RunRequest) -> InTurn:
+        """Return the block in which a request has its turn."""
+        return InTurn(self._key(request.place), self._turn(request), self._on_busy)
+
+    async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Wait for the request's turn in its session, and take it."""
+        request.message = message = as_content(request.message)
+        if message is None and request.invocation_id is None:
+            raise InputValidationError(
+                "run_async needs new_message, or the invocation_id of an invocation to resume."
+            )
+        async with self._in_turn(request) as turn, Aclosing(self._invocation(turn)) as events:
+            async for event in events:
+                try:
+                    yield event
+                except GeneratorExit:
+                    SESSION_LOCKS.closing(self._key(request.place))
+                    raise
+
+    async def _on_busy(self, turn: Turn) -> None:
+        """Do as a request wants that finds its session taken by a run of this process."""
+        policy, place = turn.request.config.on_busy, turn.request.place
+        if policy == "reject":
+            raise busy_error(place)
+        if policy == "interrupt":
+            reason = RunCancelledError("A newer message interrupted the run.")
+            TURNS.stop(self._key(place), reason)
+        if self.auto_create_session:
+            await self._store.load(place, create=True)  # its inbox needs a session
+        await turn.queue()
+
+    async def _when_free(self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]) -> _R:
+        """Load the session and act, again where somebody else had it or it moved on meanwhile."""
+        while True:
+            session = turn.session = await self._get_or_create_session(turn.request)
+            try:
+                return await act(session, turn)
+            except (SessionBusyError, StaleSessionError):
+                if turn.takes_over or not turn.unclaimed:
+                    raise
+            recovery = self._recovery(turn.request.config)
+            assert recovery is not None
+            await recovery.clear_way(turn)
+
+    async def _begin(self, session: Session, turn: Turn) -> InvocationContext | None:
+        """Set up the context (Spec 2 §1.1).
+
+        Returns:
+          None where the request's invocation has begun before, and only its events are wanted.
+        """
+        request = turn.request
+        if request.once and log_of(session).start_of(request.id) is not None:
+            return None
+        if request.once or request.invocation_id is None:
+            return await self._setup_context_for_new_invocation(session, turn)
+        return await self._setup_context_for_resumed_invocation(session, turn)
+
+    async def _invocation(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        """Set up the context, run the agent with the plugins, compact (Spec 2 §1.1)."""
+        request, key = turn.request, self._key(turn.request.place)
+        tracing = span("invocation", session_id=request.place.session_id, app=self.app_name)
+        tracing.resume()
+        error: BaseException | None = None
+        try:
+            with inside(key, request.invocation_id), turn.step:
+                ctx = await self._when_free(turn, self._begin)
+            if ctx is None:
+                assert turn.session is not None
+                async for event in stored_events(turn.session, request.id):
+                    yield event
+                return
+            if request.yield_user_message and request.message is not None:
+                tracing.suspend()
+                yield ctx.log.records[-1].event()
+                tracing.resume()
+            if ctx.end_of_agents.get(ctx.agent.name):
+                return
+            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
+            mark = inside(key, ctx.invocation_id)
+            try:
+                while True:
+                    with mark, turn.step:
+                        event = await anext(run, None)
+                    if event is None:
+                        break
+                    tracing.suspend()
+                    yield event
+                    tracing.resume()
+            finally:
+                with mark:
+                    await run.aclose()
+            with mark, turn.step:
+                await compact(ctx, self.agent)
+            turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
+        except Exception as raised:  # boundary: the span records the error, nobody hides it
+            error = raised
+            raise
+        finally:
+            tracing.suspend()
+            tracing.end(error)
+
+    async def _exec_with_plugin(
+        self,
+        invocation_context: InvocationContext,
+        execute_fn: Callable[[InvocationContext], AsyncGenerator[Event, None]],
+    ) -> AsyncGenerator[Event, None]:
+        """Run the agent between the run's hooks and commit its events (Spec 2 §1.5).
+
+        Whatever ends the run early, no call is left without a response.
+        """
+        ctx, hooks, config = invocation_context, self.plugin_manager, invocation_context.run_config
+        try:
+            early = await plugin_answer(
+                hooks.run_before_run_callback(invocation_context=ctx),
+                types.Content,
+                "before_run_callback",
+                ctx.agent.name,
+            )
+            if early is not None:
+                event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
+                yield await self._commit(ctx, event, config)
+            else:
+                async with Aclosing(execute_fn(ctx)) as events:
+                    async for event in events:
+                        yield await self._commit(ctx, event, config)
+        except LeaseLostError:
+            raise  # the session is another owner's now, who goes on with the invocation
+        except Exception as error:  # boundary: the log says how it ended, the caller gets the error
+            await seal(ctx, error)
+            yield await self._commit(ctx, error_event(ctx, error), config)
+            if hooks.overrides("on_run_error_callback"):
+                await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
+            raise
+        except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
+            await seal(ctx, stop)
+            raise
+        await hooks.run_after_run_callback(invocation_context=ctx)
+
+    async def _commit(
+        self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
+    ) -> Event:
+        """Let plugins change an event, store it unless it is partial, and return what to yield."""
+        if config is not None and config.custom_metadata:
+            event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
+        if self.plugin_manager.overrides("on_event_callback"):
+            changed = await plugin_answer(
+                self.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
+                Event,
+                "on_event_callback",
+                ctx.agent.name,
+            )
+            if changed is not None:
+                changed.id, changed.invocation_id = event.id, event.invocation_id
+                changed.timestamp = event.timestamp
+                event = changed
+        if not event.partial:
+            ports = ctx.ports
+            rows = () if ports.journal is None else ports.journal.rows_with(event)
+            await ports.commit((event,), rows)
+        return event

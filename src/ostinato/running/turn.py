@@ -1,0 +1,228 @@
+"""Turn: a request's hold on its session, from the first commit to the release.
+
+Where processes share the store, the first commit takes the session's lease and every later one
+carries its fence, so that an owner who was taken over can write nothing more. A turn can be stopped
+from any thread; it then ends as if its task had been cancelled, with the reason as the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+from ..durable.inbox import message_text
+from ..durable.lease import LeaseKeeper
+from ..errors import CallerError, LeaseLostError
+from ..events.event import Event
+from ..sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease
+from ..sessions.session import Session, revision_of
+from .request import RunRequest
+from .store_access import StoreAccess
+
+
+class Turn:
+    """One request's turn in a session.
+
+    Args:
+      store: where the session is.
+      keeper: keeps the lease; None where no other process reaches the store, or within a run of
+        the same session.
+      request: what is asked for.
+      digest: digest of the agent tree.
+      over: the invocation or the message that a dead owner left behind, which this turn runs.
+
+    Attributes:
+      session: the session as loaded last; set before the first commit.
+      invocation_id: the invocation it runs, once that is known.
+      fence: ownership of the session; None until it was claimed.
+      stopped: why the turn was stopped; None where it was not.
+      digest: digest of the agent tree.
+      loop: the event loop that runs it.
+      step: marks the blocks in which a stop may cut in.
+      paused: whether the invocation waits for an answer from outside and will go on.
+    """
+
+    def __init__(
+        self,
+        store: StoreAccess,
+        keeper: LeaseKeeper | None,
+        request: RunRequest,
+        digest: str,
+        *,
+        over: Lease | InboxMessage | None = None,
+    ) -> None:
+        self.request = request
+        self.session: Session | None = None
+        self.invocation_id = request.invocation_id or request.id
+        self.fence: Fence | None = None
+        self.stopped: CallerError | None = None
+        self._store = store
+        self._durable = store.durable
+        self._keeper = keeper
+        self.digest = digest
+        self.paused = False
+        self._over = over
+        self._queued = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.step = Step(self)
+        self._cut = False
+        self._mutex = threading.Lock()
+
+    @property
+    def unclaimed(self) -> bool:
+        """Whether the session is still to be claimed."""
+        return self._keeper is not None and self.fence is None
+
+    def join(self) -> None:
+        """Be part of a run that holds the session already: its lease covers this turn too."""
+        self._keeper = None
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether it goes on with what a dead owner left behind."""
+        return self._over is not None
+
+    async def commit(self, events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
+        """Store events and rows; the first commit claims the session.
+
+        Raises:
+          SessionBusyError: somebody else has it.
+          StaleSessionError: it moved on since it was loaded.
+          LeaseLostError: it was taken over.
+        """
+        assert self.session is not None
+        keeper = self._keeper
+        if keeper is None or self.fence is not None:
+            if self._durable is not None:
+                await self._durable.append(self.session, events, rows, self.fence)
+            else:
+                await self._store.commit(self.session, events)
+            return
+        claim = Claim(
+            owner=keeper.owner,
+            process=keeper.process,
+            seconds=keeper.seconds,
+            invocation_id=self.invocation_id,
+            digest=self.digest,
+            revision=revision_of(self.session),
+            over=self._over.token if isinstance(self._over, Lease) else None,
+            jump=isinstance(self._over, Lease),
+            message=self.request.id,
+        )
+        self.fence = await self._store.commit(self.session, events, rows, claim=claim)
+        assert self.fence is not None
+        keeper.hold(self.request.place, self.fence, self)
+
+    async def claim(self) -> None:
+        """Claim the session by itself, before something that may be done once only."""
+        if self.unclaimed:
+            await self.commit(())
+
+    async def queue(self) -> None:
+        """Store the message in the session's inbox, where it waits for its turn."""
+        keeper, durable, request = self._keeper, self._durable, self.request
+        if keeper is None or durable is None or self._queued or request.message is None:
+            return
+        text = message_text(request.message, request.state_delta, request.config.custom_metadata)
+        message = InboxMessage(request.id, keeper.owner, keeper.process, text)
+        await durable.put_message(request.place, message, keeper.seconds)
+        self._queued = True
+        keeper.wait(1)
+
+    async def park(self, reason: str) -> None:
+        """Give the session back with its invocation marked as stuck."""
+        keeper, durable, fence = self._keeper, self._durable, self.fence
+        assert keeper is not None and durable is not None and fence is not None
+        keeper.drop(self.request.place, fence)
+        await durable.park(self.request.place, fence, reason)
+
+    async def end(self, error: BaseException | None) -> None:
+        """Give the session back, or the place in its inbox.
+
+        Nobody waits for the release: where it is lost, the next owner finds the invocation
+        finished.
+
+        Args:
+          error: what ended the turn; None where it ran to its end.
+        """
+        keeper, durable, fence = self._keeper, self._durable, self.fence
+        if keeper is None or durable is None:
+            return
+        if self._queued:
+            self._queued = False
+            keeper.wait(-1)
+            if fence is None:
+                # Where the caller just went away, somebody will run the message for it.
+                gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
+                keep = gone and self.stopped is None
+                await durable.leave_message(self.request.place, self.request.id, keep=keep)
+        if fence is not None:
+            keeper.drop(self.request.place, fence)
+            if not isinstance(self.stopped, LeaseLostError):
+                self._store.release(self.request.place, fence, keep_rows=self.paused)
+
+    def stop(self, reason: CallerError) -> None:
+        """End the run with `reason`; harmless when repeated, and from any thread."""
+        with self._mutex:
+            if self.stopped is not None:
+                return
+            self.stopped = reason
+            loop = self.loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self.cut_in)
+            except RuntimeError:  # that loop was closed, and the run with it
+                return
+
+    def cut_in(self) -> None:
+        """Cancel the task that runs the turn, once; within its event loop."""
+        if self.step.task is not None and not self._cut:
+            self._cut = True
+            self.step.cut()
+
+
+class Step:
+    """A block in which a stop of its turn may cut in; it then raises the reason of the stop.
+
+    One object marks any number of blocks of its turn, one after another.
+
+    Args:
+      turn: the turn.
+
+    Attributes:
+      task: the task that is in the block now.
+    """
+
+    __slots__ = ("_before", "_cutting", "_turn", "task")
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._before = 0
+        self._cutting = False
+        self.task: asyncio.Task[object] | None = None
+
+    def __enter__(self) -> None:
+        self.task = asyncio.current_task()
+        turn = self._turn
+        if turn.loop is None:
+            turn.loop = asyncio.get_running_loop()
+        if turn.stopped is not None:
+            turn.cut_in()
+
+    def cut(self) -> None:
+        """Cancel the task that is in the block."""
+        assert self.task is not None
+        self._before = self.task.cancelling()
+        self._cutting = True
+        self.task.cancel()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        task, self.task = self.task, None
+        if not self._cutting or task is None:
+            return
+        self._cutting = False
+        reason = self._turn.stopped
+        others = task.uncancel() > self._before  # somebody else cancelled the task meanwhile
+        if isinstance(error, asyncio.CancelledError) and reason is not None and not others:
+            raise reason from None

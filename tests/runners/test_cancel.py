@@ -1,0 +1,130 @@
+"""Cancelling a run: from its handle, from the runner, and from another process."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ostinato.agents import LlmAgent
+from ostinato.errors import RunCancelledError
+from ostinato.testing import ScriptedModel, call, final_text
+from tests.flows.kit import SESSION, USER, Store, Talk
+from tests.runners.owners import Owner
+from tests.runners.owners import two_owners as two_owners
+
+
+class Work:
+    """Two tools that run until they are cancelled, and note it."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Semaphore(0)
+        self.cancelled: list[str] = []
+
+    async def dig(self) -> str:
+        """Dig."""
+        return await self._until_cancelled("dig")
+
+    async def saw(self) -> str:
+        """Saw."""
+        return await self._until_cancelled("saw")
+
+    async def _until_cancelled(self, name: str) -> str:
+        self.begun.release()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(name)
+            raise
+        return ""
+
+
+def answers(log: list[object]) -> list[str]:
+    return [
+        str(response.response)
+        for event in log
+        for response in event.get_function_responses()  # type: ignore[attr-defined]
+    ]
+
+
+async def test_cancel_ends_model_call_and_tools_and_leaves_the_session_in_order(
+    store: Store,
+) -> None:
+    work = Work()
+    model = ScriptedModel([[call("dig"), call("saw")]])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[work.dig, work.saw]), store)
+    run = talk.runner.start(user_id=USER, session_id=SESSION, new_message="Go")
+    for _ in range(2):
+        await work.begun.acquire()
+    assert await run.cancel()
+    assert sorted(work.cancelled) == ["dig", "saw"]
+    with pytest.raises(RunCancelledError):
+        await run.result()
+    assert all("cancelled" in answer for answer in answers(await talk.stored()))
+    assert len(answers(await talk.stored())) == 2
+    assert not await run.cancel()
+    await talk.check_goes_on(model)
+
+
+async def test_the_one_who_iterates_gets_the_error_and_its_task_lives_on(store: Store) -> None:
+    work = Work()
+    model = ScriptedModel([call("dig")])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[work.dig]), store)
+    reading = asyncio.create_task(talk.fails())
+    await work.begun.acquire()
+    assert await talk.runner.cancel(user_id=USER, session_id=SESSION)
+    assert isinstance(await reading, RunCancelledError)
+    assert not reading.cancelled() and reading.cancelling() == 0
+    await talk.check_goes_on(model)
+
+
+async def test_a_cancel_between_two_events_is_heard_at_the_next(store: Store) -> None:
+    model = ScriptedModel([call("nothing")])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[nothing]), store)
+    run = talk.run()
+    await anext(run)
+    assert await talk.runner.cancel(user_id=USER, session_id=SESSION)
+    with pytest.raises(RunCancelledError):
+        await anext(run)
+    await talk.check_goes_on(model)
+
+
+async def test_there_is_nothing_to_cancel(store: Store) -> None:
+    talk = Talk(LlmAgent(name="root", model=ScriptedModel(["Hi."])), store)
+    assert not await talk.runner.cancel(user_id=USER, session_id=SESSION)
+    await talk.say()
+    assert not await talk.runner.cancel(user_id=USER, session_id=SESSION)
+    assert not await talk.runner.cancel(user_id=USER, session_id=SESSION, invocation_id="e-no")
+
+
+async def test_only_the_invocation_that_is_named_is_cancelled(store: Store) -> None:
+    work = Work()
+    model = ScriptedModel([call("dig")])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[work.dig]), store)
+    reading = asyncio.create_task(talk.fails())
+    await work.begun.acquire()
+    place = {"user_id": USER, "session_id": SESSION}
+    assert not await talk.runner.cancel(**place, invocation_id="e-other")
+    invocation_id = (await talk.stored())[0].invocation_id
+    assert await talk.runner.cancel(**place, invocation_id=invocation_id)
+    assert isinstance(await reading, RunCancelledError)
+
+
+async def test_another_process_cancels_through_the_store(two_owners: list[Owner]) -> None:
+    one, two = two_owners
+    work = Work()
+    talk = one.talk([call("dig"), "All right."], [work.dig])
+    reading = asyncio.create_task(talk.fails())
+    await work.begun.acquire()
+    other = two.talk([])
+    assert await other.runner.cancel(user_id=USER, session_id=SESSION)
+    assert isinstance(await reading, RunCancelledError)
+    assert work.cancelled == ["dig"]
+    log = await talk.check_sound()
+    assert "cancelled" in answers(log)[0]
+    assert final_text(await talk.say("And now?")) == "All right."
+
+
+def nothing() -> str:
+    """Do nothing."""
+    return "nothing"
