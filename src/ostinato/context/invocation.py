@@ -377,4 +377,7 @@ class InvocationContext(BaseModel):
 def _with_all_below(agent: Any) -> list[Any]:
     if agent is None:
         return []
-    return [agent, *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent))]
+    return [
+        agent,
+        *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent)),
+    ]

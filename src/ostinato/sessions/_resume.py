@@ -297,7 +297,9 @@ class Resume:
         return bool(found)
 
     def _position(self, branch: str | None) -> int:
-        return max((at for b, at in self._at.items() if _on_branch(branch, b, below=True)), default=0)
+        return max(
+            (at for b, at in self._at.items() if _on_branch(branch, b, below=True)), default=0
+        )
 
     def _ended(self, agent: str, branch: str | None, to: int) -> Reached:
         """Return that an agent has ended; with its end where that is the next thing on record."""
