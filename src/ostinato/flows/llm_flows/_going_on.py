@@ -53,8 +53,12 @@ def pending_calls(ctx: InvocationContext, reached: Reached | None) -> Pending:
         return Pending(None, set(), True)
     # A run that is not resumable ends at a long-running call, and asks the model at its answer.
     resume = ctx.ports.resume
-    ended = reached is not None and reached.kind == "calls"
-    pauses = ended and resume is not None and resume.is_newest(reached.record)
+    pauses = (
+        reached is not None
+        and resume is not None
+        and reached.kind == "calls"
+        and resume.is_newest(reached.record)
+    )
     return Pending(None, set(), pauses)
 
 
