@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,57 +11,11 @@ import pytest
 from ostinato import _clock
 from ostinato.errors import AlreadyExistsError, InputValidationError, SessionNotFoundError
 from ostinato.events.event import Event
-from ostinato.events.event_actions import EventActions
-from ostinato.sessions._durable_store import DurableStore, Fence, JournalRow
-from ostinato.sessions.base_session_service import BaseSessionService, GetSessionConfig
-from ostinato.sessions.in_memory_session_service import InMemorySessionService
+from ostinato.sessions._durable_store import DurableStore
+from ostinato.sessions.base_session_service import BaseSessionService
 from ostinato.sessions.session import Session, log_of, tombstones_of
-from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.types import Content, FunctionCall, FunctionResponse, Part
-
-OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
-
-Store = InMemorySessionService | SqliteSessionService
-
-
-@pytest.fixture(params=["dict", "file", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    if request.param == "dict":
-        yield InMemorySessionService()
-        return
-    path = tmp_path / "s.db" if request.param == "file" else ":memory:"
-    service = SqliteSessionService(path, synchronous="NORMAL")
-    yield service
-    await service.close()
-
-
-def said(text: str, delta: dict[str, Any] | None = None, **fields: Any) -> Event:
-    content = Content(role="user", parts=[Part(text=text)])
-    actions = EventActions(state_delta=delta or {})
-    return Event(
-        **{
-            "author": "user",
-            "invocation_id": "e-1",
-            "content": content,
-            "actions": actions,
-            **fields,
-        }
-    )
-
-
-def texts(session: Session) -> list[str | None]:
-    return [(e.content.parts or [])[0].text for e in session.events if e.content]
-
-
-async def reloaded(store: BaseSessionService, session: Session, **config: Any) -> Session:
-    found = await store.get_session(
-        app_name=session.app_name,
-        user_id=session.user_id,
-        session_id=session.id,
-        config=GetSessionConfig(**config) if config else None,
-    )
-    assert found is not None
-    return found
+from tests.sessions.talk import OWNER, Store, reloaded, said, texts
 
 
 def test_ours_are_durable_stores(store: Store) -> None:
@@ -252,15 +204,6 @@ async def test_the_same_event_may_be_in_two_sessions(store: Store) -> None:
     for name in ("one", "two"):
         found = await store.get_session(**OWNER, session_id=name)
         assert found is not None and texts(found) == ["hello"]
-
-
-async def test_several_events_with_journal_rows(store: Store) -> None:
-    session = await store.create_session(**OWNER)
-    rows = [JournalRow("e-1", "c1", "started", "pay")]
-    await store.append(session, [said("a", {"n": 1}), said("b", {"n": 2})], rows, Fence("me", 1))
-    await store.append(session, [], [JournalRow("e-1", "c1", "finished", "pay", "{}")])
-    assert texts(await reloaded(store, session)) == ["a", "b"]
-    assert session.state == {"n": 2}
 
 
 async def test_calls_and_responses_come_back(store: Store) -> None:

@@ -17,13 +17,12 @@ import pytest
 from ostinato.errors import (
     InputValidationError,
     SessionNotFoundError,
-    StaleSessionError,
     StoreError,
 )
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.sessions import _sqlite_schema, _sqlite_worker
-from ostinato.sessions._durable_store import Fence, JournalRow
+from ostinato.sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Place
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.session import Session, log_of
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
@@ -471,7 +470,7 @@ def nothing(path: Path) -> None:
     ("spoil", "message"),
     [
         (text_file, "is not an SQLite database"),
-        (newer, "has version 99, this program knows versions up to 1"),
+        (newer, "has version 99, this program knows versions up to 2"),
         (foreign, "holds the tables of another program"),
         (directory, "cannot be opened"),
         (nothing, "cannot be opened; it has to be a file in an existing folder"),
@@ -649,37 +648,48 @@ def rows(path: Path, query: str) -> list[Any]:
         db.close()
 
 
-async def test_journal_rows_are_stored_with_their_event(path: Path, make: Make) -> None:
+async def test_a_deleted_session_leaves_no_rows(path: Path, make: Make) -> None:
     service = make()
     session = await service.create_session(**KEY)
-    started = [JournalRow("e-1", c, "started", "pay") for c in ("c1", "c2")]
-    await service.append(session, [said("call")], started)
-    await service.append(session, [], [JournalRow("e-1", "c1", "finished", "pay", '{"a":1}')])
-    await service.append(session, [], started)
-    columns = "invocation_id, call_id, status, tool, result"
-    assert rows(path, f"SELECT {columns} FROM ostinato_journal") == [
-        ("e-1", "c1", "finished", "pay", '{"a":1}'),
-        ("e-1", "c2", "started", "pay", None),
-    ]
-    await service.delete_session(**KEY)
-    assert rows(path, "SELECT * FROM ostinato_journal") == []
-    assert rows(path, "SELECT * FROM events") == []
-
-
-@pytest.mark.spec(194)
-async def test_an_older_fence_is_refused(path: Path, make: Make) -> None:
-    service = make()
-    session = await service.create_session(**KEY)
-    await service.append(session, [said("free")], (), Fence("me", 1))
-    rows(path, "INSERT INTO ostinato_lease VALUES(1, 'other', 7, 0.0, NULL)")
-    with pytest.raises(StaleSessionError) as caught:
-        await service.append(
-            session, [said("late")], [JournalRow("e-1", "c1", "started", "pay")], Fence("me", 6)
-        )
-    assert str(caught.value) == (
-        "The session has been modified in storage since it was loaded. "
-        "Please reload the session before appending more events."
+    place = Place("app", "ann", "s1")
+    await service.append(
+        session,
+        [said("call")],
+        [JournalRow("e-1", "c1", "started", "pay")],
+        claim=Claim("me", "p", 30.0, "e-1", "d"),
     )
-    assert rows(path, "SELECT * FROM ostinato_journal") == []
-    await service.append(session, [said("mine")], (), Fence("other", 7))
-    assert texts(session) == texts(await make().get_session(**KEY)) == ["free", "mine"]
+    await service.put_message(place, InboxMessage("e-2", "me", "p", "{}"), 30.0)
+    tables = ("events", "ostinato_journal", "ostinato_lease", "ostinato_inbox")
+    assert [len(rows(path, f"SELECT * FROM {table}")) for table in tables] == [1, 1, 1, 1]
+    await service.delete_session(**KEY)
+    assert [len(rows(path, f"SELECT * FROM {table}")) for table in tables] == [0, 0, 0, 0]
+
+
+async def test_a_file_of_the_first_version_is_brought_up_to_date(path: Path, make: Make) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in _sqlite_schema._MIGRATIONS[0].split(";"):
+        db.execute(statement)
+    db.execute("INSERT INTO sessions VALUES(1, 'app', 'ann', 's1', 1.0, 1.0, 0, NULL)")
+    db.execute("INSERT INTO ostinato_lease VALUES(1, 'other', 7, 0.0, NULL)")
+    db.execute("PRAGMA user_version=1")
+    db.close()
+    service = make()
+    session = await service.get_session(**KEY)
+    assert session is not None
+    claim = Claim("me", "p", 30.0, "e-1", "d")
+    assert await service.append(session, [said("new")], claim=claim) == Fence("me", 8)
+    assert rows(path, "PRAGMA user_version") == [(_sqlite_schema.VERSION,)]
+
+
+async def test_a_release_need_not_be_waited_for(make: Make) -> None:
+    service = make()
+    session = await service.create_session(**KEY)
+    fence = await service.append(session, [], claim=Claim("me", "p", 30.0, "e-1", "d"))
+    assert fence is not None
+    place = Place("app", "ann", "s1")
+    task = asyncio.create_task(service.release(place, fence))
+    await asyncio.sleep(0)
+    task.cancel()
+    await service.flush()
+    lease = await service.lease(place)
+    assert lease is not None and lease.owner == ""

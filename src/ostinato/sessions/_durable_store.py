@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ..events.event import Event
 from .base_session_service import GetSessionConfig
@@ -92,13 +92,13 @@ class Lease:
 
     Attributes:
       place: the session.
-      owner: who holds or held it; '' where it was released.
+      owner: who holds or held it; '' where it was given back.
       process: identity of the owner's process.
       token: number of the last acquisition.
       left: seconds until it ends, by the store's clock; not positive where it has ended.
       invocation_id: the invocation that was begun and not released; '' where there is none.
       digest: digest of the agent tree that began it.
-      attempts: how often it was begun.
+      attempts: how often it was begun, one time after the other.
       stuck: why it is not begun again; '' where it may be.
     """
 
@@ -120,7 +120,7 @@ class Renewal:
     Attributes:
       place: the session.
       token: number of the acquisition.
-      lost: whether another owner has it now, or the session is gone.
+      lost: whether another owner has it now, it was given back, or the session is gone.
       cancelled: whether somebody asked to cancel its invocation.
     """
 
@@ -156,9 +156,11 @@ class DurableStore(Protocol):
     Its coroutines may be awaited in any event loop of any thread.
     """
 
-    shared: ClassVar[bool]
-    """Whether other processes reach the sessions, or a later one does: only then are leases,
-    journal and inbox worth their rows."""
+    @property
+    def shared(self) -> bool:
+        """Whether other processes reach the sessions, or a later one does: only then are leases,
+        journal and inbox worth their rows."""
+        ...
 
     async def open_session(
         self,
@@ -201,9 +203,10 @@ class DurableStore(Protocol):
         Raises:
           LeaseLostError: the fence's token is no longer the stored one.
           SessionBusyError: the claim found another owner's lease, or another owner's message first
-            in the inbox; nothing was written.
+            in the inbox, and that is not the message it is to run; nothing was written.
           StaleSessionError: the claim's revision is not the stored one; or an append without fence
-            and claim writes a state key that others have written since `session` was loaded.
+            and claim writes a key of the session's own state that others have given another value
+            since `session` was loaded.
           SessionNotFoundError: the session does not exist.
         """
         ...
@@ -247,7 +250,7 @@ class DurableStore(Protocol):
           invocation_id: only if it is this one.
 
         Returns:
-          Whether there was such an invocation.
+          Whether somebody holds the session with such an invocation.
         """
         ...
 

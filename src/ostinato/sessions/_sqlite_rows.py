@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import AlreadyExistsError, SessionNotFoundError, StaleSessionError
-from ._durable_store import Fence, JournalRow
-from ._stored_rows import STALE, Appended, Changes, Key, Loaded, StateRow, decode
+from ..errors import AlreadyExistsError, StaleSessionError
+from . import _sqlite_leases as leases
+from ._durable_store import Claim, Fence, JournalRow, Place
+from ._lease_rules import clashes
+from ._stored_rows import STALE, Appended, Changes, Key, Loaded, StateRow, decode, session_not_found
 from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
 from .event_log import EventRecord
 
@@ -70,37 +72,62 @@ def _write_shared(db: sqlite3.Connection, app: str, user: str, rows: Sequence[St
     return revision
 
 
+@dataclass(slots=True)
+class Batch:
+    """What one append brings.
+
+    Attributes:
+      key: the session.
+      events: events, each with its state changes; one that is stored already is passed over.
+      rows: rows of the journal.
+      fence, claim: as in `DurableStore.append`.
+      revision: number of the newest event that the appender has seen.
+      own: ids of newer ones that are the appender's all the same.
+    """
+
+    key: Key
+    events: Sequence[tuple[EventRecord, Changes | None]]
+    rows: Sequence[JournalRow]
+    fence: Fence | None
+    claim: Claim | None
+    revision: int
+    own: Set[str]
+
+
 def append(
-    db: sqlite3.Connection,
-    key: Key,
-    batch: Sequence[tuple[EventRecord, Changes | None]],
-    rows: Sequence[JournalRow],
-    fence: Fence | None,
-    known: Callable[[int], int | None],
-) -> Appended:
-    """Insert events with the state they bring, and rows of the journal.
+    db: sqlite3.Connection, batch: Batch, known: Callable[[int], int | None]
+) -> tuple[Appended, Fence | None]:
+    """Insert events with the state they bring, and rows of the journal, if its rules allow it.
 
     Args:
-      batch: events, each with its state changes; one that is stored already is passed over.
       known: gives, for a session's number, the number of the newest event that the caller's log
         holds; None where it keeps no log of that session.
 
+    Returns:
+      What was stored, and the fence that a claim gave.
+
     Raises:
-      SessionNotFoundError: no such session.
-      StaleSessionError: the fence is older than the stored lease.
+      SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError: see
+        `DurableStore.append`.
     """
+    key = batch.key
     row = db.execute(
         "SELECT sid, revision, updated FROM sessions WHERE app = ? AND user = ? AND id = ?", key
     ).fetchone()
     if row is None:
-        raise SessionNotFoundError(f"Session not found: {key[2]} (app {key[0]}, user {key[1]}).")
+        raise session_not_found(key)
     sid, revision, updated = row
-    if fence is not None:
-        _check(db, sid, fence)
+    fence = None
+    if batch.claim is not None:
+        fence = leases.claim(db, sid, Place(*key), batch.claim, revision)
+    elif batch.fence is not None:
+        leases.check(db, sid, batch.fence)
+    elif batch.revision < revision:
+        _check_outside(db, sid, batch, revision)
     seen = known(sid)
     missing = _events(db, sid, seen + 1, revision) if seen is not None else []
     done = Appended(sid, revision + 1, revision, [], updated, (seen or 0) + 1, missing, [], [], [])
-    for record, changes in batch:
+    for record, changes in batch.events:
         _insert(db, done, record, changes)
     if done.records:
         done.updated = done.records[-1].timestamp
@@ -111,14 +138,21 @@ def append(
     _write_state(db, sid, done.own)
     done.user_revision = _write_shared(db, key[0], key[1], done.user)
     done.app_revision = _write_shared(db, key[0], "", done.app)
-    for entry in rows:
-        db.execute(
-            "INSERT INTO ostinato_journal(sid, invocation_id, call_id, status, tool, result) "
-            "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status, "
-            "result = excluded.result WHERE excluded.status = 'finished'",
-            (sid, entry.invocation_id, entry.call_id, entry.status, entry.tool, entry.result),
-        )
-    return done
+    leases.write_journal(db, sid, batch.rows)
+    return done, fence
+
+
+def _check_outside(db: sqlite3.Connection, sid: int, batch: Batch, revision: int) -> None:
+    """Refuse an append from outside that would overwrite a value nobody there has seen."""
+    if not any(changes is not None and changes.own for _, changes in batch.events):
+        return
+    newer = _events(db, sid, batch.revision + 1, revision, "AND instr(data, '\"stateDelta\"')")
+    for record in clashes((record for record, _ in batch.events), newer, batch.own):
+        stored = db.execute(
+            "SELECT 1 FROM events WHERE sid = ? AND id = ?", (sid, record.id)
+        ).fetchone()
+        if stored is None:
+            raise StaleSessionError(STALE)
 
 
 def _insert(
@@ -146,12 +180,6 @@ def _insert(
         done.own += changes.own
         done.user += changes.user
         done.app += changes.app
-
-
-def _check(db: sqlite3.Connection, sid: int, fence: Fence) -> None:
-    row = db.execute("SELECT token FROM ostinato_lease WHERE sid = ?", (sid,)).fetchone()
-    if row is not None and row[0] > fence.token:
-        raise StaleSessionError(STALE)
 
 
 def load(
@@ -216,12 +244,14 @@ def _first(db: sqlite3.Connection, loaded: Loaded, config: GetSessionConfig) -> 
     return first
 
 
-def _events(db: sqlite3.Connection, sid: int, first: int, last: int) -> list[EventRecord]:
+def _events(
+    db: sqlite3.Connection, sid: int, first: int, last: int, which: str = ""
+) -> list[EventRecord]:
     if first > last:
         return []
     base = sid << _SHIFT
     rows = db.execute(
-        f"SELECT {_EVENT} FROM events WHERE pos BETWEEN ? AND ? ORDER BY pos",
+        f"SELECT {_EVENT} FROM events WHERE pos BETWEEN ? AND ? {which} ORDER BY pos",
         (base | first, base | last),
     )
     return [
@@ -242,11 +272,11 @@ class Listing:
     """Sessions of an app, without their events.
 
     Attributes:
-      sessions: key, time of the last change and state rows of each, newest first.
+      sessions: key, time of the last change, revision and state rows of each, newest first.
       shared: shared state rows by user; those of the app under ''.
     """
 
-    sessions: list[tuple[Key, float, list[StateRow]]]
+    sessions: list[tuple[Key, float, int, list[StateRow]]]
     shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
 
 
@@ -255,7 +285,7 @@ def listing(db: sqlite3.Connection, app: str, user: str | None) -> Listing:
     chosen = "app = ? AND (? IS NULL OR user = ?) AND substr(id, 1, ?) <> ?"
     values = (app, user, user, len(HIDDEN_PREFIX), HIDDEN_PREFIX)
     rows = db.execute(
-        f"SELECT sid, user, id, updated FROM sessions WHERE {chosen} "
+        f"SELECT sid, user, id, updated, revision FROM sessions WHERE {chosen} "
         "ORDER BY updated DESC, sid DESC",
         values,
     ).fetchall()
@@ -264,7 +294,7 @@ def listing(db: sqlite3.Connection, app: str, user: str | None) -> Listing:
         f"SELECT sid, key, value FROM sessions JOIN session_state USING(sid) WHERE {chosen}", values
     ):
         state[sid].append((name, text))
-    found = Listing([((app, row[1], row[2]), row[3], state[row[0]]) for row in rows])
+    found = Listing([((app, row[1], row[2]), row[3], row[4], state[row[0]]) for row in rows])
     for owner, name, text in db.execute(
         "SELECT user, key, value FROM shared_state "
         "WHERE app = ? AND (? IS NULL OR user IN ('', ?))",
@@ -284,7 +314,7 @@ def initial(db: sqlite3.Connection, key: Key) -> dict[str, Any]:
         "SELECT initial FROM sessions WHERE app = ? AND user = ? AND id = ?", key
     ).fetchone()
     if row is None:
-        raise SessionNotFoundError(f"Session not found: {key[2]} (app {key[0]}, user {key[1]}).")
+        raise session_not_found(key)
     return {} if row[0] is None else decode(row[0])
 
 

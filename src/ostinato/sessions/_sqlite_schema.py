@@ -92,6 +92,22 @@ _MIGRATIONS = (
       UNIQUE(sid, id)
     ) WITHOUT ROWID;
     """,
+    # Lease: `begun` is when its open invocation was first claimed. Inbox: `id` is the invocation
+    # that the message will begin.
+    """
+    ALTER TABLE ostinato_lease ADD COLUMN invocation_id TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ostinato_lease ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ostinato_lease ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE ostinato_lease ADD COLUMN stuck TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ostinato_lease ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE ostinato_lease ADD COLUMN begun REAL NOT NULL DEFAULT 0;
+    CREATE INDEX open_leases ON ostinato_lease(begun) WHERE invocation_id <> '';
+    ALTER TABLE ostinato_inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ostinato_inbox ADD COLUMN process TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ostinato_inbox ADD COLUMN expires REAL NOT NULL DEFAULT 0;
+    CREATE INDEX inbox_owners ON ostinato_inbox(owner);
+    CREATE INDEX inbox_times ON ostinato_inbox(created);
+    """,
 )
 VERSION = len(_MIGRATIONS)
 

@@ -1,4 +1,4 @@
-"""What SQL stores share: state as rows by scope, and what a load or an append has found or written.
+"""What stores share: state as rows by scope, what a load or an append has found or written, errors.
 
 `_session_cache.py` keeps it; each store's own statements read and write it.
 """
@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import InputValidationError
+from ..errors import InputValidationError, SessionNotFoundError
 from .event_log import EventRecord
 from .state import State
 
@@ -90,6 +90,11 @@ class Appended:
     app: list[StateRow]
     user_revision: int = 0
     app_revision: int = 0
+
+
+def session_not_found(key: Key) -> SessionNotFoundError:
+    """Return the error for a session that does not exist."""
+    return SessionNotFoundError(f"Session not found: {key[2]} (app {key[0]}, user {key[1]}).")
 
 
 def encode(key: Any, value: Any) -> str | None:

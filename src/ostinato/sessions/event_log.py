@@ -242,6 +242,9 @@ class EventLog:
         self.records.append(record)
         return True
 
+    def __contains__(self, event_id: object) -> bool:
+        return event_id in self._ids
+
     def start_of(self, invocation_id: str) -> int | None:
         """Index of the first record of an invocation; None where there is none."""
         return self._first.get(invocation_id)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _clock
-from ..errors import AlreadyExistsError, SessionNotFoundError
+from ..errors import AlreadyExistsError, StaleSessionError
 from ..events.event import Event
+from ._durable_store import Claim, Fence, JournalRow, Place
+from ._lease_rules import clashes
+from ._memory_ownership import MemoryOwnership, Owned
+from ._stored_rows import STALE, session_not_found
 from .base_session_service import (
     HIDDEN_PREFIX,
-    BaseSessionService,
     GetSessionConfig,
     ListSessionsResponse,
     drop_temp_delta,
     new_key,
 )
 from .event_log import EventLog, EventRecord
-from .session import Session, apply_event, copy_state, session_on
+from .session import (
+    Session,
+    apply_event,
+    copy_state,
+    note_append,
+    own_of,
+    revision_of,
+    session_on,
+)
 from .state import SCOPED_PREFIXES, State, write_key
-
-if TYPE_CHECKING:
-    from ._durable_store import Claim, Fence, JournalRow
 
 
 class _Scope:
@@ -37,19 +45,20 @@ class _Scope:
         write_key(self.value, self.removed, key, value)
 
 
-class _Stored:
+class _Stored(Owned):
     """One stored session: its log, its own state and that state as it was at creation."""
 
     __slots__ = ("initial", "log", "scope", "updated")
 
     def __init__(self, initial: dict[str, Any]) -> None:
+        super().__init__()
         self.initial = initial
         self.log = EventLog()
         self.scope = _Scope()
         self.updated = _clock.now()
 
 
-class InMemorySessionService(BaseSessionService):
+class InMemorySessionService(MemoryOwnership):
     """Session service that keeps everything in memory and loses it with the process (Spec 1 §3).
 
     State values may be any Python object here; other stores take JSON only.
@@ -57,6 +66,7 @@ class InMemorySessionService(BaseSessionService):
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str, str], _Stored] = {}
+        super().__init__(self._sessions)
         self._users: dict[tuple[str, str], _Scope] = {}
         self._apps: dict[str, _Scope] = {}
 
@@ -129,6 +139,7 @@ class InMemorySessionService(BaseSessionService):
         user_id: str,
         session_id: str,
         config: GetSessionConfig | None = None,
+        complete: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
         return self.get_session_sync(
@@ -154,7 +165,9 @@ class InMemorySessionService(BaseSessionService):
         ]
         found.sort(key=lambda item: item[1].updated, reverse=True)
         return ListSessionsResponse(
-            sessions=[self._view(key, stored, EventLog()) for key, stored in found]
+            sessions=[
+                self._view(key, stored, EventLog(offset=len(stored.log))) for key, stored in found
+            ]
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -184,19 +197,43 @@ class InMemorySessionService(BaseSessionService):
         fence: Fence | None = None,
         claim: Claim | None = None,
     ) -> Fence | None:
-        """Store events together; see `DurableStore`. Rows and fence are not kept in memory."""
+        """Store events and rows together; see `DurableStore`."""
+        with self._lock:
+            return self._append(session, events, rows, fence, claim)
+
+    def _append(
+        self,
+        session: Session,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow],
+        fence: Fence | None,
+        claim: Claim | None,
+    ) -> Fence | None:
         key, stored = self._find(session)
+        batch: list[tuple[Event, EventRecord]] = []
         for event in events:
             if not event.id:
                 event.id = _clock.new_id()
             session.state.update(drop_temp_delta(event))
-            record = EventRecord.of(event, fallback=repr)
+            batch.append((event, EventRecord.of(event, fallback=repr)))
+        given = None
+        first = len(stored.log) + 1
+        if claim is not None:
+            given = stored.claim(Place(*key), claim, first - 1)
+        elif fence is not None:
+            stored.check(fence)
+        else:
+            _check_outside(session, stored.log, [record for _, record in batch])
+        for event, record in batch:
             if not stored.log.append(record):
                 continue
             if event.actions.state_delta:
                 self._write(key, stored, copy_state(event.actions.state_delta))
             stored.updated = event.timestamp
             apply_event(session, event, record)
+        stored.write_journal(rows)
+        note_append(session, first, len(stored.log), ())
+        return given
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
@@ -206,9 +243,7 @@ class InMemorySessionService(BaseSessionService):
         key = (session.app_name, session.user_id, session.id)
         stored = self._sessions.get(key)
         if stored is None:
-            raise SessionNotFoundError(
-                f"Session not found: {session.id} (app {session.app_name}, user {session.user_id})."
-            )
+            raise session_not_found(key)
         return key, stored
 
     def _write(self, key: tuple[str, str, str], stored: _Stored, delta: dict[str, Any]) -> None:
@@ -242,6 +277,15 @@ class InMemorySessionService(BaseSessionService):
             tombstones=tombstones,
             last_update_time=stored.updated,
         )
+
+
+def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]) -> None:
+    """Refuse an append from outside that would overwrite a value nobody there has seen."""
+    newer = log.records[revision_of(session) :]
+    if newer and any(r.id not in log for r in clashes(batch, newer, own_of(session))):
+        raise StaleSessionError(STALE)
+    if newer:
+        own_of(session).update(record.id for record in batch)
 
 
 def limited(log: EventLog, config: GetSessionConfig | None) -> EventLog:

@@ -1,6 +1,7 @@
 """Session: one conversation, as callers and agents see it."""
 
 import copy
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import (
@@ -27,9 +28,11 @@ class _Backing:
       mirror: the events that were handed out, as they were then; None before that.
       mirrored: the record of each.
       tombstones: removed state keys.
+      revision: number of the newest event up to which the store's session is known here in full.
+      own: ids of events that came through this object and are newer than `revision`, or will be.
     """
 
-    __slots__ = ("log", "mirror", "mirrored", "seen", "tombstones")
+    __slots__ = ("log", "mirror", "mirrored", "own", "revision", "seen", "tombstones")
 
     def __init__(self) -> None:
         self.log: EventLog | None = None
@@ -37,6 +40,8 @@ class _Backing:
         self.mirror: list[Event] | None = None
         self.mirrored: list[EventRecord] = []
         self.tombstones: set[str] = set()
+        self.revision = 0
+        self.own: set[str] = set()
 
 
 class Session(BaseModel):
@@ -119,7 +124,9 @@ class Session(BaseModel):
             last_update_time=self.last_update_time,
         )
         twin.events = events
-        _backing_of(twin).tombstones = set(_backing_of(self).tombstones)
+        backing, mine = _backing_of(twin), _backing_of(self)
+        backing.tombstones = set(mine.tombstones)
+        backing.revision, backing.own = mine.revision, set(mine.own)
         return twin
 
 
@@ -154,6 +161,7 @@ def session_on(
     backing.log = log
     backing.seen = len(log)
     backing.tombstones = tombstones
+    backing.revision = log.offset + len(log)
     return session
 
 
@@ -172,9 +180,34 @@ def log_of(session: Session) -> EventLog:
 
 
 def revision_of(session: Session) -> int:
-    """Return the number of the newest event that `session` shows; 0 where it shows none."""
+    """Return the number of the newest event up to which `session` stands for what is stored.
+
+    It rises with the session's own appends as long as nobody else's lie between them, and stays
+    behind otherwise until the session is loaded again. 0 for a session that no store made.
+    """
+    return _backing_of(session).revision
+
+
+def own_of(session: Session) -> set[str]:
+    """Return the ids of events that came through `session` and are beyond its revision.
+
+    A store adds what it is about to commit, and gives the outcome to `note_append`.
+    """
+    return _backing_of(session).own
+
+
+def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> None:
+    """Note that events of `session` were stored.
+
+    Args:
+      first: number that the first of them got, or would have got.
+      last: number of the last of them; `first - 1` where all were stored before.
+      ids: ids of the events that were handed in.
+    """
     backing = _backing_of(session)
-    return 0 if backing.log is None else backing.log.offset + backing.seen
+    if first == backing.revision + 1:
+        backing.revision = last
+        backing.own.difference_update(ids)
 
 
 def tombstones_of(session: Session) -> set[str]:

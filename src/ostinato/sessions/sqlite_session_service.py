@@ -19,11 +19,11 @@ from ..events.event import Event
 from . import _sqlite_rows as rows_of
 from ._durable_store import Claim, Fence, JournalRow
 from ._session_cache import Entry, Scope, SessionCache
+from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import MEMORY, Synchronous, file_path
 from ._sqlite_worker import Worker
 from ._stored_rows import Appended, Changes, Key, Loaded, StateRow, split
 from .base_session_service import (
-    BaseSessionService,
     GetSessionConfig,
     ListSessionsResponse,
     drop_temp_delta,
@@ -31,12 +31,12 @@ from .base_session_service import (
 )
 from .event_log import EventLog, EventRecord
 from .in_memory_session_service import limited
-from .session import Session, apply_event, session_on
+from .session import Session, apply_event, note_append, own_of, revision_of, session_on
 
 _READERS = 2
 
 
-class SqliteSessionService(BaseSessionService):
+class SqliteSessionService(SqliteOwnership):
     """Session service that keeps sessions in a SQLite file (FEATURES rows 190 to 194).
 
     State values have to be JSON. An event is on disk when `append_event` returns: with "FULL" it
@@ -137,6 +137,7 @@ class SqliteSessionService(BaseSessionService):
         user_id: str,
         session_id: str,
         config: GetSessionConfig | None = None,
+        complete: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
         return await self.get_session(
@@ -197,24 +198,37 @@ class SqliteSessionService(BaseSessionService):
           StoreError: the file cannot be written.
         """
         key = (session.app_name, session.user_id, session.id)
-        batch = [_snapshot(session, event) for event in events]
+        batch = rows_of.Batch(
+            key,
+            [_snapshot(session, event) for event in events],
+            rows,
+            fence,
+            claim,
+            revision_of(session),
+            own_of(session),
+        )
+        ids = [record.id for record, _ in batch.events]
+        own_of(session).update(ids)
         cache = self._cache
 
         def known(sid: int) -> int | None:
             entry = cache.find(key)
             return entry.seq if entry is not None and entry.sid == sid else None
 
-        def work(db: sqlite3.Connection) -> Appended:
-            return rows_of.append(db, key, batch, rows, fence, known)
+        def work(db: sqlite3.Connection) -> tuple[Appended, Fence | None]:
+            return rows_of.append(db, batch, known)
 
-        def show(done: Appended) -> None:
+        def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
+            done, fence = answer
             cache.extend(key, done)
-            for event, (record, _) in zip(events, batch, strict=True):
+            for event, (record, _) in zip(events, batch.events, strict=True):
                 if record in done.records:
                     apply_event(session, event, record)
+            note_append(session, done.first, done.revision, ids)
+            return fence
 
         try:
-            await self._writer.submit(work, show)
+            return await self._writer.submit(work, show)
         except UnicodeEncodeError as error:
             raise InputValidationError(
                 f"An event for session {key[2]!r} has an id, an author, a branch or a journal row "
@@ -300,7 +314,7 @@ def _listed(found: rows_of.Listing) -> ListSessionsResponse:
         sessions=[
             _session(
                 key,
-                EventLog(),
+                EventLog(offset=revision),
                 Entry(
                     0,
                     EventLog(),
@@ -310,6 +324,6 @@ def _listed(found: rows_of.Listing) -> ListSessionsResponse:
                     updated,
                 ),
             )
-            for key, updated, rows in found.sessions
+            for key, updated, revision, rows in found.sessions
         ]
     )

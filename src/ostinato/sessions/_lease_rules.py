@@ -1,0 +1,110 @@
+"""Who may append: the rules of leases and of appends from outside, the same in every store. Pure.
+
+Each store reads its rows, asks here inside the transaction of the append, and writes the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Set
+from typing import Any
+
+from ..errors import LeaseLostError, SessionBusyError, StaleSessionError
+from ._durable_store import Claim, Fence, InboxMessage, Lease, Place
+from ._stored_rows import STALE
+from .event_log import STATE_DELTA, EventRecord
+from .state import SCOPED_PREFIXES
+
+
+def grant(
+    place: Place, lease: Lease | None, first: InboxMessage | None, claim: Claim, revision: int
+) -> Lease:
+    """Return the lease that a claim gets.
+
+    Args:
+      lease: the stored one.
+      first: the first message in the session's inbox.
+      revision: number of the newest stored event.
+
+    Raises:
+      SessionBusyError: another owner holds the session, or another owner's message comes first.
+      StaleSessionError: the claim was made upon another revision.
+    """
+    if lease is not None and not (
+        lease.owner in ("", claim.owner) or lease.left <= 0 or lease.token == claim.over
+    ):
+        raise SessionBusyError(
+            f"Invocation {lease.invocation_id!r} runs in session {place.session_id!r} for another "
+            f"{lease.left:.0f} s at least; wait for it to end, or cancel it."
+        )
+    if not claim.jump and first is not None and first.owner != claim.owner:
+        if first.invocation_id != claim.invocation_id:
+            raise SessionBusyError(
+                f"A message that came earlier waits in session {place.session_id!r}; it is "
+                f"answered first, by invocation {first.invocation_id!r}."
+            )
+    if claim.revision is not None and claim.revision != revision:
+        raise StaleSessionError(STALE)
+    again = lease is not None and lease.invocation_id == claim.invocation_id
+    return Lease(
+        place,
+        claim.owner,
+        claim.process,
+        token=1 + (lease.token if lease is not None else 0),
+        left=claim.seconds,
+        invocation_id=claim.invocation_id,
+        digest=claim.digest,
+        attempts=1 + (lease.attempts if lease is not None and again else 0),
+    )
+
+
+def check_fence(fence: Fence, owner: str | None, token: int) -> None:
+    """Refuse an append of somebody who no longer owns the session.
+
+    Args:
+      owner: the stored owner, '' where the lease was given back; None where there is no lease.
+      token: the stored token.
+
+    Raises:
+      LeaseLostError: the fence is not the stored one.
+    """
+    if owner is None or token != fence.token or owner not in ("", fence.owner):
+        raise LeaseLostError(STALE)
+
+
+def clashes(
+    batch: Iterable[EventRecord], newer: Iterable[EventRecord], own: Set[str]
+) -> set[EventRecord]:
+    """Return the events of `batch` that give a key another value than others gave it meanwhile.
+
+    Keys of the session's own state count, shared ones are anybody's.
+
+    Args:
+      newer: stored events that whoever appends has not seen.
+      own: ids of those that are the appender's all the same.
+    """
+    theirs: dict[str, Any] = {}
+    for record in newer:
+        if record.id not in own:
+            theirs.update(_delta(record))
+    if not theirs:
+        return set()
+    mine: dict[str, tuple[Any, EventRecord]] = {}
+    for record in batch:
+        mine.update((key, (value, record)) for key, value in _delta(record).items())
+    return {
+        record
+        for key, (value, record) in mine.items()
+        if key in theirs and _text(value) != _text(theirs[key])
+    }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)  # because 1 == True == 1.0
+
+
+def _delta(record: EventRecord) -> dict[str, Any]:
+    if not record.kinds & STATE_DELTA:
+        return {}
+    delta: dict[str, Any] = json.loads(record.data)["actions"]["stateDelta"]
+    return {key: value for key, value in delta.items() if not key.startswith(SCOPED_PREFIXES)}

@@ -1,0 +1,249 @@
+"""The rows of leases, inbox and journal in the embedded session store: every statement about them.
+
+Called in the threads of `_sqlite_worker.py`, inside a transaction where a function writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from .. import _clock
+from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
+from ._lease_rules import check_fence, grant
+from ._stored_rows import session_not_found
+
+_LEASE = (
+    "owner, ifnull(process, ''), token, expires, invocation_id, digest, attempts, stuck "
+    "FROM ostinato_lease"
+)
+_MESSAGE = "id, owner, process, message, expires FROM ostinato_inbox"
+_SID = "(SELECT sid FROM sessions WHERE app = ? AND user = ? AND id = ?)"
+
+
+def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision: int) -> Fence:
+    """Give a session's lease to whoever claims it, and take its message out of the inbox.
+
+    Raises:
+      SessionBusyError, StaleSessionError: see `grant`.
+    """
+    now = _clock.now()
+    row = db.execute(f"SELECT {_LEASE} WHERE sid = ?", (sid,)).fetchone()
+    first = None
+    if not wish.jump:
+        first = db.execute(
+            f"SELECT {_MESSAGE} WHERE sid = ? ORDER BY seq LIMIT 1", (sid,)
+        ).fetchone()
+    new = grant(
+        place,
+        None if row is None else _lease(place, row, now),
+        None if first is None else _message(first, now),
+        wish,
+        revision,
+    )
+    db.execute(
+        "INSERT INTO ostinato_lease(sid, owner, process, token, expires, invocation_id, digest, "
+        "attempts, begun) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET owner = excluded.owner, process = excluded.process, "
+        "token = excluded.token, expires = excluded.expires, digest = excluded.digest, "
+        "begun = iif(invocation_id = excluded.invocation_id, begun, excluded.begun), "
+        "invocation_id = excluded.invocation_id, attempts = excluded.attempts, stuck = '', "
+        "cancelled = 0",
+        (
+            sid,
+            new.owner,
+            new.process,
+            new.token,
+            now + new.left,
+            new.invocation_id,
+            new.digest,
+            new.attempts,
+            now,
+        ),
+    )
+    db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.invocation_id))
+    return Fence(new.owner, new.token)
+
+
+def check(db: sqlite3.Connection, sid: int, fence: Fence) -> None:
+    """Refuse an append of somebody who no longer owns the session.
+
+    Raises:
+      LeaseLostError: the fence is not the stored one.
+    """
+    row = db.execute("SELECT owner, token FROM ostinato_lease WHERE sid = ?", (sid,)).fetchone()
+    owner, token = row or (None, 0)
+    check_fence(fence, owner, token)
+
+
+def write_journal(db: sqlite3.Connection, sid: int, rows: Sequence[JournalRow]) -> None:
+    """Write rows of the journal; a `started` one never replaces a `finished` one."""
+    for entry in rows:
+        db.execute(
+            "INSERT INTO ostinato_journal(sid, invocation_id, call_id, status, tool, result) "
+            "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET status = excluded.status, "
+            "tool = excluded.tool, result = excluded.result "
+            "WHERE excluded.status <> 'started' OR status <> 'finished'",
+            (sid, entry.invocation_id, entry.call_id, entry.status, entry.tool, entry.result),
+        )
+
+
+def journal(db: sqlite3.Connection, place: Place, invocation_id: str) -> list[JournalRow]:
+    """Read the rows of an invocation."""
+    return [
+        JournalRow(invocation_id, *row)
+        for row in db.execute(
+            "SELECT call_id, status, tool, result FROM ostinato_journal "
+            f"WHERE sid = {_SID} AND invocation_id = ?",
+            (*place, invocation_id),
+        )
+    ]
+
+
+def lease(db: sqlite3.Connection, place: Place) -> Lease | None:
+    """Read a session's lease."""
+    row = db.execute(f"SELECT {_LEASE} WHERE sid = {_SID}", place).fetchone()
+    return None if row is None else _lease(place, row, _clock.now())
+
+
+def renew(
+    db: sqlite3.Connection, held: Sequence[tuple[Place, Fence]], seconds: float
+) -> list[Renewal]:
+    """Prolong leases."""
+    now = _clock.now()
+    renewed: list[Renewal] = []
+    for place, fence in held:
+        row = db.execute(
+            f"UPDATE ostinato_lease SET expires = ? WHERE sid = {_SID} AND token = ? "
+            "AND owner = ? RETURNING cancelled",
+            (now + seconds, *place, fence.token, fence.owner),
+        ).fetchone()
+        renewed.append(Renewal(place, fence.token, row is None, row is not None and bool(row[0])))
+    return renewed
+
+
+def release(db: sqlite3.Connection, place: Place, fence: Fence, keep_rows: bool) -> None:
+    """Give a lease back, and delete its invocation's rows."""
+    row = db.execute(
+        f"SELECT sid, invocation_id FROM ostinato_lease WHERE sid = {_SID} AND token = ? "
+        "AND owner = ?",
+        (*place, fence.token, fence.owner),
+    ).fetchone()
+    if row is None:
+        return
+    if not keep_rows:
+        db.execute("DELETE FROM ostinato_journal WHERE sid = ? AND invocation_id = ?", row)
+    db.execute(
+        "UPDATE ostinato_lease SET owner = '', invocation_id = '', cancelled = 0 WHERE sid = ?",
+        row[:1],
+    )
+
+
+def park(db: sqlite3.Connection, place: Place, fence: Fence, reason: str) -> None:
+    """Give a lease back and mark its invocation as stuck."""
+    db.execute(
+        f"UPDATE ostinato_lease SET owner = '', stuck = ?, cancelled = 0 WHERE sid = {_SID} "
+        "AND token = ? AND owner = ?",
+        (reason, *place, fence.token, fence.owner),
+    )
+
+
+def request_cancel(db: sqlite3.Connection, place: Place, invocation_id: str | None) -> bool:
+    """Note that an invocation is to be cancelled; return whether somebody holds it."""
+    done = db.execute(
+        f"UPDATE ostinato_lease SET cancelled = 1 WHERE sid = {_SID} AND owner <> '' "
+        "AND invocation_id <> '' AND invocation_id = ifnull(?, invocation_id)",
+        (*place, invocation_id),
+    )
+    return done.rowcount > 0
+
+
+def open_leases(
+    db: sqlite3.Connection, app_name: str | None, stuck: bool, limit: int
+) -> list[Lease]:
+    """Read leases with an invocation that is open, oldest first."""
+    now = _clock.now()
+    rows = db.execute(
+        f"SELECT app, user, id, {_LEASE} JOIN sessions USING(sid) WHERE invocation_id <> '' "
+        "AND (stuck <> '') = ? AND app = ifnull(?, app) ORDER BY begun, sid LIMIT ?",
+        (stuck, app_name, limit),
+    )
+    return [_lease(Place(*row[:3]), row[3:], now) for row in rows]
+
+
+def put_message(
+    db: sqlite3.Connection, place: Place, message: InboxMessage, seconds: float
+) -> None:
+    """Store a message at the end of a session's inbox.
+
+    Raises:
+      SessionNotFoundError: no such session.
+    """
+    now = _clock.now()
+    row = db.execute(
+        "SELECT sid, ifnull((SELECT max(seq) FROM ostinato_inbox i WHERE i.sid = s.sid), 0) + 1 "
+        "FROM sessions s WHERE app = ? AND user = ? AND id = ?",
+        place,
+    ).fetchone()
+    if row is None:
+        raise session_not_found(place)
+    db.execute(
+        "INSERT INTO ostinato_inbox(sid, seq, id, message, created, owner, process, expires) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(sid, id) DO NOTHING",
+        (
+            *row,
+            message.invocation_id,
+            message.payload,
+            now,
+            message.owner,
+            message.process,
+            now + seconds,
+        ),
+    )
+
+
+def messages(db: sqlite3.Connection, place: Place) -> list[InboxMessage]:
+    """Read a session's inbox, first come first."""
+    now = _clock.now()
+    rows = db.execute(f"SELECT {_MESSAGE} WHERE sid = {_SID} ORDER BY seq", place)
+    return [_message(row, now) for row in rows]
+
+
+def renew_messages(db: sqlite3.Connection, owner: str, seconds: float) -> None:
+    """Prolong the time of an owner's messages."""
+    db.execute(
+        "UPDATE ostinato_inbox SET expires = ? WHERE owner = ?", (_clock.now() + seconds, owner)
+    )
+
+
+def leave_message(db: sqlite3.Connection, place: Place, invocation_id: str, keep: bool) -> None:
+    """Note that a message's caller is gone, or take the message out."""
+    do = (
+        "UPDATE ostinato_inbox SET owner = '', expires = 0"
+        if keep
+        else ("DELETE FROM ostinato_inbox")
+    )
+    db.execute(f"{do} WHERE sid = {_SID} AND id = ?", (*place, invocation_id))
+
+
+def waiting_places(db: sqlite3.Connection, app_name: str | None, limit: int) -> list[Place]:
+    """Read which sessions have messages, longest waiting first."""
+    rows = db.execute(
+        "SELECT app, user, id FROM sessions JOIN "
+        "(SELECT sid, min(created) AS since FROM ostinato_inbox GROUP BY sid) USING(sid) "
+        "WHERE app = ifnull(?, app) ORDER BY since, sid LIMIT ?",
+        (app_name, limit),
+    )
+    return [Place(*row) for row in rows]
+
+
+_LeaseRow = tuple[str, str, int, float, str, str, int, str]
+
+
+def _lease(place: Place, row: _LeaseRow, now: float) -> Lease:
+    return Lease(place, *row[:3], row[3] - now, *row[4:])
+
+
+def _message(row: tuple[str, str, str, str, float], now: float) -> InboxMessage:
+    *rest, expires = row
+    return InboxMessage(*rest, left=expires - now)

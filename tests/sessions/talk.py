@@ -1,0 +1,73 @@
+"""What the tests of session stores say and read: events, texts, sessions loaded afresh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostinato.events.event import Event
+from ostinato.events.event_actions import EventActions
+from ostinato.sessions._durable_store import Claim, Fence, Place
+from ostinato.sessions.base_session_service import BaseSessionService, GetSessionConfig
+from ostinato.sessions.in_memory_session_service import InMemorySessionService
+from ostinato.sessions.session import Session
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
+from ostinato.types import Content, Part
+
+OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
+
+STALE = (
+    "The session has been modified in storage since it was loaded. "
+    "Please reload the session before appending more events."
+)
+PLACE = Place("app", "ann", "s1")
+
+Store = InMemorySessionService | SqliteSessionService
+
+
+def said(text: str, delta: dict[str, Any] | None = None, **fields: Any) -> Event:
+    content = Content(role="user", parts=[Part(text=text)])
+    actions = EventActions(state_delta=delta or {})
+    return Event(
+        **{
+            "author": "user",
+            "invocation_id": "e-1",
+            "content": content,
+            "actions": actions,
+            **fields,
+        }
+    )
+
+
+def texts(session: Session) -> list[str | None]:
+    return [(e.content.parts or [])[0].text for e in session.events if e.content]
+
+
+async def reloaded(store: BaseSessionService, session: Session, **config: Any) -> Session:
+    found = await store.get_session(
+        app_name=session.app_name,
+        user_id=session.user_id,
+        session_id=session.id,
+        config=GetSessionConfig(**config) if config else None,
+    )
+    assert found is not None
+    return found
+
+
+class Clock:
+    """A time that moves only when told to, but for the tiny steps that tell its answers apart."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def claim(owner: str = "me", invocation: str = "e-1", **fields: Any) -> Claim:
+    return Claim(owner, f"process of {owner}", 30.0, invocation, "digest", **fields)
+
+
+async def begin(store: Store, session: Session, wish: Claim, *events: Event) -> Fence:
+    fence = await store.append(session, events, claim=wish)
+    assert fence is not None
+    return fence

@@ -1,0 +1,286 @@
+"""The contract of every session store of ours: leases, and who may append."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ostinato.errors import (
+    InputValidationError,
+    LeaseLostError,
+    SessionBusyError,
+    SessionNotFoundError,
+    StaleSessionError,
+)
+from ostinato.sessions._durable_store import Fence, JournalRow, Place, Renewal
+from ostinato.sessions.session import Session, revision_of
+from tests.sessions.talk import (
+    OWNER,
+    PLACE,
+    STALE,
+    Clock,
+    Store,
+    begin,
+    claim,
+    reloaded,
+    said,
+    texts,
+)
+
+
+async def refused(store: Store, session: Session, error: type[Exception], **how: Any) -> str:
+    """Append with rows and state what has to be refused; check that nothing of it was stored."""
+    event = said("refused", {"refused": 1, "user:refused": 1, "app:refused": 1})
+    rows = [JournalRow("e-9", "c9", "started", "pay")]
+    before = await store.lease(PLACE), await store.messages(PLACE), revision_of(session)
+    with pytest.raises(error) as caught:
+        await store.append(session, [event], rows, **how)
+    after = await store.lease(PLACE), await store.messages(PLACE), revision_of(session)
+    if before[0] is not None and after[0] is not None:
+        assert before[0].token == after[0].token
+        assert before[0].owner == after[0].owner
+    assert (before[1:][0] == []) == (after[1:][0] == [])
+    assert before[2] == after[2]
+    again = await reloaded(store, session)
+    assert "refused" not in texts(again)
+    assert "refused" not in str(again.state)
+    assert "refused" not in texts(session)
+    assert await store.journal(PLACE, "e-9") == []
+    return str(caught.value)
+
+
+async def test_a_session_never_run_has_no_lease(store: Store, session: Session) -> None:
+    assert await store.lease(PLACE) is None
+    assert await store.lease(Place("app", "ann", "nobody")) is None
+    assert await store.open_leases() == []
+
+
+async def test_a_claim_rides_with_the_first_append(store: Store, session: Session) -> None:
+    rows = [JournalRow("e-1", "c1", "started", "pay")]
+    fence = await store.append(session, [said("hello", {"n": 1})], rows, claim=claim(revision=0))
+    assert fence == Fence("me", 1)
+    assert texts(session) == texts(await reloaded(store, session)) == ["hello"]
+    assert await store.journal(PLACE, "e-1") == rows
+    lease = await store.lease(PLACE)
+    assert lease is not None
+    assert 29 < lease.left <= 30
+    assert (lease.place, lease.owner, lease.process) == (PLACE, "me", "process of me")
+    assert (lease.token, lease.invocation_id, lease.digest) == (1, "e-1", "digest")
+    assert (lease.attempts, lease.stuck) == (1, "")
+
+
+async def test_a_claim_without_events(store: Store, session: Session) -> None:
+    assert await begin(store, session, claim()) == Fence("me", 1)
+    assert (await reloaded(store, session)).events == []
+
+
+async def test_another_owner_is_refused_while_the_lease_lasts(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    await begin(store, session, claim(), said("a"))
+    clock.now += 29
+    message = await refused(store, session, SessionBusyError, claim=claim("you", "e-2"))
+    assert "'e-1'" in message and "'s1'" in message
+    clock.now += 2
+    assert await begin(store, session, claim("you", "e-2"), said("b")) == Fence("you", 2)
+
+
+async def test_the_owner_itself_may_claim_again(store: Store, session: Session) -> None:
+    await begin(store, session, claim())
+    assert await begin(store, session, claim(invocation="e-2")) == Fence("me", 2)
+
+
+async def test_a_lease_of_a_dead_owner_is_taken_by_its_token(
+    store: Store, session: Session
+) -> None:
+    await begin(store, session, claim())
+    await refused(store, session, SessionBusyError, claim=claim("you", over=7))
+    assert await begin(store, session, claim("you", over=1)) == Fence("you", 2)
+    await refused(store, session, SessionBusyError, claim=claim("she", over=1))
+
+
+async def test_a_lease_given_back_is_free(store: Store, session: Session) -> None:
+    fence = await begin(store, session, claim())
+    await store.release(PLACE, fence)
+    lease = await store.lease(PLACE)
+    assert lease is not None and (lease.owner, lease.token, lease.invocation_id) == ("", 1, "")
+    assert await store.open_leases() == []
+    assert await begin(store, session, claim("you", "e-2")) == Fence("you", 2)
+
+
+@pytest.mark.spec(194)
+async def test_a_claim_upon_an_older_revision_is_stale(store: Store, session: Session) -> None:
+    await store.append_event(await reloaded(store, session), said("theirs"))
+    told = await refused(store, session, StaleSessionError, claim=claim(revision=0))
+    assert told == STALE
+    fresh = await reloaded(store, session)
+    assert revision_of(fresh) == 1
+    await begin(store, fresh, claim(revision=revision_of(fresh)), said("mine"))
+    assert revision_of(fresh) == 2
+
+
+async def test_attempts_count_as_long_as_the_invocation_is_open(
+    store: Store, session: Session
+) -> None:
+    for attempt, owner in enumerate(("a", "b", "c"), 1):
+        fence = await begin(store, session, claim(owner, over=attempt - 1))
+        lease = await store.lease(PLACE)
+        assert lease is not None and lease.attempts == attempt
+    await store.release(PLACE, fence, keep_rows=True)
+    await begin(store, session, claim("a"))
+    lease = await store.lease(PLACE)
+    assert lease is not None and lease.attempts == 1
+    await begin(store, session, claim("a", "e-2"))
+    lease = await store.lease(PLACE)
+    assert lease is not None and (lease.attempts, lease.invocation_id) == (1, "e-2")
+
+
+@pytest.mark.spec(194)
+async def test_an_append_with_another_token_has_lost_the_lease(
+    store: Store, session: Session
+) -> None:
+    assert await refused(store, session, LeaseLostError, fence=Fence("me", 1)) == STALE
+    old = await begin(store, session, claim(), said("first"))
+    await store.append(session, [said("mine")], fence=old)
+    new = await begin(store, await reloaded(store, session), claim("you", "e-2", over=1))
+    assert await refused(store, session, LeaseLostError, fence=old) == STALE
+    assert await refused(store, session, LeaseLostError, fence=Fence("you", 3)) == STALE
+    await store.append(session, [said("yours")], fence=new)
+    assert texts(await reloaded(store, session)) == ["first", "mine", "yours"]
+
+
+async def test_an_append_after_the_release_still_counts_until_somebody_claims(
+    store: Store, session: Session
+) -> None:
+    fence = await begin(store, session, claim())
+    await store.release(PLACE, fence)
+    await store.append(session, [said("late")], fence=fence)
+    await begin(store, session, claim("you", "e-2"))
+    await refused(store, session, LeaseLostError, fence=fence)
+
+
+async def test_an_append_with_a_fence_lands_behind_appends_from_outside(
+    store: Store, session: Session
+) -> None:
+    fence = await begin(store, session, claim(), said("mine", {"k": 1}))
+    other = await reloaded(store, session)
+    await store.append_event(other, said("outside", {"k": 2}))
+    await store.append(session, [said("mine too", {"k": 3})], fence=fence)
+    again = await reloaded(store, session)
+    assert texts(again) == ["mine", "outside", "mine too"]
+    assert again.state == {"k": 3}
+
+
+async def test_a_lease_of_a_deleted_session_is_no_lease_of_the_next(
+    store: Store, session: Session
+) -> None:
+    fence = await begin(store, session, claim())
+    await store.delete_session(**OWNER, session_id="s1")
+    with pytest.raises(SessionNotFoundError):
+        await store.append(session, [said("late")], fence=fence)
+    with pytest.raises(SessionNotFoundError):
+        await store.append(session, [], claim=claim())
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 1, True, False)]
+    again = await store.create_session(**OWNER, session_id="s1")
+    assert await store.lease(PLACE) is None
+    await begin(store, again, claim("you", "e-2"))
+    with pytest.raises(LeaseLostError):
+        await store.append(session, [said("late")], fence=fence)
+
+
+async def test_renewing(store: Store, session: Session, clock: Clock) -> None:
+    other = await store.create_session(**OWNER, session_id="s2")
+    mine = await begin(store, session, claim())
+    also = await begin(store, other, claim())
+    place = Place("app", "ann", "s2")
+    clock.now += 25
+    assert await store.renew([(PLACE, mine), (place, also)], 40.0) == [
+        Renewal(PLACE, 1, lost=False, cancelled=False),
+        Renewal(place, 1, lost=False, cancelled=False),
+    ]
+    lease = await store.lease(PLACE)
+    assert lease is not None and 39 < lease.left <= 40
+    clock.now += 60
+    lease = await store.lease(PLACE)
+    assert lease is not None and -21 < lease.left <= -20
+    await begin(store, session, claim("you", "e-2"))
+    await store.release(place, also)
+    assert await store.renew([(PLACE, mine), (place, also)], 40.0) == [
+        Renewal(PLACE, 1, lost=True, cancelled=False),
+        Renewal(place, 1, lost=True, cancelled=False),
+    ]
+
+
+async def test_a_lease_that_ended_untaken_is_prolonged(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    fence = await begin(store, session, claim())
+    clock.now += 100
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 1, False, False)]
+    await refused(store, session, SessionBusyError, claim=claim("you", "e-2"))
+
+
+async def test_cancelling(store: Store, session: Session) -> None:
+    assert not await store.request_cancel(PLACE)
+    assert not await store.request_cancel(Place("app", "ann", "nobody"))
+    fence = await begin(store, session, claim())
+    assert not await store.request_cancel(PLACE, "e-2")
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 1, False, False)]
+    assert await store.request_cancel(PLACE, "e-1")
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 1, False, True)]
+    fence = await begin(store, session, claim(invocation="e-2"))
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 2, False, False)]
+    assert await store.request_cancel(PLACE)
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, 2, False, True)]
+    await store.release(PLACE, fence)
+    assert not await store.request_cancel(PLACE)
+
+
+async def test_parking(store: Store, session: Session) -> None:
+    fence = await begin(store, session, claim())
+    await store.park(PLACE, Fence("me", 2), "nobody may")
+    await store.park(PLACE, fence, "it failed three times")
+    lease = await store.lease(PLACE)
+    assert lease is not None
+    assert (lease.owner, lease.stuck, lease.invocation_id) == ("", "it failed three times", "e-1")
+    assert await store.open_leases() == []
+    assert [each.place for each in await store.open_leases(stuck=True)] == [PLACE]
+    await store.release(PLACE, fence)  # it was given back already
+    assert len(await store.open_leases(stuck=True)) == 1
+    await begin(store, session, claim("you"))
+    lease = await store.lease(PLACE)
+    assert lease is not None and (lease.stuck, lease.attempts) == ("", 2)
+    assert await store.open_leases(stuck=True) == []
+
+
+async def test_open_leases_come_oldest_first(store: Store, clock: Clock) -> None:
+    fences: dict[str, Fence] = {}
+    for app, name in (("app", "b"), ("other", "c"), ("app", "a"), ("app", "d")):
+        made = await store.create_session(app_name=app, user_id="ann", session_id=name)
+        clock.now += 1
+        fences[name] = await begin(store, made, claim())
+    clock.now += 100
+    first = await store.get_session(app_name="app", user_id="ann", session_id="b")
+    assert first is not None
+    await begin(store, first, claim("you"))  # begun again: its place in the row stays
+    await store.release(Place("app", "ann", "d"), fences["d"])
+    found = await store.open_leases()
+    assert [each.place.session_id for each in found] == ["b", "c", "a"]
+    assert [each.left > 0 for each in found] == [True, False, False]
+    assert [each.place.session_id for each in await store.open_leases("app")] == ["b", "a"]
+    assert [each.place.session_id for each in await store.open_leases(limit=2)] == ["b", "c"]
+    assert await store.open_leases("nothing") == []
+
+
+async def test_names_and_texts_that_no_store_can_hold(store: Store, session: Session) -> None:
+    if not store.shared:
+        return  # memory holds anything
+    bad = Place("app", "ann", "\ud800")
+    with pytest.raises(InputValidationError):
+        await store.lease(bad)
+    with pytest.raises(InputValidationError):
+        await store.request_cancel(bad)
+    with pytest.raises(InputValidationError):
+        await begin(store, session, claim("\ud800"))
+    assert await store.lease(PLACE) is None
