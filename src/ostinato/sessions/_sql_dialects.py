@@ -45,6 +45,16 @@ class Dialect:
         found = f"{column} = :{parameter}"
         return f"({found} AND {self.exact} {column} = :{parameter})" if self.exact else found
 
+    def json_of(self, column: str) -> str:
+        """Return the JSON text of a column, as SQL; a driver may have its own idea of JSON."""
+        return f"CAST({column} AS text)" if self.name == "postgresql" else column
+
+    def as_json(self, parameter: str) -> str:
+        """Return the value for a JSON column of a parameter that holds its text, as SQL."""
+        if self.name == "postgresql":
+            return f"CAST(CAST(:{parameter} AS text) AS jsonb)"
+        return f":{parameter}"
+
     def stamp(self, micros: int) -> datetime | str:
         """Return a time as google-adk's tables hold it."""
         moment = _EPOCH + micros * _MICRO

@@ -11,7 +11,7 @@ import random
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,7 +50,7 @@ class Engines:
             weakref.WeakKeyDictionary()
         )
         # SQLite has one writer at a time, and one connection where it keeps all in memory.
-        self._turns = _Turns() if target.dialect.name == "sqlite" else None
+        self._turns = Turns() if target.dialect.name == "sqlite" else None
         self._shared: _Pool | None = None
         self._spare: AsyncEngine | None = self._make()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -58,20 +58,29 @@ class Engines:
 
     async def read(self, work: Work[_R]) -> _R:
         """Run `work` in a transaction that writes nothing; see `write` for errors."""
-        return await self._run(work, "BEGIN")
+        return await self._run(self._attempts(work, "BEGIN"))
 
-    async def write(self, work: Work[_R]) -> _R:
+    async def write(self, work: Work[_R], show: Callable[[_R], None] | None = None) -> _R:
         """Run `work` in a transaction, again from its start where another one got in its way.
+
+        Args:
+          show: called with the answer once it is committed, even if nobody waits for it any more.
 
         Raises:
           StoreError: the database cannot be reached or written.
           InputValidationError: the database cannot hold what was to be written.
           OstinatoError: what `work` raised; nothing was written.
         """
-        return await self._run(work, "BEGIN IMMEDIATE")
+        return await self._run(self._shown(work, show))
 
-    async def _run(self, work: Work[_R], begin: str) -> _R:
-        task = asyncio.create_task(self._attempts(work, begin))
+    async def _shown(self, work: Work[_R], show: Callable[[_R], None] | None) -> _R:
+        answer = await self._attempts(work, "BEGIN IMMEDIATE")
+        if show is not None:
+            show(answer)
+        return answer
+
+    async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
+        task = asyncio.create_task(attempts)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
@@ -216,7 +225,7 @@ async def _disposing(engine: AsyncEngine) -> AsyncGenerator[None]:
         await engine.dispose()
 
 
-class _Turns:
+class Turns:
     """A lock that tasks of several event loops take in the order in which they asked."""
 
     def __init__(self) -> None:

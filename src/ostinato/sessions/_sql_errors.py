@@ -66,14 +66,6 @@ def _code(error: BaseException) -> str | int | None:
     return None
 
 
-def is_duplicate(error: BaseException) -> bool:
-    """Tell whether a row was refused because one with its key is there."""
-    for each in _causes(error):
-        if isinstance(each, sqlite3.IntegrityError):
-            return "UNIQUE" in str(each)
-    return _code(error) in ("23505", 1062)
-
-
 def passes(error: BaseException) -> bool:
     """Tell whether the same transaction may well succeed when it is tried again."""
     return _code(error) in _AGAIN
@@ -81,6 +73,9 @@ def passes(error: BaseException) -> bool:
 
 def meaning_of(error: BaseException, target: Target) -> OstinatoError | None:
     """Return the error that callers get for one of a database; None for any other."""
+    kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
+    if "IntegrityError" in kinds:
+        return None  # whoever wrote the row knows
     for each in _causes(error):
         if isinstance(each, sqlite3.Error):
             return store_error(each, target.name)
@@ -92,7 +87,6 @@ def meaning_of(error: BaseException, target: Target) -> OstinatoError | None:
             )
         if known in _MEANINGS:
             return StoreError(f"The session store {target.name!r} {_MEANINGS[known]}.")
-    kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
     if isinstance(error, OSError) or code in _LOST or kinds & _LOST_KINDS:
         return StoreError(f"The session store {target.name!r} {_GONE}.")
     if isinstance(code, str) and code[:2] in ("08", "57"):

@@ -66,7 +66,9 @@ def target_of(db_url: Any) -> Target:
         )
     dialect, drivers, extra = _DATABASES[backend]
     if driver not in drivers:
-        named = f"the driver {driver!r}, which this store cannot wait for" if driver else "no driver"
+        named = (
+            f"the driver {driver!r}, which this store cannot wait for" if driver else "no driver"
+        )
         raise InputValidationError(
             f"db_url names {named}; write {backend}+{drivers[0]}://... (pip install "
             f"'ostinato[{extra}]')."
