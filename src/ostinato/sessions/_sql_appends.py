@@ -5,21 +5,39 @@ The session's row is locked first, always, so that appends to one session follow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import _clock
 from .._optional import need
 from ..errors import StaleSessionError
 from ._adk_events import event_data
-from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place
+from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
 from ._lease_rules import check_fence, clashes, grant
 from ._sql_dialects import Dialect, micros, micros_of
 from ._sql_rows import SqlRows, changed_state, identity, parameters
-from ._sqlite_rows import Batch
-from ._stored_rows import STALE, Appended, Changes, session_not_found
+from ._stored_rows import STALE, Appended, Changes, Key, session_not_found
+from .event_log import EventRecord
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class Batch(NamedTuple):
+    """What one append brings.
+
+    Attributes:
+      key: the session.
+      events: events, each with its state changes; one that is stored already is passed over.
+      rows: rows of the journal.
+      fence, claim: as in `DurableStore.append`.
+    """
+
+    key: Key
+    events: Sequence[tuple[EventRecord, Changes | None]] = ()
+    rows: Sequence[JournalRow] = ()
+    fence: Fence | None = None
+    claim: Claim | None = None
 
 
 class _Locked(NamedTuple):
@@ -140,7 +158,7 @@ class SqlAppends:
         db: AsyncConnection,
         batch: Batch,
         known: Callable[[int], int | None],
-        now: float,
+        standing: Callable[[], tuple[int, Set[str]]],
         *,
         repeated: bool,
     ) -> tuple[Appended, Fence | None]:
@@ -149,7 +167,8 @@ class SqlAppends:
         Args:
           known: gives, for a session's number, the number of the newest event that the caller's
             log holds; None where it keeps no log of that session.
-          now: the machine's time, for databases that go by it.
+          standing: gives the number of the newest event that the appender has seen, and the ids
+            of newer ones that are the appender's all the same.
           repeated: whether some of the events may be stored already.
 
         Returns:
@@ -160,17 +179,17 @@ class SqlAppends:
             `DurableStore.append`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
-        names = {**parameters(batch.key), "now": now}
+        names = {**parameters(batch.key), "now": _clock.now()}
         changes = _changes(batch)
         wants = (bool(changes.own), batch.claim is not None and not batch.claim.jump)
         locked = await self._locked(db, batch, wants, names)
-        lease = await self._admit(db, batch, locked, names)
+        lease = await self._admit(db, batch, locked, standing, names)
         events = list(batch.events)
         if repeated:
             events = [each for each in events if not await self._is_stored(db, names, each[0].id)]
             events = list({record.id: (record, one) for record, one in reversed(events)}.values())
             events.reverse()
-            changes = _changes(Batch(batch.key, events, (), None, None, 0, set()))
+            changes = _changes(Batch(batch.key, events))
         done = await self._outcome(db, batch, locked, known, names)
         done.records = [record for record, _ in events]
         done.revision += len(events)
@@ -203,15 +222,14 @@ class SqlAppends:
         await self.write_journal(db, locked.sid, batch.rows)
         return done, None if lease is None else Fence(lease.owner, lease.token)
 
-    async def lock(self, db: AsyncConnection, place: Place, now: float) -> int:
+    async def lock(self, db: AsyncConnection, place: Place) -> int:
         """Lock a session's row; return the number of the session.
 
         Raises:
           SessionNotFoundError: no such session.
         """
-        names = {**parameters(place), "now": now}
-        empty = Batch(place, (), (), None, None, 0, set())
-        return (await self._locked(db, empty, (False, False), names)).sid
+        names = {**parameters(place), "now": _clock.now()}
+        return (await self._locked(db, Batch(place), (False, False), names)).sid
 
     async def _locked(
         self,
@@ -247,7 +265,12 @@ class SqlAppends:
         return _Locked(*(await db.execute(self._lock[wants], names)).one())
 
     async def _admit(
-        self, db: AsyncConnection, batch: Batch, locked: _Locked, names: Mapping[str, Any]
+        self,
+        db: AsyncConnection,
+        batch: Batch,
+        locked: _Locked,
+        standing: Callable[[], tuple[int, Set[str]]],
+        names: Mapping[str, Any],
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
         place = Place(*batch.key)
@@ -271,20 +294,25 @@ class SqlAppends:
             return grant(place, stored, first, batch.claim, locked.revision)
         if batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
-        elif batch.revision < locked.revision:
-            await self._check_outside(db, batch, locked, names)
+            return None
+        if any(changes is not None and changes.own for _, changes in batch.events):
+            await self._check_outside(db, batch, locked, standing(), names)
         return None
 
     async def _check_outside(
-        self, db: AsyncConnection, batch: Batch, locked: _Locked, names: Mapping[str, Any]
+        self,
+        db: AsyncConnection,
+        batch: Batch,
+        locked: _Locked,
+        standing: tuple[int, Set[str]],
+        names: Mapping[str, Any],
     ) -> None:
         """Refuse an append from outside that would overwrite a value nobody there has seen."""
-        if not any(changes is not None and changes.own for _, changes in batch.events):
+        seen, own = standing
+        if seen >= locked.revision:
             return
-        newer = await self._rows.newest(
-            db, names, locked.last_micros, locked.revision - batch.revision
-        )
-        for record in clashes((record for record, _ in batch.events), newer, batch.own):
+        newer = await self._rows.newest(db, names, locked.last_micros, locked.revision - seen)
+        for record in clashes((record for record, _ in batch.events), newer, own):
             if not await self._is_stored(db, names, record.id):
                 raise StaleSessionError(STALE)
 

@@ -11,8 +11,8 @@ import random
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._optional import need
@@ -60,24 +60,31 @@ class Engines:
         """Run `work` in a transaction that writes nothing; see `write` for errors."""
         return await self._run(self._attempts(work, "BEGIN"))
 
-    async def write(self, work: Work[_R], show: Callable[[_R], None] | None = None) -> _R:
+    async def write(
+        self,
+        work: Work[_R],
+        show: Callable[[_R], None] | None = None,
+        turns: Turns | None = None,
+    ) -> _R:
         """Run `work` in a transaction, again from its start where another one got in its way.
 
         Args:
           show: called with the answer once it is committed, even if nobody waits for it any more.
+          turns: a lock to hold meanwhile.
 
         Raises:
           StoreError: the database cannot be reached or written.
           InputValidationError: the database cannot hold what was to be written.
           OstinatoError: what `work` raised; nothing was written.
         """
-        return await self._run(self._shown(work, show))
+        return await self._run(self._in_turn(work, show, turns or Turns()))
 
-    async def _shown(self, work: Work[_R], show: Callable[[_R], None] | None) -> _R:
-        answer = await self._attempts(work, "BEGIN IMMEDIATE")
-        if show is not None:
-            show(answer)
-        return answer
+    async def _in_turn(self, work: Work[_R], show: Callable[[_R], None] | None, turns: Turns) -> _R:
+        async with turns:
+            answer = await self._attempts(work, "BEGIN IMMEDIATE")
+            if show is not None:
+                show(answer)
+            return answer
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
         task = asyncio.create_task(attempts)
@@ -101,24 +108,14 @@ class Engines:
         raise AssertionError("unreachable")
 
     async def _transaction(self, work: Work[_R], begin: str) -> _R:
-        async with self._turn(begin):
+        alone = self._turns is not None and (begin != "BEGIN" or self._target.in_memory)
+        async with self._turns if self._turns is not None and alone else nullcontext():
             engine = await self._engine()
             async with engine.connect() as connection:
                 if self._turns is not None:
                     await connection.execution_options(begin=begin)
                 async with connection.begin():
                     return await work(connection)
-
-    @asynccontextmanager
-    async def _turn(self, begin: str) -> AsyncIterator[None]:
-        if self._turns is None or (begin == "BEGIN" and not self._target.in_memory):
-            yield
-            return
-        await self._turns.take()
-        try:
-            yield
-        finally:
-            self._turns.give()
 
     async def _engine(self) -> AsyncEngine:
         if self._closed:
@@ -233,8 +230,7 @@ class Turns:
         self._taken = False
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
-    async def take(self) -> None:
-        """Wait for the lock."""
+    async def __aenter__(self) -> None:
         loop = asyncio.get_running_loop()
         with self._guard:
             if not self._taken:
@@ -249,11 +245,13 @@ class Turns:
                 if (loop, turn) in self._waiting:
                     self._waiting.remove((loop, turn))
                     raise
-            self.give()
+            self._give()
             raise
 
-    def give(self) -> None:
-        """Give the lock to whoever has waited longest."""
+    async def __aexit__(self, *_: object) -> None:
+        self._give()
+
+    def _give(self) -> None:
         while True:
             with self._guard:
                 if not self._waiting:

@@ -77,6 +77,10 @@ def meaning_of(error: BaseException, target: Target) -> OstinatoError | None:
     if "IntegrityError" in kinds:
         return None  # whoever wrote the row knows
     for each in _causes(error):
+        if isinstance(each, UnicodeEncodeError):
+            return InputValidationError(
+                f"A name, an id or a text is not valid Unicode text: {each}."
+            )
         if isinstance(each, sqlite3.Error):
             return store_error(each, target.name)
     code = _code(error)

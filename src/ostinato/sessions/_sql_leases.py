@@ -195,7 +195,7 @@ class SqlLeases:
           SessionNotFoundError: no such session.
         """
         values = {
-            "sid": await self._appends.lock(db, place, _clock.now()),
+            "sid": await self._appends.lock(db, place),
             "invocation": message.invocation_id,
             "owner": message.owner,
             "process": message.process,

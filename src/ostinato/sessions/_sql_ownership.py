@@ -6,7 +6,7 @@ Statements are in `_sql_leases.py`; base class of `database_session_service.py`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place, Renewal
@@ -26,7 +26,7 @@ class SqlOwnership(BaseSessionService):
     async def _read(self, work: Work[_A]) -> _A: ...
 
     @abc.abstractmethod
-    async def _write(self, work: Work[_A], show: Callable[[_A], None] | None = None) -> _A: ...
+    async def _write(self, work: Work[_A]) -> _A: ...
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""

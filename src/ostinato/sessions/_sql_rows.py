@@ -119,8 +119,8 @@ class SqlRows:
             "0, :micros, :updated, 1, :initial, '', '', 0, 0, '', '', 0, '', 0)"
         )
         listed = (
-            f"SELECT s.user_id, s.id, s.update_time, {json_of('s.state')}, o.update_micros, o.updated, "
-            "CASE WHEN o.sid IS NULL THEN (SELECT count(*) FROM events e WHERE "
+            f"SELECT s.user_id, s.id, s.update_time, {json_of('s.state')}, o.update_micros, "
+            "o.updated, CASE WHEN o.sid IS NULL THEN (SELECT count(*) FROM events e WHERE "
             "e.app_name = s.app_name AND e.user_id = s.user_id AND e.session_id = s.id) "
             f"ELSE o.revision END FROM sessions s {ours} WHERE {same('s.app_name', 'app')} "
             f"AND substr(s.id, 1, {len(HIDDEN_PREFIX)}) <> '{HIDDEN_PREFIX}'"

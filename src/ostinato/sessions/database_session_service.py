@@ -7,6 +7,7 @@ statements in `_sql_rows.py`, `_sql_appends.py` and `_sql_leases.py`.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,15 +17,14 @@ from ..errors import InputValidationError, StoreError
 from ..events.event import Event
 from ._durable_store import Claim, Fence, JournalRow
 from ._session_cache import Scope, SessionCache
-from ._sql_appends import SqlAppends
+from ._sql_appends import Batch, SqlAppends
 from ._sql_engines import Engines, Turns, Work
 from ._sql_leases import SqlLeases
 from ._sql_ownership import SqlOwnership
 from ._sql_rows import Listing, SqlRows
 from ._sql_schema import Schema, prepare
 from ._sql_url import target_of
-from ._sqlite_rows import Batch
-from ._stored_rows import Appended, split
+from ._stored_rows import Appended, Key, split
 from ._stored_views import cached_view, listed_view, part_view, scope_of, snapshot
 from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
 from .session import Session, apply_event, note_append, own_of, revision_of
@@ -63,6 +63,8 @@ class DatabaseSessionService(SqlOwnership):
         self._cache = SessionCache(_CACHE_BYTES)
         self._schema: Schema | None = None
         self._first_use = Turns()
+        # Appends of this process to one session: they hold one connection, not all.
+        self._turns: weakref.WeakValueDictionary[Key, Turns] = weakref.WeakValueDictionary()
         self._duplicate: type[Exception] = need("sqlalchemy.exc", extra="sql").IntegrityError
 
     @property
@@ -192,8 +194,6 @@ class DatabaseSessionService(SqlOwnership):
             rows,
             fence,
             claim,
-            revision_of(session),
-            own_of(session),
         )
         ids = [record.id for record, _ in batch.events]
         own_of(session).update(ids)
@@ -210,15 +210,19 @@ class DatabaseSessionService(SqlOwnership):
             entry = self._cache.find(key)
             return entry.seq if entry is not None and entry.sid == number else None
 
-        async def work(db: AsyncConnection) -> tuple[Appended, Fence | None]:
-            return await self._appends.append(db, batch, known, now, repeated=repeated)
+        def standing() -> tuple[int, set[str]]:
+            return revision_of(session), set(own_of(session))
 
-        now, repeated = _clock.now(), False
+        async def work(db: AsyncConnection) -> tuple[Appended, Fence | None]:
+            return await self._appends.append(db, batch, known, standing, repeated=repeated)
+
+        repeated = False
+        turns = self._turns.setdefault(key, Turns())
         try:
-            return (await self._write(work, show))[1]
+            return (await self._write(work, show, turns))[1]
         except self._duplicate:
             repeated = True
-            return (await self._write(work, show))[1]
+            return (await self._write(work, show, turns))[1]
 
     async def flush(self) -> None:
         """Wait until everything appended so far is committed: it is, when `append` returns."""
@@ -231,22 +235,24 @@ class DatabaseSessionService(SqlOwnership):
         await self._prepare()
         return await self._engines.read(work)
 
-    async def _write(self, work: Work[_A], show: Callable[[_A], None] | None = None) -> _A:
+    async def _write(
+        self,
+        work: Work[_A],
+        show: Callable[[_A], None] | None = None,
+        turns: Turns | None = None,
+    ) -> _A:
         if await self._prepare() == "v0":
             raise StoreError(
                 f"The session store {self._target.name!r} was written by google-adk 1 and may only "
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
-        return await self._engines.write(work, show)
+        return await self._engines.write(work, show, turns)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:
-            await self._first_use.take()
-            try:
+            async with self._first_use:
                 if self._schema is None:
                     self._schema = await prepare(self._engines, self._target)
-            finally:
-                self._first_use.give()
         return self._schema
 
 
