@@ -48,5 +48,6 @@ def _is_adks(fields: dict[str, Any]) -> bool:
     """Tell whether google-adk wrote this: it spells names with underscores."""
     if any("_" in name for name in fields):
         return True
-    inner: list[Any] = [fields.get("actions"), *((fields.get("content") or {}).get("parts") or ())]
+    content: dict[str, Any] = fields.get("content") or {}
+    inner: list[Any] = [fields.get("actions"), *(content.get("parts") or ())]
     return any("_" in name for each in inner if each for name in each)

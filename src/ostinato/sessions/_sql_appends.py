@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _clock
-from .._optional import need
 from ..errors import StaleSessionError
 from ._adk_events import event_data
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
 from ._lease_rules import check_fence, clashes, grant
 from ._sql_dialects import Dialect, micros, micros_of
 from ._sql_rows import SqlRows, changed_state, identity, parameters
+from ._sql_statements import APPENDS, compiled, fetch_one
 from ._stored_rows import STALE, Appended, Changes, Key, session_not_found
 from .event_log import EventRecord
 
@@ -73,85 +73,9 @@ class SqlAppends:
     """
 
     def __init__(self, dialect: Dialect, rows: SqlRows) -> None:
-        text = need("sqlalchemy", extra="sql").text
         self._dialect = dialect
         self._rows = rows
-        same = dialect.same
-        of_session = " AND ".join(
-            (same("s.app_name", "app"), same("s.user_id", "user"), same("s.id", "id"))
-        )
-        of_events = " AND ".join(
-            (same("app_name", "app"), same("user_id", "user"), same("session_id", "id"))
-        )
-        first = "(SELECT min(i.pos) FROM ostinato_inbox i WHERE i.sid = o.sid)"
-        self._lock = {
-            (state, waiting): text(
-                f"SELECT s.update_time, {dialect.json_of('s.state') if state else 'NULL'}, "
-                f"{first if waiting else 'NULL'}, o.sid, o.generation, o.revision, o.last_micros, "
-                "o.update_micros, o.updated, o.owner, o.process, o.token, "
-                f"o.expires - {dialect.now}, o.invocation_id, o.digest, o.attempts, o.stuck "
-                "FROM sessions s LEFT JOIN ostinato_sessions o ON o.app_name = s.app_name "
-                "AND o.user_id = s.user_id AND o.session_id = s.id "
-                f"WHERE {of_session} {dialect.lock}"
-            )
-            for state in (False, True)
-            for waiting in (False, True)
-        }
-        self._extent = text(f"SELECT count(*), max(timestamp) FROM events WHERE {of_events}")
-        self._before = text(f"SELECT count(*) FROM events WHERE {of_events} AND timestamp <= :last")
-        self._adopt = text(
-            "INSERT INTO ostinato_sessions (app_name, user_id, session_id, generation, revision, "
-            "last_micros, update_micros, updated, tail, owner, process, token, expires, "
-            "invocation_id, digest, attempts, stuck, cancelled) VALUES (:app, :user, :id, 0, "
-            ":revision, :last, :update, :updated, 1, '', '', 0, 0, '', '', 0, '', 0)"
-        )
-        self._adopt_again = text(
-            "UPDATE ostinato_sessions SET generation = :generation, revision = :revision, "
-            "last_micros = :last, update_micros = :update, updated = :updated, tail = 1 "
-            "WHERE sid = :sid"
-        )
-        self._stored = text(f"SELECT id FROM events WHERE {of_events} AND id = :event")
-        self._insert = text(
-            "INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, "
-            "event_data) VALUES (:event, :app, :user, :id, :invocation, :time, "
-            f"{dialect.as_json('data')})"
-        )
-        where = f"WHERE {of_session.replace('s.', '')}"
-        self._touch = text(f"UPDATE sessions SET update_time = :time {where}")
-        self._touch_state = text(
-            f"UPDATE sessions SET state = {dialect.as_json('state')}, update_time = :time {where}"
-        )
-        advance = (
-            "revision = :revision, last_micros = :last, update_micros = :update, "
-            "updated = :updated WHERE sid = :sid"
-        )
-        self._advance = text(f"UPDATE ostinato_sessions SET {advance}")
-        # `begun` first: MySQL reads what it has just written.
-        self._advance_claimed = text(
-            "UPDATE ostinato_sessions SET begun = CASE WHEN invocation_id = :invocation AND "
-            f"begun IS NOT NULL THEN begun ELSE {dialect.now} END, owner = :owner, "
-            f"process = :process, token = :token, expires = {dialect.now} + :seconds, "
-            "invocation_id = :invocation, digest = :digest, attempts = :attempts, stuck = '', "
-            f"cancelled = 0, {advance}"
-        )
-        self._message = text(
-            f"SELECT invocation_id, owner, process, payload, expires - {dialect.now} "
-            "FROM ostinato_inbox WHERE pos = :pos"
-        )
-        self._take_message = text(
-            "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation"
-        )
-        self._journal = text(
-            "INSERT INTO ostinato_journal (sid, invocation_id, call_id, status, tool, result) "
-            "VALUES (:sid, :invocation, :call, :status, :tool, :result) "
-            + dialect.upsert(
-                "sid, invocation_id, call_id",
-                "tool",
-                "result",
-                "status",  # last: MySQL reads what it has just written
-                unless="new.status = 'started' AND ostinato_journal.status = 'finished'",
-            )
-        )
+        self._sql = compiled(APPENDS, dialect)
 
     async def append(
         self,
@@ -179,48 +103,60 @@ class SqlAppends:
             `DurableStore.append`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
-        names = {**parameters(batch.key), "now": _clock.now()}
         changes = _changes(batch)
-        wants = (bool(changes.own), batch.claim is not None and not batch.claim.jump)
-        locked = await self._locked(db, batch, wants, names)
+        names = _lookup(batch.key, bool(changes.own), batch.claim is not None)
+        locked = await self._locked(db, batch.key, names)
         lease = await self._admit(db, batch, locked, standing, names)
-        events = list(batch.events)
         if repeated:
-            events = [each for each in events if not await self._is_stored(db, names, each[0].id)]
-            events = list({record.id: (record, one) for record, one in reversed(events)}.values())
-            events.reverse()
-            changes = _changes(Batch(batch.key, events))
-        done = await self._outcome(db, batch, locked, known, names)
-        done.records = [record for record, _ in events]
-        done.revision += len(events)
+            batch = batch._replace(events=await self._fresh(db, batch, names))
+            changes = _changes(batch)
+        done = await self._outcome(db, locked, known, names)
+        done.records = [record for record, _ in batch.events]
+        done.revision += len(done.records)
         done.own = changes.own
-        last = await self._insert_events(db, done.records, locked.last_micros, names)
-        update = locked.update_micros
-        if events:
-            done.updated = done.records[-1].timestamp
-            update = max(last, update + 1)  # google-adk notices by it
-            time = {**names, "time": self._dialect.stamp(update)}
-            if changes.own:
-                time["state"] = changed_state(locked.state, changes.own)
-                await db.execute(self._touch_state, time)
-            else:
-                await db.execute(self._touch, time)
-        advanced = {
+        advanced: dict[str, Any] = {
             "sid": locked.sid,
             "revision": done.revision,
-            "last": last,
-            "update": update,
-            "updated": done.updated,
+            "last": locked.last_micros,
+            "update": locked.update_micros,
+            "updated": locked.updated,
         }
+        if done.records:
+            advanced["last"] = await self._insert_events(db, done.records, locked, names)
+            advanced["updated"] = done.updated = done.records[-1].timestamp
+            advanced["update"] = max(advanced["last"], locked.update_micros + 1)
+            await self._touch(db, locked, changes, advanced["update"], names)
         if lease is not None:
-            await self._grant(
-                db, lease, {**names, **advanced}, locked.waiting is not None or not wants[1]
-            )
-        elif events:
-            await db.execute(self._advance, advanced)
-        await self._rows.write_shared(db, batch.key, changes, update)
-        await self.write_journal(db, locked.sid, batch.rows)
+            await self._grant(db, lease, {**names, **advanced}, locked.waiting is not None)
+        elif done.records:
+            await db.execute(self._sql["advance"], advanced)
+        await self._rows.write_shared(db, batch.key, changes, advanced["update"])
+        await self._write_journal(db, locked.sid, batch.rows)
         return done, None if lease is None else Fence(lease.owner, lease.token)
+
+    async def _fresh(
+        self, db: AsyncConnection, batch: Batch, names: Mapping[str, Any]
+    ) -> list[tuple[EventRecord, Changes | None]]:
+        """Return the events of a batch that are not stored, each once."""
+        fresh: dict[str, tuple[EventRecord, Changes | None]] = {}
+        for record, changes in batch.events:
+            if record.id not in fresh and not await self._is_stored(db, names, record.id):
+                fresh[record.id] = (record, changes)
+        return list(fresh.values())
+
+    async def _touch(
+        self,
+        db: AsyncConnection,
+        locked: _Locked,
+        changes: Changes,
+        update: int,
+        names: Mapping[str, Any],
+    ) -> None:
+        """Write the session's state and its time, by which google-adk notices."""
+        values = {**names, "time": self._dialect.stamp(update)}
+        if changes.own:
+            values["state"] = changed_state(locked.state, changes.own)
+        await db.execute(self._sql["touch state" if changes.own else "touch"], values)
 
     async def lock(self, db: AsyncConnection, place: Place) -> int:
         """Lock a session's row; return the number of the session.
@@ -228,25 +164,18 @@ class SqlAppends:
         Raises:
           SessionNotFoundError: no such session.
         """
-        names = {**parameters(place), "now": _clock.now()}
-        return (await self._locked(db, Batch(place), (False, False), names)).sid
+        return (await self._locked(db, place, _lookup(place, False, False))).sid
 
-    async def _locked(
-        self,
-        db: AsyncConnection,
-        batch: Batch,
-        wants: tuple[bool, bool],
-        names: Mapping[str, Any],
-    ) -> _Locked:
+    async def _locked(self, db: AsyncConnection, key: Key, names: Mapping[str, Any]) -> _Locked:
         """Lock the session's row, and number what google-adk has appended meanwhile."""
-        row = (await db.execute(self._lock[wants], names)).one_or_none()
+        row = await fetch_one(db, self._sql["lock"], names)
         if row is None:
-            raise session_not_found(batch.key)
+            raise session_not_found(key)
         locked = _Locked(*row)
         update = micros(locked.update_time)
         if row[3] is not None and update == locked.update_micros:
             return locked
-        count, newest = (await db.execute(self._extent, names)).one()
+        count, newest = await fetch_one(db, self._sql["extent"], names)
         noted = {
             **names,
             "revision": count,
@@ -255,14 +184,16 @@ class SqlAppends:
             "updated": update / 1e6,
         }
         if row[3] is None:
-            await db.execute(self._adopt, noted)
+            await db.execute(self._sql["adopt"], noted)
         else:
             last = self._dialect.stamp(locked.last_micros)
-            before: int = (await db.execute(self._before, {**names, "last": last})).scalar_one()
+            before: int = (
+                await db.execute(self._sql["before"], {**names, "last": last})
+            ).scalar_one()
             moved = before != locked.revision
             noted |= {"sid": locked.sid, "generation": locked.generation + moved}
-            await db.execute(self._adopt_again, noted)
-        return _Locked(*(await db.execute(self._lock[wants], names)).one())
+            await db.execute(self._sql["adopt again"], noted)
+        return _Locked(*await fetch_one(db, self._sql["lock"], names))
 
     async def _admit(
         self,
@@ -277,7 +208,7 @@ class SqlAppends:
         if batch.claim is not None:
             first = None
             if locked.waiting is not None:
-                row = (await db.execute(self._message, {**names, "pos": locked.waiting})).one()
+                row = await fetch_one(db, self._sql["message"], {**names, "pos": locked.waiting})
                 first = InboxMessage(*row)
             held = Lease(
                 place,
@@ -319,13 +250,12 @@ class SqlAppends:
     async def _is_stored(
         self, db: AsyncConnection, names: Mapping[str, Any], event_id: str
     ) -> bool:
-        found = await db.execute(self._stored, {**names, "event": event_id})
+        found = await db.execute(self._sql["stored"], {**names, "event": event_id})
         return found.first() is not None
 
     async def _outcome(
         self,
         db: AsyncConnection,
-        batch: Batch,
         locked: _Locked,
         known: Callable[[int], int | None],
         names: Mapping[str, Any],
@@ -352,7 +282,7 @@ class SqlAppends:
         return done
 
     async def _insert_events(
-        self, db: AsyncConnection, records: Sequence[Any], last: int, names: Mapping[str, Any]
+        self, db: AsyncConnection, records: Sequence[EventRecord], locked: _Locked, names: Any
     ) -> int:
         """Insert events; return the time of the newest row.
 
@@ -360,6 +290,7 @@ class SqlAppends:
         behind the one before even where its event happened earlier. The JSON has the event's.
         """
         values: list[dict[str, Any]] = []
+        last = locked.last_micros
         for record in records:
             last = max(last + 1, micros_of(record.timestamp))
             values.append(
@@ -371,12 +302,11 @@ class SqlAppends:
                     "data": event_data(record),
                 }
             )
-        if values:
-            await db.execute(self._insert, values)
+        await db.execute(self._sql["insert"], values)
         return last
 
     async def _grant(
-        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any], look: bool
+        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any], waiting: bool
     ) -> None:
         granted = {
             **values,
@@ -388,17 +318,17 @@ class SqlAppends:
             "digest": lease.digest,
             "attempts": lease.attempts,
         }
-        await db.execute(self._advance_claimed, granted)
-        if look:
-            await db.execute(self._take_message, granted)
+        await db.execute(self._sql["advance claimed"], granted)
+        if waiting:
+            await db.execute(self._sql["take message"], granted)
 
-    async def write_journal(
+    async def _write_journal(
         self, db: AsyncConnection, sid: int, rows: Sequence[JournalRow]
     ) -> None:
         """Write rows of the journal; a `started` one never replaces a `finished` one."""
         if rows:
             await db.execute(
-                self._journal,
+                self._sql["journal"],
                 [
                     {
                         "sid": sid,
@@ -421,3 +351,12 @@ def _changes(batch: Batch) -> Changes:
             changes.user += one.user
             changes.app += one.app
     return changes
+
+
+def _lookup(key: Key, with_state: bool, with_inbox: bool) -> dict[str, Any]:
+    return {
+        **parameters(key),
+        "now": _clock.now(),
+        "with_state": int(with_state),
+        "with_inbox": int(with_inbox),
+    }

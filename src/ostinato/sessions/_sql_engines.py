@@ -163,7 +163,10 @@ class Engines:
 
 
 def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
-    chosen = {"hide_parameters": True, **settings}  # messages of users stay out of errors
+    chosen: dict[str, Any] = {
+        "hide_parameters": True,
+        **settings,
+    }  # messages of users stay out of errors
     if target.dialect.name != "sqlite":
         chosen.setdefault("pool_pre_ping", True)
         chosen.setdefault("pool_timeout", 120)

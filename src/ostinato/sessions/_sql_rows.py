@@ -18,8 +18,9 @@ from ..errors import AlreadyExistsError
 from ._adk_events import record_of
 from ._session_cache import Entry
 from ._sql_dialects import Dialect, micros, micros_of
+from ._sql_statements import APP_STATE, SESSIONS, USER_STATE, compiled, fetch, fetch_one
 from ._stored_rows import Changes, Key, Loaded, StateRow, decode, encode, session_not_found
-from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
+from .base_session_service import GetSessionConfig
 from .event_log import STATE_DELTA, EventRecord
 from .state import SCOPED_PREFIXES
 
@@ -72,77 +73,11 @@ class SqlRows:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        text = need("sqlalchemy", extra="sql").text
         self._dialect = dialect
         self._shared = _Shared()
-        same, json_of = dialect.same, dialect.json_of
-        of_session = " AND ".join(
-            (same("s.app_name", "app"), same("s.user_id", "user"), same("s.id", "id"))
-        )
-        of_events = " AND ".join(
-            (same("app_name", "app"), same("user_id", "user"), same("session_id", "id"))
-        )
-        ours = (
-            "LEFT JOIN ostinato_sessions o ON o.app_name = s.app_name AND o.user_id = s.user_id "
-            "AND o.session_id = s.id"
-        )
-        self._head = text(
-            "SELECT s.update_time, o.sid, o.generation, o.revision, o.last_micros, "
-            "o.update_micros, o.updated, CASE WHEN o.sid = :sid AND o.revision = :revision "
-            f"THEN NULL ELSE {json_of('s.state')} END, {json_of('u.state')}, {json_of('a.state')} "
-            f"FROM sessions s {ours} "
-            "LEFT JOIN user_states u ON u.app_name = s.app_name AND u.user_id = s.user_id "
-            "LEFT JOIN app_states a ON a.app_name = s.app_name "
-            f"WHERE {of_session}"
-        )
-        select = (
-            f"SELECT id, invocation_id, timestamp, {json_of('event_data')} FROM events "
-            f"WHERE {of_events}"
-        )
-        newest = "ORDER BY timestamp DESC, id DESC LIMIT :count"
-        self._newest = text(f"{select} AND timestamp <= :last {newest}")
-        self._newest_after = text(
-            f"{select} AND timestamp <= :last AND timestamp >= :since {newest}"
-        )
-        self._all = text(f"{select} ORDER BY timestamp, id")
-        self._initial = text(
-            f"SELECT o.initial, {json_of('s.state')} FROM sessions s {ours} WHERE {of_session}"
-        )
-        self._create = text(
-            "INSERT INTO sessions (app_name, user_id, id, state, create_time, update_time) "
-            f"VALUES (:app, :user, :id, {dialect.as_json('state')}, :time, :time)"
-        )
-        self._create_ours = text(
-            "INSERT INTO ostinato_sessions (app_name, user_id, session_id, generation, revision, "
-            "last_micros, update_micros, updated, tail, initial, owner, process, token, expires, "
-            "invocation_id, digest, attempts, stuck, cancelled) VALUES (:app, :user, :id, 0, 0, "
-            "0, :micros, :updated, 1, :initial, '', '', 0, 0, '', '', 0, '', 0)"
-        )
-        listed = (
-            f"SELECT s.user_id, s.id, s.update_time, {json_of('s.state')}, o.update_micros, "
-            "o.updated, CASE WHEN o.sid IS NULL THEN (SELECT count(*) FROM events e WHERE "
-            "e.app_name = s.app_name AND e.user_id = s.user_id AND e.session_id = s.id) "
-            f"ELSE o.revision END FROM sessions s {ours} WHERE {same('s.app_name', 'app')} "
-            f"AND substr(s.id, 1, {len(HIDDEN_PREFIX)}) <> '{HIDDEN_PREFIX}'"
-        )
-        order = "ORDER BY s.update_time DESC, o.sid DESC"
-        self._list_app = text(f"{listed} {order}")
-        self._list_user = text(f"{listed} AND {same('s.user_id', 'user')} {order}")
-        self._app_states = text(
-            f"SELECT {json_of('state')} FROM app_states WHERE {same('app_name', 'app')}"
-        )
-        self._user_states = text(
-            f"SELECT user_id, {json_of('state')} FROM user_states WHERE {same('app_name', 'app')}"
-        )
-        self._user_state = text(
-            f"SELECT user_id, {json_of('state')} FROM user_states WHERE {same('app_name', 'app')} "
-            f"AND {same('user_id', 'user')}"
-        )
-        self._delete = text(f"DELETE FROM sessions WHERE {of_session.replace('s.', '')}")
-        self._scopes = {
-            False: _ScopeStatements(dialect, "app_states", ("app_name",)),
-            True: _ScopeStatements(dialect, "user_states", ("app_name", "user_id")),
-        }
+        self._sql = compiled(SESSIONS, dialect)
+        self._write_user = compiled(USER_STATE, dialect)
+        self._write_app = compiled(APP_STATE, dialect)
         self._duplicate: type[Exception] = need("sqlalchemy.exc", extra="sql").IntegrityError
 
     async def create(self, db: AsyncConnection, key: Key, changes: Changes, now: float) -> Loaded:
@@ -157,12 +92,20 @@ class SqlRows:
         initial = changed_state(None, [row for row in changes.own if row[1] is not None])
         try:
             await db.execute(
-                self._create, {**names, "state": state, "time": self._dialect.stamp(stamp)}
+                self._sql["create"], {**names, "state": state, "time": self._dialect.stamp(stamp)}
             )
         except self._duplicate as error:
             raise AlreadyExistsError(f"Session with id {key[2]} already exists.") from error
         await db.execute(
-            self._create_ours, {**names, "micros": stamp, "updated": now, "initial": initial}
+            self._sql["create ours"],
+            {
+                **names,
+                "revision": 0,
+                "last": 0,
+                "update": stamp,
+                "updated": now,
+                "initial": initial,
+            },
         )
         await self.write_shared(db, key, changes, stamp)
         loaded = await self.load(db, key, None, None)
@@ -175,9 +118,15 @@ class SqlRows:
         """Write state of the user, then of the app: always in this order, so that two appends
         never wait for each other.
         """
-        for of_user, rows in ((True, changes.user), (False, changes.app)):
-            if rows:
-                await self._scopes[of_user].write(db, key, rows, self._dialect.stamp(stamp))
+        names = {"app": key[0], "user": key[1], "time": self._dialect.stamp(stamp)}
+        for sql, rows in ((self._write_user, changes.user), (self._write_app, changes.app)):
+            if not rows:
+                continue
+            row = await fetch_one(db, sql["read"], names)
+            if row is None:
+                await db.execute(sql["insert"], names)
+                row = await fetch_one(db, sql["read"], names)
+            await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
 
     async def load(
         self, db: AsyncConnection, key: Key, entry: Entry | None, config: GetSessionConfig | None
@@ -195,7 +144,7 @@ class SqlRows:
         knows = {"sid": 0, "revision": -1}
         if entry is not None:
             knows = {"sid": entry.sid >> 16, "revision": entry.own.revision}
-        row = (await db.execute(self._head, {**names, **knows})).one_or_none()
+        row = await fetch_one(db, self._sql["head"], {**names, **knows})
         if row is None:
             return None
         head = _Head(*row)
@@ -248,10 +197,11 @@ class SqlRows:
         """
         values = {**names, "last": self._dialect.stamp(last), "count": count}
         if since is None:
-            rows = (await db.execute(self._newest, values)).all()
+            rows = await fetch(db, self._sql["newest"], values)
             return _records(reversed(rows))
         values["since"] = self._dialect.stamp(micros_of(since))
-        records = _records(reversed((await db.execute(self._newest_after, values)).all()))
+        rows = await fetch(db, self._sql["newest since"], values)
+        records = _records(reversed(rows))
         return list(itertools.dropwhile(lambda record: record.timestamp < since, records))
 
     async def _load_changed(
@@ -262,7 +212,7 @@ class SqlRows:
             changed = await self.load(db, key, None, config)
             assert changed is not None
             return changed
-        records = _records((await db.execute(self._all, parameters(key))).all())
+        records = _records(await fetch(db, self._sql["all"], parameters(key)))
         count = len(records)
         first = 0
         if config is not None and config.num_recent_events is not None:
@@ -285,7 +235,7 @@ class SqlRows:
 
     async def user_state(self, db: AsyncConnection, app: str, user: str) -> list[StateRow]:
         """Return the state that a user's sessions share."""
-        row = (await db.execute(self._user_state, {"app": app, "user": user})).one_or_none()
+        row = await fetch_one(db, self._sql["user state"], {"app": app, "user": user})
         return state_rows(row[1]) if row is not None else []
 
     async def initial(self, db: AsyncConnection, key: Key) -> dict[str, Any]:
@@ -296,13 +246,13 @@ class SqlRows:
         Raises:
           SessionNotFoundError: no such session.
         """
-        row = (await db.execute(self._initial, parameters(key))).one_or_none()
+        row = await fetch_one(db, self._sql["initial"], parameters(key))
         if row is None:
             raise session_not_found(key)
         if row[0] is not None:
             return decode(row[0])
         written: set[str] = set()
-        for record in _records((await db.execute(self._all, parameters(key))).all()):
+        for record in _records(await fetch(db, self._sql["all"], parameters(key))):
             if record.kinds & STATE_DELTA:
                 written.update(record.event().actions.state_delta)
         return {
@@ -314,7 +264,7 @@ class SqlRows:
     async def listing(self, db: AsyncConnection, app: str, user: str | None) -> Listing:
         """Read the sessions of a user, or of all users for None; hidden ones are left out."""
         names = {"app": app, "user": user}
-        sessions = self._list_app if user is None else self._list_user
+        of = "app" if user is None else "user"
         found = Listing(
             [
                 (
@@ -323,19 +273,19 @@ class SqlRows:
                     row[6],
                     state_rows(row[3]),
                 )
-                for row in await db.execute(sessions, names)
+                for row in await fetch(db, self._sql[f"list {of}"], names)
             ]
         )
-        states = self._user_states if user is None else self._user_state
-        for owner, state in await db.execute(states, names):
-            found.shared[owner] = state_rows(state)
-        for (state,) in await db.execute(self._app_states, names):
-            found.shared[""] = state_rows(state)
+        states = "user states" if user is None else "user state"
+        for row in await fetch(db, self._sql[states], names):
+            found.shared[row[0]] = state_rows(row[1])
+        for row in await fetch(db, self._sql["app state"], names):
+            found.shared[""] = state_rows(row[0])
         return found
 
     async def delete(self, db: AsyncConnection, key: Key) -> None:
         """Delete a session with all its rows."""
-        await db.execute(self._delete, parameters(key))
+        await db.execute(self._sql["delete"], parameters(key))
 
 
 @dataclass(slots=True)
@@ -358,37 +308,6 @@ def parameters(key: Key) -> dict[str, Any]:
 
 def _records(rows: Any) -> list[EventRecord]:
     return [record_of(row[0], row[1], micros(row[2]), row[3]) for row in rows]
-
-
-class _ScopeStatements:
-    """How state that sessions share is written: read under a lock, changed, written."""
-
-    def __init__(self, dialect: Dialect, table: str, keys: tuple[str, ...]) -> None:
-        text = need("sqlalchemy", extra="sql").text
-        names = dict(zip(("app_name", "user_id"), ("app", "user"), strict=True))
-        which = " AND ".join(dialect.same(each, names[each]) for each in keys)
-        lock = "FOR UPDATE" if dialect.lock else ""
-        self._read = text(f"SELECT {dialect.json_of('state')} FROM {table} WHERE {which} {lock}")
-        self._insert = text(
-            f"INSERT INTO {table} ({', '.join(keys)}, state, update_time) "
-            f"VALUES ({', '.join(':' + names[each] for each in keys)}, '{{}}', :time) "
-            + dialect.upsert(", ".join(keys))
-        )
-        self._update = text(
-            f"UPDATE {table} SET state = {dialect.as_json('state')}, update_time = :time "
-            f"WHERE {which}"
-        )
-
-    async def write(
-        self, db: AsyncConnection, key: Key, rows: Sequence[StateRow], time: Any
-    ) -> None:
-        """Write rows on top of the stored state."""
-        names: dict[str, Any] = {"app": key[0], "user": key[1], "time": time}
-        row = (await db.execute(self._read, names)).one_or_none()
-        if row is None:
-            await db.execute(self._insert, names)
-            row = (await db.execute(self._read, names)).one()
-        await db.execute(self._update, {**names, "state": changed_state(row[0], rows)})
 
 
 class _Shared:

@@ -109,7 +109,7 @@ async def _execute(db: AsyncConnection, statements: list[str]) -> None:
 async def _collation(db: AsyncConnection, dialect: Dialect) -> str:
     if dialect.name != "mysql":
         return ""
-    row = (
+    row: Any = (
         await db.exec_driver_sql(
             "SELECT character_set_name, collation_name FROM information_schema.columns "
             "WHERE table_schema = database() AND table_name = 'sessions' AND column_name = 'id'"

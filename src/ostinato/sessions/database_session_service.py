@@ -145,7 +145,10 @@ class DatabaseSessionService(SqlOwnership):
             return ListSessionsResponse()
         return _listed(await self._read(lambda db: self._rows.listing(db, app_name, user_id)))
 
-    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+    # by position too, as google-adk's takes them
+    async def delete_session(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, app_name: str, user_id: str, session_id: str
+    ) -> None:
         """Delete a session; see the port."""
         key = (app_name, user_id, session_id)
         if _storable(*key):
