@@ -108,6 +108,11 @@ class SqlRows:
             },
         )
         await self.write_shared(db, key, changes, stamp)
+        # google-adk takes it for granted that a session's user and app have such rows
+        time = self._dialect.stamp(stamp)
+        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
+            if await fetch_one(db, self._sql[which], names) is None:
+                await db.execute(sql["insert"], {**names, "time": time})
         loaded = await self.load(db, key, None, None)
         assert loaded is not None
         return loaded
