@@ -17,6 +17,7 @@ from ..models.context_cache_config import ContextCacheConfig
 from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
 from ..sessions.session import Session, log_of
 from .app_config import EventsCompactionConfig, ResumabilityConfig
+from .budget import Spending
 from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
 
@@ -83,6 +84,7 @@ class RunPorts:
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished: response events of calls that ended and are not committed yet, by call id.
       resumed: whether the run goes on with an earlier invocation.
+      spending: what the invocation has used of its budget; None where it has none.
     """
 
     __slots__ = (
@@ -93,6 +95,7 @@ class RunPorts:
         "resumed",
         "schedule",
         "spawn",
+        "spending",
         "tool_errors",
     )
 
@@ -104,12 +107,14 @@ class RunPorts:
         commit: Commit | None = None,
         journal: RunJournal | None = None,
         tool_errors: str = "raise",
+        spending: Spending | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.journal = journal
         self.spawn = spawn
         self.schedule = schedule
         self.tool_errors = tool_errors
+        self.spending = spending
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
         self.resumed = False
@@ -261,7 +266,10 @@ class InvocationContext(BaseModel):
 
         Raises:
           LlmCallsLimitExceededError: it is one more than `RunConfig.max_llm_calls` allows.
+          BudgetExceededError: the budget has no room for it.
         """
+        if self.ports.spending is not None:
+            self.ports.spending.begin_model_call(self.agent)
         self._invocation_cost_manager.increment_and_enforce_llm_calls_limit(self.run_config)
 
     def count_mistake(self, kind: str, message: str) -> None:

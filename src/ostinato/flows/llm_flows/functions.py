@@ -240,8 +240,12 @@ async def _run_with_hooks(run: _Call) -> Any:
 
 async def _run_tool(run: _Call) -> Any:
     """Run the tool itself; what it raises goes to the error hooks first."""
+    spending = run.ctx.ports.spending
     try:
-        return await run.tool.run_async(args=run.args, tool_context=run.context)
+        if spending is not None:
+            spending.begin_tool_call(run.agent)
+        work = run.tool.run_async(args=run.args, tool_context=run.context)
+        return await (work if spending is None else spending.in_time(work, run.agent))
     except Exception as error:  # boundary: the error hooks may answer what a tool raised
         answer = await _error_answer(run, error)
         if answer is not None:
