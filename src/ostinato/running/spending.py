@@ -25,10 +25,15 @@ def count_again(
       invocation_id: the invocation; a new one has no events.
       root_agent: the agent tree, which knows the models.
     """
+    run: set[str | None] = set()
+    answered: set[str | None] = set()
     for record in log.invocation(invocation_id):
+        answered.update(call_id for call_id, _ in record.responses)
         if record.author == "user":
             continue
-        spending.tool_calls += sum(not name.startswith(_REQUESTS) for _, name in record.responses)
+        run.update(call_id for call_id, name in record.calls if not name.startswith(_REQUESTS))
+        answered |= record.long_running  # it ran, whoever answers it
         agent: Any = root_agent.find_agent(record.author)
         model = getattr(agent, "canonical_model", None)
         spending.count(record.event().usage_metadata, model.model if model is not None else "")
+    spending.tool_calls += len(run & answered)
