@@ -213,6 +213,17 @@ async def test_time_cancels_the_model_call(store: Store) -> None:
     await talk.check_goes_on(model)
 
 
+async def test_an_error_hook_may_have_the_last_word_on_a_model_call_that_was_cut(
+    store: Store,
+) -> None:
+    model = EndlessModel()
+    content = types.Content(role="model", parts=[types.Part(text="Out of time.")])
+    root = agent(model, on_model_error_callback=lambda **_: LlmResponse(content=content))
+    talk = Talk(root, store, budget=Budget(max_seconds=0.01))
+    assert final_text(await talk.say()) == "Out of time."
+    await talk.check_sound()
+
+
 async def test_time_cancels_the_tools_that_run_and_no_sibling_runs_on(store: Store) -> None:
     work = Work()
     model = ScriptedModel([[call("wait"), call("dig"), call("wait")]])

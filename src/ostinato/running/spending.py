@@ -17,7 +17,7 @@ def count_again(
 ) -> None:
     """Count the tokens and tool calls that the log holds of an invocation.
 
-    What agents used that AgentTool ran before an earlier process ended is not in the log.
+    What agents used that AgentTool had run to their end is not in the log.
 
     Args:
       spending: where to count.
