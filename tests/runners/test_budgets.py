@@ -207,8 +207,8 @@ async def test_a_model_without_a_price_is_the_developer_s_mistake(store: Store) 
 
 async def test_time_cancels_the_model_call(store: Store) -> None:
     model = EndlessModel()
-    talk = Talk(agent(model), store, budget=Budget(max_seconds=0.01))
-    await check_ended(talk, await talk.fails(), "max_seconds=0.01", "seconds")
+    talk = Talk(agent(model), store, budget=Budget(max_seconds=0.5))
+    await check_ended(talk, await talk.fails(), "max_seconds=0.5", "seconds")
     assert model.cancelled == ["model"]
     await talk.check_goes_on(model)
 
@@ -219,7 +219,7 @@ async def test_an_error_hook_may_have_the_last_word_on_a_model_call_that_was_cut
     model = EndlessModel()
     content = types.Content(role="model", parts=[types.Part(text="Out of time.")])
     root = agent(model, on_model_error_callback=lambda **_: LlmResponse(content=content))
-    talk = Talk(root, store, budget=Budget(max_seconds=0.01))
+    talk = Talk(root, store, budget=Budget(max_seconds=0.5))
     assert final_text(await talk.say()) == "Out of time."
     await talk.check_sound()
 
@@ -227,8 +227,8 @@ async def test_an_error_hook_may_have_the_last_word_on_a_model_call_that_was_cut
 async def test_time_cancels_the_tools_that_run_and_no_sibling_runs_on(store: Store) -> None:
     work = Work()
     model = ScriptedModel([[call("wait"), call("dig"), call("wait")]])
-    talk = Talk(agent(model, work.dig, work.wait), store, budget=Budget(max_seconds=0.05))
-    log = await check_ended(talk, await talk.fails(), "max_seconds=0.05", "seconds")
+    talk = Talk(agent(model, work.dig, work.wait), store, budget=Budget(max_seconds=0.5))
+    log = await check_ended(talk, await talk.fails(), "max_seconds=0.5", "seconds")
     assert work.cancelled == ["wait", "wait"]
     assert [list(r) for r in responses(log)] == [["error"], ["result"], ["error"]]
     await talk.check_goes_on(model)
