@@ -16,6 +16,9 @@ from .event_log import AGENT_STATE, COMPACTION, END_OF_AGENT, ERROR, EventLog, E
 SEALED = "ostinato:sealed"
 """Key in the custom metadata of a response that stands for a call which never began."""
 
+RERUN = "ostinato:rerun"
+"""Key in the custom metadata of an event: ids of calls whose tools may have run before."""
+
 CHECKPOINT_PREFIX = "agent:"
 """Call id of a journal row that holds the checkpoint of the agent whose name follows."""
 
