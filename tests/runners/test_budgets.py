@@ -12,7 +12,7 @@ from ostinato import types
 from ostinato.agents import BaseAgent, LlmAgent, ParallelAgent, RunConfig, SequentialAgent
 from ostinato.agents.run_config import StreamingMode
 from ostinato.apps import App, Budget, Price, ResumabilityConfig
-from ostinato.errors import AgentConfigError, BudgetExceededError
+from ostinato.errors import AgentConfigError, BudgetExceededError, RunCancelledError
 from ostinato.events import Event
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
@@ -264,6 +264,8 @@ async def test_cancelling_the_run_is_not_the_budget_s(store: Store) -> None:
     run = talk.runner.start(user_id=USER, session_id=SESSION, new_message="Go")
     await work.waiting.wait()
     assert await run.cancel()
+    with pytest.raises(RunCancelledError):
+        await run.result()
     assert work.cancelled == ["wait"]
 
 
