@@ -10,12 +10,39 @@ from typing import Any
 import pytest
 
 from ostinato import _clock
+from ostinato.events.event import Event
+from ostinato.sessions.base_session_service import BaseSessionService, ListSessionsResponse
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from tests.databases import SERVERS, execute, new_database
 from tests.sessions.talk import OWNER, Clock, Store
+
+
+class Plain(BaseSessionService):
+    """A service of somebody else: the port's methods, nothing of ours; keeps all in ours."""
+
+    def __init__(self) -> None:
+        self.kept = InMemorySessionService()
+
+    async def create_session(self, **how: Any) -> Session:
+        return await self.kept.create_session(**how)
+
+    async def get_session(self, **how: Any) -> Session | None:
+        return await self.kept.get_session(**how)
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        return await self.kept.list_sessions(app_name=app_name, user_id=user_id)
+
+    async def delete_session(self, **how: Any) -> None:
+        await self.kept.delete_session(**how)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        return await self.kept.append_event(session, event)
+
 
 STORES: dict[str, Callable[[Path], Any]] = {
     "dict": lambda folder: InMemorySessionService(),
@@ -41,7 +68,16 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         return
     service = STORES[request.param](tmp_path)
     yield service
-    if not isinstance(service, InMemorySessionService):
+    if hasattr(service, "close"):
+        await service.close()
+
+
+@pytest.fixture(params=[*STORES, "plain"])
+async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """A new session service: each of our stores, and one of somebody else."""
+    service = Plain() if request.param == "plain" else STORES[request.param](tmp_path)
+    yield service
+    if hasattr(service, "close"):
         await service.close()
 
 
