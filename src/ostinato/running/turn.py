@@ -160,7 +160,7 @@ class Turn:
         if fence is not None:
             keeper.drop(self.request.place, fence)
             if not isinstance(self.stopped, LeaseLostError):
-                self._store.release(self.request.place, fence, keep_rows=self.paused)
+                await self._store.release(self.request.place, fence, keep_rows=self.paused)
 
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""
