@@ -59,10 +59,9 @@ def _code(error: BaseException) -> str | int | None:
         state: Any = getattr(each, "sqlstate", None)
         if isinstance(state, str):
             return state
-        if type(each).__module__.partition(".")[0] in ("pymysql", "asyncmy", "aiomysql"):
-            number = each.args[0] if each.args else None
-            if isinstance(number, int):
-                return number
+        number = each.args[0] if each.args else None
+        if isinstance(number, int) and not isinstance(each, OSError):
+            return number
     return None
 
 

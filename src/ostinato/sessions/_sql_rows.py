@@ -27,7 +27,6 @@ from .state import SCOPED_PREFIXES
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-_MOST = 2**31 - 1  # events of one session
 _SCOPES = 10_000  # shared states that are remembered as text
 
 
@@ -43,6 +42,8 @@ class _Head(NamedTuple):
     last_micros: int
     update_micros: int
     updated: float
+    tail: int
+    summaries: str
     own: str | None
     user: str | None
     app: str | None
@@ -134,13 +135,22 @@ class SqlRows:
             await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
 
     async def load(
-        self, db: AsyncConnection, key: Key, entry: Entry | None, config: GetSessionConfig | None
+        self,
+        db: AsyncConnection,
+        key: Key,
+        entry: Entry | None,
+        config: GetSessionConfig | None,
+        complete: bool = True,
     ) -> Loaded | None:
         """Read what the caller does not know of a session; None where there is none.
+
+        What is known is of no use where it lacks events that are asked for; then all of those are
+        read.
 
         Args:
           entry: what the caller knows of it.
           config: which events to read; for a caller that knows nothing.
+          complete: all events; otherwise the summaries in force and the tail will do.
 
         Returns:
           What was read; its `sid` is 0 where google-adk has changed the session since we did.
@@ -157,33 +167,55 @@ class SqlRows:
             return await self._load_changed(db, key, head, config)
         loaded = Loaded(identity(head.sid, head.generation), head.updated, head.revision, 0, 0)
         if entry is not None and entry.sid != loaded.sid:
-            return await self.load(db, key, None, config)
-        seen = entry.seq if entry is not None else 0
-        await self._read_events(db, names, head, loaded, seen, config)
+            return await self.load(db, key, None, config, complete)
+        tail = 1 if complete else head.tail
+        if config is not None:
+            await self._read_part(db, names, head, loaded, config)
+        elif entry is None or not entry.seq or entry.tail > tail:
+            await self._read_from(db, names, head, loaded, tail)
+        else:
+            await self._read_from(db, names, head, loaded, entry.seq + 1)
         if entry is None or entry.own.revision < head.revision:
             loaded.own = state_rows(head.own)
         self._read_shared(key, head, loaded, entry)
         return loaded
 
-    async def _read_events(
+    async def _read_from(
+        self, db: AsyncConnection, names: Mapping[str, Any], head: _Head, loaded: Loaded, first: int
+    ) -> None:
+        """Read events from a number on; with the summaries, where it is that of the tail."""
+        loaded.first = first
+        if first == head.tail > 1:
+            loaded.summaries = await self.some(db, names, json.loads(head.summaries))
+        if first <= head.revision:
+            count = head.revision - first + 1
+            loaded.records = await self.newest(db, names, head.last_micros, count)
+
+    async def _read_part(
         self,
         db: AsyncConnection,
         names: Mapping[str, Any],
         head: _Head,
         loaded: Loaded,
-        seen: int,
-        config: GetSessionConfig | None,
+        config: GetSessionConfig,
     ) -> None:
-        count = head.revision - seen
-        if config is not None and config.num_recent_events is not None:
+        """Read the events that are asked for."""
+        count = head.revision
+        if config.num_recent_events is not None:
             count = min(count, config.num_recent_events)
-        loaded.first = head.revision + 1
-        if count <= 0:
-            return
-        since = None if config is None else config.after_timestamp
-        found: list[EventRecord] = await self.newest(db, names, head.last_micros, count, since)
-        loaded.records = found
-        loaded.first = head.revision - len(found) + 1
+        if count:
+            loaded.records = await self.newest(
+                db, names, head.last_micros, count, config.after_timestamp
+            )
+        loaded.first = head.revision - len(loaded.records) + 1
+
+    async def some(
+        self, db: AsyncConnection, names: Mapping[str, Any], ids: Sequence[str]
+    ) -> list[EventRecord]:
+        """Read the events with these ids, oldest first."""
+        if not ids:
+            return []
+        return _records(await fetch(db, self._sql["some"], {**names, "ids": ids}))
 
     async def newest(
         self,

@@ -106,22 +106,7 @@ class DatabaseSessionService(SqlOwnership):
         config: GetSessionConfig | None = None,
     ) -> Session | None:
         """Return a copy of a session; see the port."""
-        key = (app_name, user_id, session_id)
-        if not _storable(*key):
-            return None
-        if config is not None and config.num_recent_events is config.after_timestamp is None:
-            config = None
-        entry = self._cache.find(key)
-        part = None if entry is not None else config
-        loaded = await self._read(lambda db: self._rows.load(db, key, entry, part))
-        if loaded is None:
-            self._cache.drop(key)
-            return None
-        if entry is not None and entry.sid != loaded.sid:
-            entry = None
-        if loaded.sid and (config is None or entry is not None):
-            return cached_view(key, self._cache.admit(key, loaded, entry), config)
-        return part_view(key, loaded)
+        return await self._load((app_name, user_id, session_id), config, complete=True)
 
     async def open_session(
         self,
@@ -133,9 +118,28 @@ class DatabaseSessionService(SqlOwnership):
         complete: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
-        return await self.get_session(
-            app_name=app_name, user_id=user_id, session_id=session_id, config=config
-        )
+        return await self._load((app_name, user_id, session_id), config, complete)
+
+    async def _load(
+        self, key: Key, config: GetSessionConfig | None, complete: bool
+    ) -> Session | None:
+        if not _storable(*key):
+            return None
+        if config is not None and config.num_recent_events is config.after_timestamp is None:
+            config = None
+        entry = self._cache.find(key)
+        if entry is not None and config is not None and entry.tail > 1:
+            entry = None  # it may lack what is asked for
+        part = None if entry is not None else config
+        loaded = await self._read(lambda db: self._rows.load(db, key, entry, part, complete))
+        if loaded is None:
+            self._cache.drop(key)
+            return None
+        if entry is not None and entry.sid != loaded.sid:
+            entry = None
+        if loaded.sid and (config is None or entry is not None):
+            return cached_view(key, self._cache.admit(key, loaded, entry), config)
+        return part_view(key, loaded)
 
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None
