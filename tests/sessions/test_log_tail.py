@@ -1,4 +1,4 @@
-"""Where the tail of a compacted log starts: a run sees the same in the partial log as in all of it."""
+"""Where the tail of a compacted log starts: a run sees the same there as in the complete log."""
 
 from __future__ import annotations
 

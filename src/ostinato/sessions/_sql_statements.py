@@ -25,16 +25,12 @@ _OURS = (
     "sessions s LEFT JOIN ostinato_sessions o ON o.app_name = s.app_name "
     "AND o.user_id = s.user_id AND o.session_id = s.id"
 )
+_SHARED = (
+    "LEFT JOIN user_states u ON u.app_name = s.app_name AND u.user_id = s.user_id "
+    "LEFT JOIN app_states a ON a.app_name = s.app_name"
+)
 _EVENT = "SELECT id, invocation_id, timestamp, {json event_data} FROM events WHERE {events}"
 _NEWEST = "ORDER BY timestamp DESC, id DESC LIMIT :count"
-_LISTED = (
-    "SELECT s.user_id, s.id, s.update_time, {json s.state}, o.update_micros, o.updated, "
-    "CASE WHEN o.sid IS NULL THEN (SELECT count(*) FROM events e WHERE e.app_name = s.app_name "
-    "AND e.user_id = s.user_id AND e.session_id = s.id) ELSE o.revision END "
-    f"FROM {_OURS} WHERE {{is s.app_name app}} "
-    f"AND substr(s.id, 1, {len(HIDDEN_PREFIX)}) <> '{HIDDEN_PREFIX}' "
-)
-_NEWEST_FIRST = "ORDER BY s.update_time DESC, o.sid DESC"
 _SIDE_ROW = (
     "INSERT INTO ostinato_sessions (app_name, user_id, session_id, generation, revision, "
     "last_micros, update_micros, updated, tail, summaries, initial, owner, process, token, "
@@ -47,8 +43,7 @@ SESSIONS = {
     "o.update_micros, o.updated, o.tail, o.summaries, "
     "CASE WHEN o.sid = :sid AND o.revision = :revision THEN NULL "
     f"ELSE {{json s.state}} END, {{json u.state}}, {{json a.state}} FROM {_OURS} "
-    "LEFT JOIN user_states u ON u.app_name = s.app_name AND u.user_id = s.user_id "
-    "LEFT JOIN app_states a ON a.app_name = s.app_name WHERE {session}",
+    f"{_SHARED} WHERE {{session}}",
     "newest": f"{_EVENT} AND timestamp <= :last {_NEWEST}",
     "newest since": f"{_EVENT} AND timestamp <= :last AND timestamp >= :since {_NEWEST}",
     "some": f"{_EVENT} AND id IN :ids ORDER BY timestamp, id",
@@ -57,10 +52,7 @@ SESSIONS = {
     "create": "INSERT INTO sessions (app_name, user_id, id, state, create_time, update_time) "
     "VALUES (:app, :user, :id, {as json state}, :time, :time)",
     "create ours": _SIDE_ROW.replace("{initial}", ":initial"),
-    "list app": f"{_LISTED} {_NEWEST_FIRST}",
-    "list user": f"{_LISTED} AND {{is s.user_id user}} {_NEWEST_FIRST}",
     "app state": "SELECT {json state} FROM app_states WHERE {is app_name app}",
-    "user states": "SELECT user_id, {json state} FROM user_states WHERE {is app_name app}",
     "user state": "SELECT user_id, {json state} FROM user_states "
     "WHERE {is app_name app} AND {is user_id user}",
     "delete": "DELETE FROM sessions WHERE {row}",
@@ -114,6 +106,35 @@ APPENDS = {
     "take message": "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation",
     "journal": "INSERT INTO ostinato_journal (sid, invocation_id, call_id, status, tool, result) "
     "VALUES (:sid, :invocation, :call, :status, :tool, :result) {write journal}",
+}
+
+_LISTED = (
+    "SELECT s.app_name, s.user_id, s.id, s.update_time, {json s.state}, o.update_micros, "
+    "o.updated, COALESCE(o.sid, 0), CASE WHEN o.sid IS NULL THEN (SELECT count(*) FROM events e "
+    "WHERE e.app_name = s.app_name AND e.user_id = s.user_id AND e.session_id = s.id) "
+    f"ELSE o.revision END, {{json u.state}}, {{json a.state}} FROM {_OURS} {_SHARED} "
+    "WHERE (s.update_time < :time OR s.update_time = :time AND COALESCE(o.sid, 0) < :number) "
+    f"AND substr(s.id, 1, {len(HIDDEN_PREFIX)}) <> '{HIDDEN_PREFIX}'"
+)
+_NEWEST_FIRST = "ORDER BY s.update_time DESC, COALESCE(o.sid, 0) DESC LIMIT :limit"
+_OF_APP, _OF_USER = "AND {is s.app_name app}", "AND {is s.user_id user}"
+MANY = {
+    "list": f"{_LISTED} {_NEWEST_FIRST}",
+    "list app": f"{_LISTED} {_OF_APP} {_NEWEST_FIRST}",
+    "list user": f"{_LISTED} {_OF_USER} {_NEWEST_FIRST}",
+    "list app user": f"{_LISTED} {_OF_APP} {_OF_USER} {_NEWEST_FIRST}",
+    "of user": "SELECT s.app_name, s.user_id, s.id FROM sessions s "
+    "WHERE {is s.app_name app} AND {is s.user_id user} {lock}",
+    "delete of user": "DELETE FROM sessions WHERE {is app_name app} AND {is user_id user}",
+    "delete user state": "DELETE FROM user_states WHERE {is app_name app} AND {is user_id user}",
+    "old": f"SELECT s.app_name, s.user_id, s.id FROM {_OURS} WHERE {{is s.app_name app}} "
+    "AND s.update_time < :time AND (o.sid IS NULL OR o.owner = '' OR o.expires <= {now}) "
+    "ORDER BY s.update_time LIMIT :limit {lock}",
+    "state": "SELECT {json s.state} FROM sessions s WHERE {session} {lock}",
+    "time": "SELECT timestamp FROM events WHERE {events} AND id = :event",
+    "copy": "INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, "
+    "event_data) SELECT id, app_name, user_id, :new, invocation_id, timestamp, event_data "
+    "FROM events WHERE {events} AND timestamp <= :last",
 }
 
 TAILS = {
