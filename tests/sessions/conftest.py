@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import ProgrammingError
 
 from ostinato import _clock
 from ostinato.events.event import Event
@@ -59,26 +61,39 @@ _urls: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 )
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """A new, empty session store."""
-    if request.param in SERVERS:
-        with new_database(request.param) as url:
-            service = DatabaseSessionService(url)
-            _urls[service] = url
-            yield service
-            await service.close()
-        return
-    service = STORES[request.param](tmp_path)
-    yield service
-    if hasattr(service, "close"):
-        await service.close()
+    async with made(request.param, tmp_path) as service:
+        yield service
 
 
-@pytest.fixture(params=[*STORES, "plain"])
+@pytest.fixture(
+    params=[
+        *STORES,
+        "plain",
+        *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS),
+    ]
+)
 async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """A new session service: each of our stores, and one of somebody else."""
-    service = Plain() if request.param == "plain" else STORES[request.param](tmp_path)
-    yield service
-    if hasattr(service, "close"):
-        await service.close()
+    if request.param == "plain":
+        yield Plain()
+        return
+    async with made(request.param, tmp_path) as service:
+        yield service
+
+
+@asynccontextmanager
+async def made(name: str, folder: Path) -> AsyncIterator[Any]:
+    """Make a store for the length of a `with` block."""
+    with ExitStack() as stack:
+        if name in SERVERS:
+            url = stack.enter_context(new_database(name))
+            store: Any = DatabaseSessionService(url)
+            _urls[store] = url
+        else:
+            store = STORES[name](folder)
+        yield store
+        if hasattr(store, "close"):
+            await store.close()
 
 
 @pytest.fixture
@@ -102,12 +117,13 @@ class ServerClock(Clock):
 
     @now.setter
     def now(self, value: float) -> None:
-        execute(
-            self._url,
-            "UPDATE ostinato_sessions SET expires = expires - :by, begun = begun - :by",
-            "UPDATE ostinato_inbox SET expires = expires - :by",
-            by=value - self._now,
-        )
+        with suppress(ProgrammingError):  # no table yet, nothing that could grow older
+            execute(
+                self._url,
+                "UPDATE ostinato_sessions SET expires = expires - :by, begun = begun - :by",
+                "UPDATE ostinato_inbox SET expires = expires - :by",
+                by=value - self._now,
+            )
         self._now = value
 
 
