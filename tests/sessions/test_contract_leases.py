@@ -284,3 +284,19 @@ async def test_names_and_texts_that_no_store_can_hold(store: Store, session: Ses
     with pytest.raises(InputValidationError):
         await begin(store, session, claim("\ud800"))
     assert await store.lease(PLACE) is None
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 20_000, "../../etc", "/etc/passwd", "C:\\x"])
+async def test_places_that_cannot_be(store: Store, session: Session, name: str) -> None:
+    for place in (Place(name, "ann", "s1"), Place("app", name, "s1"), Place("app", "ann", name)):
+        assert await store.lease(place) is None
+        assert await store.messages(place) == []
+        assert await store.journal(place, "e-1") == []
+        assert not await store.request_cancel(place)
+        await store.release(place, Fence("me", 1))
+        await store.park(place, Fence("me", 1), "why")
+    assert await store.open_leases(name) == []
+    assert await store.waiting_places(name) == []
+    assert await store.delete_sessions_before(name, 1e12) == 0
+    await store.delete_user("app", name)
+    assert (await reloaded(store, session)).id == "s1"
