@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -300,3 +301,18 @@ async def test_places_that_cannot_be(store: Store, session: Session, name: str) 
     assert await store.delete_sessions_before(name, 1e12) == 0
     await store.delete_user("app", name)
     assert (await reloaded(store, session)).id == "s1"
+
+
+async def test_of_many_who_claim_at_once_one_gets_it(store: Store, session: Session) -> None:
+    found = await asyncio.gather(
+        *(
+            store.append(session, [said(f"by {n}")], claim=claim(f"owner{n}", f"e-{n}"))
+            for n in range(20)
+        ),
+        return_exceptions=True,
+    )
+    given = [one for one in found if isinstance(one, Fence)]
+    assert len(given) == 1
+    assert sum(isinstance(one, SessionBusyError) for one in found) == 19
+    name = given[0].owner.removeprefix("owner")
+    assert texts(await reloaded(store, session)) == texts(session) == [f"by {name}"]
