@@ -180,3 +180,14 @@ def flagged(log: list[Event]) -> set[str]:
 
 def calls_named(log: list[Event], name: str) -> list[types.FunctionCall]:
     return [c for e in log for c in e.get_function_calls() if c.name == name]
+
+
+def unanswered(log: list[Event]) -> list[str]:
+    """The calls without a later response."""
+    answered = [{r.id for r in e.get_function_responses()} for e in log]
+    return [
+        call.name or ""
+        for index, event in enumerate(log)
+        for call in event.get_function_calls()
+        if not any(call.id in ids for ids in answered[index + 1 :])
+    ]
