@@ -260,12 +260,7 @@ def hooked_agents(world: World) -> BaseAgent:
         after_agent_callback=note("over", "First is over."),
     )
     second = clerk(world, "second", include_contents="none", before_agent_callback=note("two"))
-    third = LlmAgent(
-        name="third",
-        model=FunctionModel(lambda _: "Never."),
-        before_agent_callback=note("three", "No third."),
-    )
-    return SequentialAgent(name="line", sub_agents=[first, second, third])
+    return SequentialAgent(name="line", sub_agents=[first, second])
 
 
 def hooked_tools(world: World) -> BaseAgent:
@@ -274,7 +269,13 @@ def hooked_tools(world: World) -> BaseAgent:
 
     tools = [booking(world), booking(world, "post")]
     return clerk(
-        world, "clerk", call("book"), call("post"), "Done.", tools=tools, before_tool_callback=before
+        world,
+        "clerk",
+        call("book"),
+        call("post"),
+        "Done.",
+        tools=tools,
+        before_tool_callback=before,
     )
 
 
