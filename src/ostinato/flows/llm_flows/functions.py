@@ -187,7 +187,8 @@ async def _run_call(
     past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
     if past is not None and past.status == "finished":
         event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        return Outcome(event, flagged=((event and event.custom_metadata) or {}).get(RERUN, ()))
+        noted = event.custom_metadata if event is not None else None
+        return Outcome(event, flagged=(noted or {}).get(RERUN, ()))
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
     in_doubt = past is not None and past.status == "started"
@@ -304,18 +305,15 @@ async def _run_tool(run: _Call) -> Any:
 
 async def _run_body(run: _Call) -> Any:
     """Run the tool, unless it had begun before a crash and is not to run twice."""
-    tool, context, spending = run.tool, run.context, run.ctx.ports.spending
+    tool, context = run.tool, run.context
     answer = refused(tool, context)
     if answer is None and run.in_doubt:
         answer = await settle(tool, run.args, context)
     if answer is not None:
         return answer
-    if spending is not None:
-        spending.begin_tool_call(run.agent)
     if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
         await run.ctx.begin_call(run.call.id, tool.name)
-    work = tool.run_async(args=run.args, tool_context=context)
-    return await (work if spending is None else spending.in_time(work, run.agent))
+    return await tool.run_async(args=run.args, tool_context=context)
 
 
 def _not_json(run: _Call) -> ModelMistake:
