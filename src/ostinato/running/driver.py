@@ -174,7 +174,7 @@ class RunnerDriver(RunnerSetup):
                 with mark:
                     await run.aclose()
             with mark, turn.step:
-                await compact(ctx, self.agent)
+                await compact(ctx, self.agent, lambda: self._store.load(request.place))
             turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
