@@ -8,9 +8,8 @@ from .._log import get_logger
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..errors import AgentConfigError
-from ..flows.llm_flows._history import newest_visible
 from ..models.base_llm import BaseLlm
-from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog, newest_visible
 from ..tools.base_toolset import BaseToolset
 
 logger = get_logger(__name__)
