@@ -18,7 +18,6 @@ from ..durable.lease import LeaseKeeper
 from ..durable.running import SessionKey
 from ..durable.session_locks import SESSION_LOCKS
 from ..errors import (
-    LeaseLostError,
     NothingToResumeError,
     SessionBusyError,
     SessionNotFoundError,
@@ -236,8 +235,6 @@ class Recovery:
                 )
             await self._drive(turn)
         except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
-            return "taken", str(error)
-        except LeaseLostError as error:
             return "handed over" if turn.handed_over else "taken", str(error)
         except Exception as error:  # boundary: the error is on record; its caller is gone
             logger.exception("Invocation %s in session %s failed.", turn.invocation_id, session_id)
