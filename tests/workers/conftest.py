@@ -24,9 +24,7 @@ async def gate() -> AsyncIterator[Gate]:
 
 
 @pytest.fixture(params=STORES)
-async def crew(
-    request: pytest.FixtureRequest, tmp_path: Path, gate: Gate
-) -> AsyncIterator[Crew]:
+async def crew(request: pytest.FixtureRequest, tmp_path: Path, gate: Gate) -> AsyncIterator[Crew]:
     """A crew without workers yet."""
     if request.param == "sqlite":
         async with Crew(str(tmp_path / "sessions.db"), tmp_path, gate) as made:

@@ -128,9 +128,10 @@ class Crew:
       db: what `--db` names.
       folder: where the agent is made.
       gate: where the agent reports.
+      options: further arguments of each worker.
     """
 
-    def __init__(self, db: str, folder: Path, gate: Gate) -> None:
+    def __init__(self, db: str, folder: Path, gate: Gate, *options: str) -> None:
         self.db = db
         self.gate = gate
         self.service, _ = store_of(db)
@@ -142,6 +143,7 @@ class Crew:
         self.path.mkdir()
         (self.path / "agent.py").write_text(AGENT, "utf-8")
         self._folder = folder
+        self._options = options
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Crew:
@@ -159,6 +161,7 @@ class Crew:
             *command,
             "--lease",
             str(lease),
+            *self._options,
             *options,
             cwd=self._folder,
             env={**os.environ, "GATE_PORT": str(self.gate.port)},

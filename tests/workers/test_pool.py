@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import time
 
@@ -27,9 +26,9 @@ def holding(*texts: str, times: int = 1):
     return holds
 
 
-async def two(crew: Crew, gate: Gate, text: str) -> tuple[Worker, Worker]:
+async def two(crew: Crew, gate: Gate, text: str, *options: str) -> tuple[Worker, Worker]:
     """Start two workers; return first the one that has begun with a text and waits at the gate."""
-    workers = [await crew.hire(lease=LEASE) for _ in range(2)]
+    workers = [await crew.hire(*options, lease=LEASE) for _ in range(2)]
     await crew.submit("s", text)
     pid = (await gate.wait(text)).pid
     workers.sort(key=lambda worker: worker.pid != pid)

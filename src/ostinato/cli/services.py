@@ -13,10 +13,11 @@ from ..sessions.sqlite_session_service import SqliteSessionService
 from .loader import Loaded
 from .places import DEFAULT_DB, Places, make_folder, places_of
 
+Store = SqliteSessionService | DatabaseSessionService
 _SQLITE = ("sqlite:///", "sqlite+aiosqlite:///")
 
 
-def store_of(db: str) -> tuple[SqliteSessionService | DatabaseSessionService, Places]:
+def store_of(db: str) -> tuple[Store, Places]:
     """Open the store that `--db` names, a file or a URL, and find the places beside it.
 
     Raises:

@@ -14,7 +14,7 @@ from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
 from .failure import INTERRUPTED, USAGE, CliError
 from .loader import load
-from .services import runner_of, store_of
+from .services import Store, runner_of, store_of
 from .stand_in import llm_agents
 
 
@@ -31,7 +31,7 @@ def main(args: argparse.Namespace) -> int:
     _log_to_stderr()
     sessions, places = store_of(args.db)
     runner = runner_of(loaded, sessions, places, lease_seconds=args.lease)
-    return asyncio.run(_serve(args, runner))
+    return asyncio.run(_serve(args, runner, sessions))
 
 
 def _log_to_stderr() -> None:
@@ -42,7 +42,7 @@ def _log_to_stderr() -> None:
     log.setLevel(logging.INFO)
 
 
-async def _serve(args: argparse.Namespace, runner: Runner) -> int:
+async def _serve(args: argparse.Namespace, runner: Runner, sessions: Store) -> int:
     engine = _engine(args, runner)
     interrupted = False
 
@@ -59,13 +59,11 @@ async def _serve(args: argparse.Namespace, runner: Runner) -> int:
         await engine.serve(drain=args.once)
     finally:
         await runner.close()
-        await runner.session_service.close()
+        await sessions.close()
     return INTERRUPTED if interrupted else 0
 
 
 def _engine(args: argparse.Namespace, runner: Runner) -> Engine:
     if args.engine == "dbos":
-        return DBOSEngine(
-            runner, args.db, concurrency=args.concurrency, grace_seconds=args.grace
-        )
+        return DBOSEngine(runner, args.db, concurrency=args.concurrency, grace_seconds=args.grace)
     return WorkerPool(runner, concurrency=args.concurrency, grace_seconds=args.grace)

@@ -108,6 +108,10 @@ class Backlog:
         finally:
             self._keeper.wait(-1)
 
+    async def is_open(self, place: Place, invocation_id: str) -> bool:
+        """Tell whether an invocation waits for its turn, or has begun and not ended."""
+        return await self._recovery.is_open(place, invocation_id)
+
     def hand_over(self) -> None:
         """Have others go on with what `ensure` runs; cancel the tasks that await it afterwards."""
         self._recovery.hand_over()

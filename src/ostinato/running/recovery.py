@@ -157,6 +157,13 @@ class Recovery:
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
 
+    async def is_open(self, place: Place, invocation_id: str) -> bool:
+        """Tell whether an invocation waits for its turn, or has begun and not ended."""
+        lease = await self._durable.lease(place)
+        if lease is not None and is_open(lease) and lease.invocation_id == invocation_id:
+            return True
+        return await self._message(place, invocation_id) is not None
+
     async def _message(self, place: Place, invocation_id: str) -> InboxMessage | None:
         for message in await self._durable.messages(place):
             if message.invocation_id == invocation_id:

@@ -15,7 +15,6 @@ from ._stored_rows import STALE
 from .event_log import STATE_DELTA, EventRecord
 from .state import SCOPED_PREFIXES
 
-
 # Owner of a lease that was handed over; unlike any real one, so that the invocation comes first.
 NOBODY = "-"
 

@@ -307,9 +307,7 @@ class SqlAppends:
         await db.execute(self._sql["insert"], values)
         return last
 
-    async def _grant(
-        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any]
-    ) -> None:
+    async def _grant(self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any]) -> None:
         granted = {
             **values,
             "owner": lease.owner,
