@@ -35,7 +35,8 @@ async def left_open(
     session = await owner.service.create_session(app_name="talk", user_id=USER, session_id=SESSION)
     claim.setdefault("digest", tree_digest(LlmAgent(name="root", model=ScriptedModel([]))))
     for number in range(attempts):
-        wish = Claim("gone", process, seconds, "e-left", over=number or None, **claim)
+        gone = f"gone {number}"
+        wish = Claim(gone, process, seconds, "e-left", over=number or None, **claim)
         await owner.service.append(session, [said("left")] if not number else [], claim=wish)
 
 

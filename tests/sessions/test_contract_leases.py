@@ -318,3 +318,35 @@ async def test_of_many_who_claim_at_once_one_gets_it(store: Store, session: Sess
     assert sum(isinstance(one, SessionBusyError) for one in found) == 19
     name = given[0].owner.removeprefix("owner")
     assert texts(await reloaded(store, session)) == texts(session) == [f"by {name}"]
+
+
+async def test_a_lease_handed_over_stays_open_and_its_owner_writes_nothing_more(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    for attempt, owner in enumerate(("me", "you"), 1):
+        lease = await store.lease(PLACE)
+        over = lease.token if lease is not None else None
+        fence = await begin(store, session, claim(owner, over=over, jump=True), said(owner))
+        lease = await store.lease(PLACE)
+        assert lease is not None and lease.attempts == 1, attempt
+        await store.hand_over(PLACE, fence)
+        await store.hand_over(PLACE, fence)
+        lease = await store.lease(PLACE)
+        assert lease is not None and lease.left <= 0
+        assert (lease.invocation_id, lease.attempts, lease.process) == ("e-1", 0, "")
+        assert lease.owner not in ("", owner)
+        assert [open_.invocation_id for open_ in await store.open_leases()] == ["e-1"]
+        await refused(store, session, LeaseLostError, fence=fence)
+        assert [r.lost for r in await store.renew([(PLACE, fence)], 30.0)] == [True]
+        await store.release(PLACE, fence)
+        assert len(await store.open_leases()) == 1
+        await refused(store, session, SessionBusyError, claim=claim("she", "e-2"))
+
+
+async def test_the_same_owner_that_claims_again_begins_nothing_anew(
+    store: Store, session: Session
+) -> None:
+    for token in (1, 2, 3):
+        assert await begin(store, session, claim()) == Fence("me", token)
+    lease = await store.lease(PLACE)
+    assert lease is not None and lease.attempts == 1

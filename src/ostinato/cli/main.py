@@ -21,6 +21,7 @@ _HOMES = {
     "create": "ostinato.cli.create",
     "sessions": "ostinato.cli.sessions",
     "doctor": "ostinato.cli.doctor",
+    "worker": "ostinato.cli.worker",
 }
 
 

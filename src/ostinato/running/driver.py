@@ -27,6 +27,7 @@ from ..sessions._durable_store import Place
 from ..sessions._resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
+from .backlog import Backlog
 from .compaction import compact
 from .message import as_content
 from .recovery import Recovery, busy_error
@@ -56,9 +57,29 @@ class RunnerDriver(RunnerSetup):
             keeper,
             make_turn=self._turn,
             run=self._invocation,
+            key=self._key,
             max_attempts=self.max_attempts,
             config=config,
         )
+
+    def backlog(self, config: context.RunConfig | None = None) -> Backlog:
+        """Return what waits in the store for this app, for engines.
+
+        Args:
+          config: settings for what it runs.
+
+        Raises:
+          InputValidationError: no other process reaches the store.
+        """
+        keeper = self._keeper()
+        recovery = self._recovery(config or context.RunConfig())
+        if keeper is None or recovery is None:
+            raise InputValidationError(
+                "Requests wait for other processes only in a store that these reach: use a "
+                "SqliteSessionService on a file, or a DatabaseSessionService."
+            )
+        create = self.auto_create_session
+        return Backlog(self.app_name, self._store, keeper, recovery, create=create)
 
     def _run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
         """Run a request; one that names itself, once."""

@@ -125,6 +125,14 @@ class StoreAccess:
         except StoreError as error:
             logger.warning("A lease was not given back, it ends by itself: %s", error)
 
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open."""
+        assert self.durable is not None
+        try:
+            await self.durable.hand_over(place, fence)
+        except StoreError as error:
+            logger.warning("A lease was not handed over, it ends by itself: %s", error)
+
     async def released(self) -> None:
         """Wait for the leases that are being given back in this event loop."""
         loop = asyncio.get_running_loop()

@@ -132,7 +132,9 @@ class SqlAppends:
             advanced["update"] = max(advanced["last"], locked.update_micros + 1)
             await self._touch(db, locked, changes, advanced["update"], names)
         if lease is not None:
-            await self._grant(db, lease, {**names, **advanced}, locked.waiting is not None)
+            await self._grant(db, lease, {**names, **advanced})
+            if batch.claim is not None and locked.waiting is not None:
+                await self._take_message(db, batch.claim, advanced)
         elif done.records:
             await db.execute(self._sql["advance"], advanced)
         await self._tails.move(db, locked.sid, done, advanced["last"], names)
@@ -330,9 +332,7 @@ class SqlAppends:
                 f"max_allowed_packet of {limit}; store its parts as artifacts."
             )
 
-    async def _grant(
-        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any], waiting: bool
-    ) -> None:
+    async def _grant(self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any]) -> None:
         granted = {
             **values,
             "owner": lease.owner,
@@ -344,8 +344,14 @@ class SqlAppends:
             "attempts": lease.attempts,
         }
         await db.execute(self._sql["advance claimed"], granted)
-        if waiting:
-            await db.execute(self._sql["take message"], granted)
+
+    async def _take_message(
+        self, db: AsyncConnection, claim: Claim, values: Mapping[str, Any]
+    ) -> None:
+        if not claim.keep_message:
+            await db.execute(
+                self._sql["take message"], {"sid": values["sid"], "invocation": claim.message}
+            )
 
     async def _write_journal(
         self, db: AsyncConnection, sid: int, rows: Sequence[JournalRow]

@@ -98,6 +98,12 @@ class SqlLeases:
         if row is not None:
             await db.execute(self._sql["park"], {"sid": row[0], "reason": reason})
 
+    async def hand_over(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open."""
+        row = await self._own(db, place, fence)
+        if row is not None:
+            await db.execute(self._sql["hand over"], {"sid": row[0]})
+
     async def _own(self, db: AsyncConnection, place: Place, fence: Fence) -> Any:
         values = {**parameters(place), "token": fence.token, "owner": fence.owner}
         return await fetch_one(db, self._sql["mine"], values)
@@ -132,6 +138,22 @@ class SqlLeases:
         """Read a session's inbox, first come first."""
         rows = await fetch(db, self._sql["messages"], _now(parameters(place)))
         return [InboxMessage(*row) for row in rows]
+
+    async def take_messages(
+        self,
+        db: AsyncConnection,
+        app_name: str,
+        owner: str,
+        process: str,
+        seconds: float,
+        limit: int,
+    ) -> list[tuple[Place, str]]:
+        """Give an owner the first messages of free sessions that nobody waits for."""
+        rows = await fetch(db, self._sql["free"], _now({"app": app_name, "limit": limit}))
+        values = {"owner": owner, "process": process, "seconds": seconds}
+        if rows:
+            await db.execute(self._sql["take"], [_now({**values, "pos": row[0]}) for row in rows])
+        return [(Place(*row[2:]), row[1]) for row in rows]
 
     async def renew_messages(self, db: AsyncConnection, owner: str, seconds: float) -> None:
         """Prolong the time of an owner's messages."""

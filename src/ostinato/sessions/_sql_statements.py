@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._optional import need
+from ._lease_rules import NOBODY
 from ._sql_dialects import Dialect
 from .base_session_service import HIDDEN_PREFIX
 
@@ -178,6 +179,9 @@ LEASES = {
     "clear": "DELETE FROM ostinato_journal WHERE sid = :sid AND invocation_id = :invocation",
     "release": f"{_GIVEN_BACK}, invocation_id = '', begun = NULL WHERE sid = :sid",
     "park": f"{_GIVEN_BACK}, stuck = :reason WHERE sid = :sid",
+    "hand over": f"UPDATE ostinato_sessions SET owner = '{NOBODY}', process = '', expires = 0, "
+    "token = token + 1, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END "
+    "WHERE sid = :sid",
     "cancel any": _CANCEL,
     "cancel": f"{_CANCEL} AND invocation_id = :invocation",
     "put": "INSERT INTO ostinato_inbox (sid, invocation_id, owner, process, payload, expires) "
@@ -185,6 +189,12 @@ LEASES = {
     "{keep sid, invocation_id}",
     "messages": f"SELECT invocation_id, owner, process, payload, expires - {{now}} {_WAITS} "
     "ORDER BY pos",
+    "free": "SELECT i.pos, i.invocation_id, o.app_name, o.user_id, o.session_id "
+    "FROM ostinato_inbox i JOIN ostinato_sessions o ON o.sid = i.sid WHERE {is o.app_name app} "
+    "AND o.owner = '' AND (i.owner = '' OR i.expires <= {now}) AND i.pos = (SELECT min(f.pos) "
+    "FROM ostinato_inbox f WHERE f.sid = i.sid) ORDER BY i.pos LIMIT :limit {skip locked}",
+    "take": "UPDATE ostinato_inbox SET owner = :owner, process = :process, "
+    "expires = {now} + :seconds WHERE pos = :pos",
     "renew messages": "UPDATE ostinato_inbox SET expires = {now} + :seconds WHERE owner = :owner",
     "keep": f"UPDATE ostinato_inbox SET owner = '', expires = 0 WHERE {_OF_PLACE} "
     "AND invocation_id = :invocation",
@@ -223,6 +233,7 @@ def _filled(what: str, dialect: Dialect) -> str:
         "now": dialect.now,
         "lock": dialect.lock,
         "lock row": "FOR UPDATE" if dialect.lock else "",
+        "skip locked": dialect.skip_locked,
         "session": _names(dialect, "s.app_name", "s.user_id", "s.id"),
         "row": _names(dialect, "app_name", "user_id", "id"),
         "events": _names(dialect, "app_name", "user_id", "session_id"),
