@@ -65,6 +65,19 @@ def changed_state(text: str | None, rows: Sequence[StateRow]) -> str:
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
 
+def began_with(state: dict[str, Any], records: Sequence[EventRecord]) -> dict[str, Any]:
+    """Return the part of a session's own state that no event has written."""
+    written: set[str] = set()
+    for record in records:
+        if record.kinds & STATE_DELTA:
+            written.update(record.event().actions.state_delta)
+    return {
+        k: v
+        for k, v in state.items()
+        if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
+    }
+
+
 class SqlRows:
     """Statements about sessions in the words of one database.
 
@@ -86,15 +99,11 @@ class SqlRows:
         Raises:
           AlreadyExistsError: there is one with this id.
         """
-        stamp, names = micros_of(now), parameters(key)
+        stamp = micros_of(now)
         initial = changed_state(None, [row for row in changes.own if row[1] is not None])
         await self.insert(db, key, changed_state(None, changes.own), initial, now)
         await self.write_shared(db, key, changes, stamp)
-        # google-adk takes it for granted that a session's user and app have such rows
-        time = self._dialect.stamp(stamp)
-        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
-            if await fetch_one(db, self._sql[which], names) is None:
-                await db.execute(sql["insert"], {**names, "time": time})
+        await self.complete_shared(db, key, stamp)
         loaded = await self.load(db, key, None, None)
         assert loaded is not None
         return loaded
@@ -134,6 +143,13 @@ class SqlRows:
     async def everything(self, db: AsyncConnection, key: Key) -> list[EventRecord]:
         """Read all events of a session, oldest first."""
         return _records(await fetch(db, self._sql["all"], parameters(key)))
+
+    async def complete_shared(self, db: AsyncConnection, key: Key, stamp: int) -> None:
+        """Make the rows that google-adk expects a session's user and app to have."""
+        names = {**parameters(key), "time": self._dialect.stamp(stamp)}
+        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
+            if await fetch_one(db, self._sql[which], names) is None:
+                await db.execute(sql["insert"], names)
 
     async def write_shared(
         self, db: AsyncConnection, key: Key, changes: Changes, stamp: int
@@ -305,15 +321,7 @@ class SqlRows:
             raise session_not_found(key)
         if row[0] is not None:
             return decode(row[0])
-        written: set[str] = set()
-        for record in await self.everything(db, key):
-            if record.kinds & STATE_DELTA:
-                written.update(record.event().actions.state_delta)
-        return {
-            k: v
-            for k, v in json.loads(row[1]).items()
-            if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
-        }
+        return began_with(decode(row[1]), await self.everything(db, key))
 
     async def delete(self, db: AsyncConnection, key: Key) -> None:
         """Delete a session with all its rows."""
