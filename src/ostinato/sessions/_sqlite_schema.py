@@ -220,3 +220,11 @@ def store_error(error: sqlite3.Error, path: str) -> StoreError:
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     meaning = _MEANINGS.get(code, f"failed: {error}")
     return StoreError(f"The session store {store_name(path)!r} {meaning}.")
+
+
+def unreadable(path: str, error: Exception) -> StoreError:
+    """Return the error that callers get for a row that holds what this program never writes."""
+    return StoreError(
+        f"The session store {store_name(path)!r} holds a row that cannot be read ({error}); it is "
+        "damaged, or another program wrote it: restore a backup."
+    )

@@ -7,19 +7,61 @@ from, in one call per group and loop. No loop ever waits for a disk, a lock or a
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ..errors import StoreError
-from ._sqlite_schema import MEMORY, Synchronous, connect, store_error, store_name
+from ..errors import OstinatoError, StoreError
+from ._sqlite_schema import MEMORY, Synchronous, connect, store_error, store_name, unreadable
 
 _GROUP = 256  # jobs in one commit at most
 
 _R = TypeVar("_R")
 _A = TypeVar("_A")
+
+
+# What a program meets in rows that it did not write so.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+class FoundFile:
+    """Which file the path named when it was first opened: an answer from another is none.
+
+    Args:
+      path: the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._identity: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Remember the file, or see that it is the same still.
+
+        Raises:
+          StoreError: it is gone, or another has its name.
+        """
+        if self._path == MEMORY:
+            return
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            if self._identity is None:
+                return  # to be made, or to be refused by SQLite
+            raise self._error("is no longer there") from None
+        identity = (status.st_dev, status.st_ino)
+        self._identity = self._identity or identity
+        if identity != self._identity:
+            raise self._error("was replaced by another file")
+
+    def _error(self, what: str) -> StoreError:
+        return StoreError(
+            f"The session store {store_name(self._path)!r} {what} since it was opened; put the "
+            "file back, or make a new SqliteSessionService."
+        )
 
 
 class _Job:
@@ -53,12 +95,21 @@ class Worker:
       writes: one thread, jobs that wait together share a transaction, each in a savepoint of its
         own; otherwise each job runs by itself and has to read only.
       threads: how many.
+      found: what is known of the file; shared by those who work on it together.
     """
 
     def __init__(
-        self, path: str, synchronous: Synchronous, *, writes: bool, threads: int = 1
+        self,
+        path: str,
+        synchronous: Synchronous,
+        *,
+        writes: bool,
+        threads: int = 1,
+        found: FoundFile,
     ) -> None:
         self._path = path
+        self._found = found
+        self._process = 0
         self._synchronous: Synchronous = synchronous
         self._writes = writes
         self._count = threads
@@ -81,8 +132,13 @@ class Worker:
           A future of the answer of `show`; its error is a StoreError or what `work` raised.
 
         Raises:
-          StoreError: the store has been closed.
+          StoreError: the store has been closed, or belongs to the process that forked this one.
         """
+        if self._threads and self._process != os.getpid():  # asked before any lock is taken
+            raise StoreError(
+                f"The session store {store_name(self._path)!r} was opened before this process was "
+                "forked; make a new SqliteSessionService in each process."
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_R] = loop.create_future()
         job = _Job(work, show, loop, future)
@@ -103,6 +159,8 @@ class Worker:
         Returns:
           The threads, for whoever wants to wait for them.
         """
+        if self._threads and self._process != os.getpid():
+            return []  # they are the parent's
         with self._gate:
             if not self._closed:
                 self._closed = True
@@ -112,7 +170,8 @@ class Worker:
 
     def _start(self) -> None:
         # The threads must not hold the Worker: it is stopped when nobody else holds it.
-        lane = _Lane(self._path, self._synchronous, self._queue, self._writes)
+        lane = _Lane(self._path, self._synchronous, self._queue, self._writes, self._found)
+        self._process = os.getpid()
         kind = "writer" if self._writes else "reader"
         self._threads = [
             threading.Thread(target=lane.serve, name=f"ostinato-sqlite-{kind}-{n}", daemon=True)
@@ -126,8 +185,14 @@ class _Lane:
     """What a thread of a Worker does."""
 
     def __init__(
-        self, path: str, synchronous: Synchronous, queue: SimpleQueue[_Job | None], writes: bool
+        self,
+        path: str,
+        synchronous: Synchronous,
+        queue: SimpleQueue[_Job | None],
+        writes: bool,
+        found: FoundFile,
     ) -> None:
+        self._found = found
         self._path = path
         self._synchronous: Synchronous = synchronous
         self._queue = queue
@@ -141,9 +206,13 @@ class _Lane:
         while not ended:
             group, ended = self._take()
             try:
+                self._found.check()
                 if connection is None:
                     connection = connect(self._path, self._synchronous)
+                    self._found.check()
                 done = _commit(connection, group) if self._writes else _read(connection, group)
+                if self._writes:
+                    self._found.check()  # what was written into a file that is gone is lost
             except Exception as error:  # boundary: the error belongs to those who wait
                 done = [(job, error) for job in group]
                 connection = self._after(connection)
@@ -184,6 +253,10 @@ class _Lane:
         for job, error in done:
             if isinstance(error, sqlite3.Error):
                 error = _chained(store_error(error, self._path), error)
+            elif isinstance(error, _UNREADABLE) and not isinstance(
+                error, OstinatoError | UnicodeEncodeError
+            ):
+                error = _chained(unreadable(self._path, error), error)
             loops.setdefault(job.loop, []).append((job, error))
         for loop, answers in loops.items():
             try:
@@ -192,7 +265,7 @@ class _Lane:
                 continue
 
 
-def _chained(error: StoreError, cause: sqlite3.Error) -> StoreError:
+def _chained(error: StoreError, cause: Exception) -> StoreError:
     error.__cause__ = cause
     return error
 

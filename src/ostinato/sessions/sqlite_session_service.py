@@ -23,7 +23,7 @@ from ._page import page_of
 from ._session_cache import Entry, Scope, SessionCache
 from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import MEMORY, Synchronous, file_path
-from ._sqlite_worker import Worker
+from ._sqlite_worker import FoundFile, Worker
 from ._stored_rows import Appended, Changes, Key, Known, Loaded, StateRow, session_not_found, split
 from .base_session_service import (
     GetSessionConfig,
@@ -66,11 +66,12 @@ class SqliteSessionService(SqliteOwnership):
                 f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
             )
         path = file_path(db_path)
-        self._writer = Worker(path, synchronous, writes=True)
+        found = FoundFile(path)
+        self._writer = Worker(path, synchronous, writes=True, found=found)
         self._reader = (
             self._writer
             if path == MEMORY
-            else Worker(path, synchronous, writes=False, threads=_READERS)
+            else Worker(path, synchronous, writes=False, threads=_READERS, found=found)
         )
         self._cache = SessionCache(cache_bytes)
         self._finalizer = weakref.finalize(self, _stop, self._writer, self._reader)
