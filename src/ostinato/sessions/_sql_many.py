@@ -83,7 +83,7 @@ class SqlMany:
         """
         values = {
             "app": app,
-            "time": self._dialect.stamp(min(micros_of(timestamp), _LATEST)),
+            "time": self._dialect.stamp(micros_of(min(timestamp, _LATEST / 1e6))),
             "now": _clock.now(),
             "limit": _CHUNK,
         }

@@ -330,7 +330,12 @@ class SqlRows:
 
 def parameters(key: Key) -> dict[str, Any]:
     """Return the names of a session as statements want them."""
-    return {"app": key[0], "user": key[1], "id": key[2]}
+    return {"app": sought(key[0]), "user": sought(key[1]), "id": sought(key[2])}
+
+
+def sought(name: str | None) -> str | None:
+    """Return a name to look for: PostgreSQL refuses one with NUL, which no session has."""
+    return name if name is None else name.replace("\0", "\ufffd")
 
 
 def _records(rows: Any) -> list[EventRecord]:
