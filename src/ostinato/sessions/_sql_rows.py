@@ -10,10 +10,10 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._optional import need
-from ..errors import AlreadyExistsError
+from ..errors import AlreadyExistsError, StoreError
 from ._adk_events import record_of
 from ._session_cache import Entry
 from ._sql_dialects import Dialect, micros, micros_of
@@ -55,12 +55,22 @@ def identity(sid: int, generation: int) -> int:
 
 def state_rows(text: str | None) -> list[StateRow]:
     """Return the rows of a state that is stored as one JSON object."""
-    return [(k, encode(k, v)) for k, v in json.loads(text).items()] if text else []
+    return [(k, encode(k, v)) for k, v in _object(text).items()]
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    try:
+        state: Any = json.loads(text or "{}")
+    except ValueError as error:
+        raise StoreError(
+            "A stored state is damaged and cannot be read as JSON; restore a backup."
+        ) from error
+    return cast(dict[str, Any], state) if isinstance(state, dict) else {}
 
 
 def changed_state(text: str | None, rows: Sequence[StateRow]) -> str:
     """Return the JSON object with rows written on top; a removed key is null, as for google-adk."""
-    state: dict[str, Any] = json.loads(text) if text else {}
+    state = _object(text)
     state.update((k, None if v is None else decode(v)) for k, v in rows)
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
