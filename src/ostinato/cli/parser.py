@@ -140,7 +140,7 @@ def _add_run(commands: _Commands) -> None:
     )
 
 
-def _add_migrate(commands: Any) -> None:
+def _add_migrate(commands: _Commands) -> None:
     migrate = commands.add_parser(
         "migrate",
         help="copy the sessions of one SQL database into another",
