@@ -182,7 +182,7 @@ class Runner(RunnerDriver):
         durable = self._store.durable
         if durable is None or not durable.shared:
             return False
-        await self._store.released()
+        await self._store.flush()
         return await durable.request_cancel(place, invocation_id)
 
     def _stop(self, place: Place, invocation_id: str | None) -> bool:
@@ -342,7 +342,7 @@ class Runner(RunnerDriver):
         for toolset in toolsets_of(self.agent):
             await toolset.close()
         await self.plugin_manager.close()
-        await self._store.released()
+        await self._store.flush()
 
 
 class InMemoryRunner(Runner):

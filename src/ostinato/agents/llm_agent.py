@@ -178,6 +178,9 @@ class LlmAgent(BaseAgent):
         Raises:
           ModelUnavailableError: there is no adapter, key or extra for it.
         """
+        model = self.model
+        if model and not isinstance(model, str):
+            return model
         return self._resolve_model(self.named_model)
 
     @property
@@ -205,7 +208,7 @@ class LlmAgent(BaseAgent):
         return ""
 
     def _resolve_model(self, wanted: str | BaseLlm) -> BaseLlm:
-        if isinstance(wanted, BaseLlm):
+        if not isinstance(wanted, str):
             return wanted
         if self._resolved_model is None or self._resolved_model[0] != wanted:
             self._resolved_model = (wanted, LLMRegistry.new_llm(wanted))

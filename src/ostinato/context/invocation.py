@@ -54,12 +54,13 @@ class RealtimeCacheEntry(BaseModel):
     timestamp: float
 
 
-class _InvocationCostManager(BaseModel):
+class _InvocationCostManager:
     """Counts the model calls of one invocation; shared by all contexts of it (Spec 2 §5.5)."""
 
-    model_config = ConfigDict(defer_build=True)
+    __slots__ = ("_number_of_llm_calls",)
 
-    _number_of_llm_calls: int = PrivateAttr(default=0)
+    def __init__(self) -> None:
+        self._number_of_llm_calls = 0
 
     def increment_and_enforce_llm_calls_limit(self, run_config: RunConfig | None) -> None:
         """Count one model call; raise LlmCallsLimitExceededError where that is one too many."""

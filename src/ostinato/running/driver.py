@@ -194,8 +194,9 @@ class RunnerDriver(RunnerSetup):
             finally:
                 with mark:
                     await run.aclose()
-            with mark, turn.step:
-                await compact(ctx, self.agent, lambda: self._store.load(request.place))
+            if ctx.events_compaction_config is not None:
+                with mark, turn.step:
+                    await compact(ctx, self.agent, lambda: self._store.load(request.place))
             turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised

@@ -48,4 +48,7 @@ class RunRequest:
         if self.complete or self.once or self.invocation_id is not None:
             return True
         parts = (self.message.parts if self.message is not None else None) or ()
-        return any(part.function_response is not None for part in parts)
+        for part in parts:
+            if part.function_response is not None:
+                return True
+        return False

@@ -4,9 +4,9 @@ port.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from .._log import get_logger
@@ -52,7 +52,6 @@ class StoreAccess:
     def __init__(self, service: BaseSessionService) -> None:
         self._service = service
         self.durable = durable_store(service)
-        self._releases: set[asyncio.Task[None]] = set()
 
     async def load(
         self,
@@ -112,16 +111,10 @@ class StoreAccess:
         return None
 
     async def release(self, place: Place, fence: Fence, *, keep_rows: bool) -> None:
-        """Hand the release of a lease to the store; nobody waits for its commit but `released`."""
-        task = asyncio.ensure_future(self._release(place, fence, keep_rows))
-        self._releases.add(task)
-        task.add_done_callback(self._releases.discard)
-        await asyncio.sleep(0)  # it reaches the store, which may be closed next
-
-    async def _release(self, place: Place, fence: Fence, keep_rows: bool) -> None:
+        """Give a lease back; nobody waits for its commit but `flush`."""
         assert self.durable is not None
         try:
-            await self.durable.release(place, fence, keep_rows=keep_rows)
+            await self.durable.release(place, fence, keep_rows=keep_rows, wait=False)
         except StoreError as error:
             logger.warning("A lease was not given back, it ends by itself: %s", error)
 
@@ -133,11 +126,11 @@ class StoreAccess:
         except StoreError as error:
             logger.warning("A lease was not handed over, it ends by itself: %s", error)
 
-    async def released(self) -> None:
-        """Wait for the leases that are being given back in this event loop."""
-        loop = asyncio.get_running_loop()
-        for task in [task for task in self._releases if task.get_loop() is loop]:
-            await task
+    async def flush(self) -> None:
+        """Wait for what the store commits unwaited for, such as the release of leases."""
+        if self.durable is not None and self.durable.shared:
+            with suppress(StoreError):  # it has been closed, and has nothing left to do
+                await self._service.flush()
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the state a session was created with; empty where the service does not keep it."""

@@ -240,11 +240,15 @@ class DurableStore(Protocol):
         """Prolong leases."""
         ...
 
-    async def release(self, place: Place, fence: Fence, *, keep_rows: bool = False) -> None:
+    async def release(
+        self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
+    ) -> None:
         """Give a lease back and delete its invocation's rows; nothing where it was lost.
 
         Args:
           keep_rows: keep them, because the invocation has paused and will go on.
+          wait: until it is committed; otherwise it is committed with what comes next, and `flush`
+            waits for it.
         """
         ...
 

@@ -136,7 +136,9 @@ class MemoryOwnership(BaseSessionService):
         found.lease, found.stamp = replace(lease, left=seconds), _clock.now()
         return Renewal(place, fence.token, lost=False, cancelled=found.cancelled)
 
-    async def release(self, place: Place, fence: Fence, *, keep_rows: bool = False) -> None:
+    async def release(
+        self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
+    ) -> None:
         """Give a lease back; see `DurableStore`."""
         with self._lock:
             found = self._owned.get(place)

@@ -71,6 +71,8 @@ def waits_for_answer(log: EventLog, invocation_id: str, branch: str | None = Non
     What its tool gave at once is no answer; that it never began is one. Counts the branch and those
     below it.
     """
+    if invocation_id not in log.with_long_running:
+        return False
     answered: set[str | None] = set()
     for record in log.invocation(invocation_id):
         if record.author == "user" or (record.responses and f'"{SEALED}"' in record.data):

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._log import get_logger
 from .._optional import need
 from ..errors import InputValidationError, OstinatoError, StoreError
 from ._sql_errors import meaning_of, passes
@@ -22,6 +23,8 @@ from ._sql_url import Target
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+logger = get_logger(__name__)
 
 _R = TypeVar("_R")
 Work = Callable[["AsyncConnection"], Awaitable[_R]]
@@ -86,11 +89,24 @@ class Engines:
                 show(answer)
             return answer
 
+    def post(self, work: Work[None]) -> None:
+        """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged."""
+        self._start(self._in_turn(work, None, Turns())).add_done_callback(_log_failure)
+
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
+        return await asyncio.shield(self._start(attempts))
+
+    def _start(self, attempts: Coroutine[Any, Any, _R]) -> asyncio.Task[_R]:
+        if self._closed:
+            attempts.close()
+            raise StoreError(
+                f"The session store {self._target.name!r} has been closed; make a new "
+                "DatabaseSessionService."
+            )
         task = asyncio.create_task(attempts)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        return task
 
     async def _attempts(self, work: Work[_R], begin: str) -> _R:
         for attempt in range(1, _TRIES + 1):
@@ -118,11 +134,6 @@ class Engines:
                     return await work(connection)
 
     async def _engine(self) -> AsyncEngine:
-        if self._closed:
-            raise StoreError(
-                f"The session store {self._target.name!r} has been closed; make a new "
-                "DatabaseSessionService."
-            )
         if self._target.in_memory:  # its one connection holds the data and serves every loop
             if self._shared is None:
                 self._shared = _Pool(self._spare or self._make())
@@ -151,15 +162,25 @@ class Engines:
             event.listen(engine.sync_engine, "begin", _begin_sqlite)
         return engine
 
-    async def close(self) -> None:
-        """Wait for what is under way and close the pools; those of other loops with their loops."""
-        self._closed = True
+    async def settled(self) -> None:
+        """Wait for what is under way in this event loop."""
         loop = asyncio.get_running_loop()
         while mine := [t for t in self._tasks if t.get_loop() is loop]:
             await asyncio.wait(mine)
-        pool = self._shared or self._open.pop(loop, None)
+
+    async def close(self) -> None:
+        """Wait for what is under way and close the pools; those of other loops with their loops."""
+        self._closed = True
+        await self.settled()
+        pool = self._shared or self._open.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.close()
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        logger.warning("What nobody waited for was not stored: %s", error)
 
 
 def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,9 @@ class SqlOwnership(BaseSessionService):
     @abc.abstractmethod
     async def _write(self, work: Work[_A]) -> _A: ...
 
+    @abc.abstractmethod
+    def _post(self, work: Work[None]) -> None: ...
+
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""
         return await self._read(lambda db: self._leases.journal(db, place, invocation_id))
@@ -40,9 +43,14 @@ class SqlOwnership(BaseSessionService):
         """Prolong leases; see `DurableStore`."""
         return await self._write(lambda db: self._leases.renew(db, held, seconds))
 
-    async def release(self, place: Place, fence: Fence, *, keep_rows: bool = False) -> None:
+    async def release(
+        self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
+    ) -> None:
         """Give a lease back; see `DurableStore`."""
-        await self._write(lambda db: self._leases.release(db, place, fence, keep_rows))
+        if wait:
+            await self._write(lambda db: self._leases.release(db, place, fence, keep_rows))
+        else:
+            self._post(lambda db: self._leases.release(db, place, fence, keep_rows))
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

@@ -48,9 +48,14 @@ class SqliteOwnership(BaseSessionService):
         """Prolong leases; see `DurableStore`."""
         return await self._write(lambda db: leases.renew(db, held, seconds))
 
-    async def release(self, place: Place, fence: Fence, *, keep_rows: bool = False) -> None:
+    async def release(
+        self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
+    ) -> None:
         """Give a lease back; see `DurableStore`."""
-        await self._write(lambda db: leases.release(db, place, fence, keep_rows))
+        if wait:
+            await self._write(lambda db: leases.release(db, place, fence, keep_rows))
+        else:
+            self._writer.post(lambda db: leases.release(db, place, fence, keep_rows))
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

@@ -15,10 +15,24 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from .._log import get_logger
 from ..errors import OstinatoError, StoreError
 from ._sqlite_file import MEMORY, SqliteFile, connect, store_error, unreadable
 
+logger = get_logger(__name__)
+
 _GROUP = 256  # jobs in one commit at most
+
+# How often this process came out of a fork; asked at every job, where getpid would be a call.
+_forks = [0]
+
+
+def _forked() -> None:
+    _forks[0] += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 _R = TypeVar("_R")
 _A = TypeVar("_A")
@@ -66,7 +80,7 @@ class FoundFile:
 
 
 class _Job:
-    """Work for a thread, and who waits for it."""
+    """Work for a thread, and who waits for it; loop and future are None where nobody does."""
 
     __slots__ = ("answer", "future", "loop", "show", "work")
 
@@ -74,8 +88,8 @@ class _Job:
         self,
         work: Callable[[sqlite3.Connection], Any],
         show: Callable[[Any], Any],
-        loop: asyncio.AbstractEventLoop,
-        future: asyncio.Future[Any],
+        loop: asyncio.AbstractEventLoop | None = None,
+        future: asyncio.Future[Any] | None = None,
     ) -> None:
         self.work = work
         self.show = show
@@ -103,7 +117,7 @@ class Worker:
     ) -> None:
         self._file = file
         self._found = found
-        self._process = 0
+        self._forks = 0
         self._writes = writes
         self._count = threads
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
@@ -127,14 +141,25 @@ class Worker:
         Raises:
           StoreError: the store has been closed, or belongs to the process that forked this one.
         """
-        if self._threads and self._process != os.getpid():  # asked before any lock is taken
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[_R] = loop.create_future()
+        self._put(_Job(work, show, loop, future))
+        return future
+
+    def post(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Queue a job that nobody waits for; what goes wrong with it is logged.
+
+        Raises:
+          StoreError: as `submit`.
+        """
+        self._put(_Job(work, _nothing))
+
+    def _put(self, job: _Job) -> None:
+        if self._threads and self._forks != _forks[0]:  # asked before any lock is taken
             raise StoreError(
                 f"The {self._file.name} was opened before this process was forked; make a new "
                 f"{self._file.format.service} in each process."
             )
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_R] = loop.create_future()
-        job = _Job(work, show, loop, future)
         with self._gate:
             if self._closed:
                 raise StoreError(
@@ -144,7 +169,6 @@ class Worker:
             if not self._threads:
                 self._start()
             self._queue.put(job)
-        return future
 
     def stop(self) -> list[threading.Thread]:
         """Let the threads finish what is queued, close their connections and end.
@@ -152,7 +176,7 @@ class Worker:
         Returns:
           The threads, for whoever wants to wait for them.
         """
-        if self._threads and self._process != os.getpid():
+        if self._threads and self._forks != _forks[0]:
             return []  # they are the parent's
         with self._gate:
             if not self._closed:
@@ -164,7 +188,7 @@ class Worker:
     def _start(self) -> None:
         # The threads must not hold the Worker: it is stopped when nobody else holds it.
         lane = _Lane(self._file, self._queue, self._writes, self._found)
-        self._process = os.getpid()
+        self._forks = _forks[0]
         kind = "writer" if self._writes else "reader"
         self._threads = [
             threading.Thread(target=lane.serve, name=f"ostinato-sqlite-{kind}-{n}", daemon=True)
@@ -273,12 +297,19 @@ class _Lane:
                 error, OstinatoError | UnicodeEncodeError
             ):
                 error = _chained(unreadable(self._file.name, error), error)
-            loops.setdefault(job.loop, []).append((job, error))
+            if job.loop is not None:
+                loops.setdefault(job.loop, []).append((job, error))
+            elif error is not None:
+                logger.warning("What nobody waited for was not stored: %s", error)
         for loop, answers in loops.items():
             try:
                 loop.call_soon_threadsafe(_settle, answers)
             except RuntimeError:  # that loop is closed: nobody waits there any more
                 continue
+
+
+def _nothing(answer: object) -> None:
+    """Show nothing."""
 
 
 def _chained(error: StoreError, cause: Exception) -> StoreError:
@@ -289,17 +320,19 @@ def _chained(error: StoreError, cause: Exception) -> StoreError:
 def _settle(answers: list[_Answer]) -> None:
     """Show answers in the event loop that asked for them."""
     for job, error in answers:
+        future = job.future
+        assert future is not None
         if error is None:
             try:
                 shown = job.show(job.answer)
             except Exception as failure:  # boundary: the error belongs to the one who waits
                 error = failure
             else:
-                if not job.future.done():
-                    job.future.set_result(shown)
+                if not future.done():
+                    future.set_result(shown)
                 continue
-        if not job.future.done():
-            job.future.set_exception(error)
+        if not future.done():
+            future.set_exception(error)
 
 
 def _read(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:

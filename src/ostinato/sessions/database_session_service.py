@@ -30,7 +30,7 @@ from ._sql_url import target_of
 from ._stored_rows import Appended, Key, session_not_found, split
 from ._stored_views import cached_view, part_view, scope_of, snapshot
 from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
-from .session import Session, apply_event, log_of, note_append, own_of, revision_of
+from .session import Session, apply_event, begin_append, log_of, note_append, own_of, revision_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -277,7 +277,7 @@ class DatabaseSessionService(SqlOwnership):
             claim,
         )
         ids = [record.id for record, _ in batch.events]
-        own_of(session).update(ids)
+        begin_append(session, ids)
 
         def show(answer: tuple[Appended, Fence | None]) -> None:
             done = answer[0]
@@ -306,7 +306,8 @@ class DatabaseSessionService(SqlOwnership):
             return (await self._write(work, show, turns))[1]
 
     async def flush(self) -> None:
-        """Wait until everything appended so far is committed: it is, when `append` returns."""
+        """Wait until everything that was begun in this event loop is committed."""
+        await self._engines.settled()
 
     async def close(self) -> None:
         """Close this event loop's connections; harmless when repeated."""
@@ -353,6 +354,9 @@ class DatabaseSessionService(SqlOwnership):
                 f"The session store {self._target.name!r} was written by google-adk 1 and may only "
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
+
+    def _post(self, work: Work[None]) -> None:
+        self._engines.post(work)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:

@@ -227,10 +227,11 @@ class EventLog:
       records: the records; append through `append` only.
       offset: how many events of the session were not loaded; with the number of records it makes
         the number of the newest event.
+      with_long_running: invocations that called long-running tools.
       views: projections of this log, kept by whoever makes them under a key of their own.
     """
 
-    __slots__ = ("_first", "_ids", "offset", "records", "views")
+    __slots__ = ("_first", "_ids", "offset", "records", "views", "with_long_running")
 
     def __init__(self, records: Iterable[EventRecord] = (), *, offset: int = 0) -> None:
         self.records: list[EventRecord] = []
@@ -238,6 +239,7 @@ class EventLog:
         self.views: dict[Hashable, Any] = {}
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
+        self.with_long_running: set[str] = set()
         for record in records:
             self.append(record)
 
@@ -251,6 +253,8 @@ class EventLog:
         self._ids.add(record.id)
         self._first.setdefault(record.invocation_id, len(self.records))
         self.records.append(record)
+        if record.long_running:
+            self.with_long_running.add(record.invocation_id)
         return True
 
     def __contains__(self, event_id: object) -> bool:

@@ -26,6 +26,7 @@ from .event_log import EventLog, EventRecord
 from .session import (
     Session,
     apply_event,
+    begin_append,
     copy_state,
     note_append,
     own_of,
@@ -358,7 +359,7 @@ def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]
     if newer and any(r.id not in log for r in clashes(batch, newer, own_of(session))):
         raise StaleSessionError(STALE)
     if newer:
-        own_of(session).update(record.id for record in batch)
+        begin_append(session, [record.id for record in batch])
 
 
 def limited(log: EventLog, config: GetSessionConfig | None) -> EventLog:

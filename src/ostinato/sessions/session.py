@@ -189,11 +189,22 @@ def revision_of(session: Session) -> int:
 
 
 def own_of(session: Session) -> set[str]:
-    """Return the ids of events that came through `session` and are beyond its revision.
-
-    A store adds what it is about to commit, and gives the outcome to `note_append`.
-    """
+    """Return the ids of events that came through `session` and are beyond its revision."""
     return _backing_of(session).own
+
+
+def begin_append(session: Session, ids: Iterable[str]) -> tuple[int, set[str]]:
+    """Note that events of `session` are about to be stored; their outcome goes to `note_append`.
+
+    Args:
+      ids: ids of the events.
+
+    Returns:
+      Its revision, and the ids of all events that came through `session` and are beyond that.
+    """
+    backing = _backing_of(session)
+    backing.own.update(ids)
+    return backing.revision, backing.own
 
 
 def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> None:

@@ -32,7 +32,7 @@ from .base_session_service import (
 )
 from .event_log import EventLog, EventRecord
 from .in_memory_session_service import limited
-from .session import Session, apply_event, note_append, own_of, revision_of, session_on
+from .session import Session, apply_event, begin_append, note_append, session_on
 
 _READERS = 2
 
@@ -257,17 +257,9 @@ class SqliteSessionService(SqliteOwnership):
           StoreError: the file cannot be written.
         """
         key = (session.app_name, session.user_id, session.id)
-        batch = rows_of.Batch(
-            key,
-            [_snapshot(session, event) for event in events],
-            rows,
-            fence,
-            claim,
-            revision_of(session),
-            own_of(session),
-        )
-        ids = [record.id for record, _ in batch.events]
-        own_of(session).update(ids)
+        stored = [_snapshot(session, event) for event in events]
+        ids = [record.id for record, _ in stored]
+        batch = rows_of.Batch(key, stored, rows, fence, claim, *begin_append(session, ids))
         cache = self._cache
 
         def known(sid: int) -> int | None:

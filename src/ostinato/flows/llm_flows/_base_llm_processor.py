@@ -25,6 +25,14 @@ class BaseLlmRequestProcessor(ABC):
         """Tell whether there is anything to do in this step; asked first, as it costs little."""
         return True
 
+    def edit(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> Awaitable[None] | None:
+        """Edit `llm_request` in place, where `edits_only`; what is returned, if anything, is
+        awaited.
+        """
+        raise NotImplementedError(f"{type(self).__name__} yields events; call run_async.")
+
     @abstractmethod
     def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest

@@ -39,7 +39,10 @@ def message_answers(ctx: InvocationContext) -> bool:
     message = ctx.user_content
     if message is None or not message.parts:
         return False
-    return any(part.function_response is not None for part in message.parts)
+    for part in message.parts:
+        if part.function_response is not None:
+            return True
+    return False
 
 
 def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:

@@ -6,7 +6,7 @@ Read top-down: `run_async`, one step, then its parts in the order they happen. `
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, cast
 
 from ... import _clock
@@ -27,7 +27,7 @@ from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
 from ._act import act
-from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor, RequestEdit
+from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
 from ._going_on import pending_calls, recorded_response, take_reached
 from ._tool_bundle import ToolBundle, is_foreign
@@ -143,7 +143,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9)."""
         for processor in self.request_processors:
             if processor.edits_only:
-                pending = cast(RequestEdit, processor).edit(ctx, llm_request)
+                pending = processor.edit(ctx, llm_request)
                 if pending is not None:
                     await pending
             elif processor.applies(ctx):
@@ -153,23 +153,24 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
             if ctx.end_invocation:
                 return
-        agent = ctx.agent
-        if agent.tools:
-            if any(isinstance(tool, BaseToolset) for tool in agent.tools):
-                async for event in resolve_toolset_auth(ctx, agent.tools):
-                    yield event
-                if ctx.end_invocation:
-                    return
-            await self._add_tools(ctx, llm_request)
+        toolsets = [tool for tool in ctx.agent.tools if isinstance(tool, BaseToolset)]
+        if toolsets:
+            async for event in resolve_toolset_auth(ctx, ctx.agent.tools):
+                yield event
+            if ctx.end_invocation:
+                return
+        if ctx.agent.tools:
+            await self._add_tools(ctx, toolsets, llm_request)
 
-    async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
+    async def _add_tools(
+        self, ctx: InvocationContext, toolsets: Sequence[BaseToolset], llm_request: LlmRequest
+    ) -> None:
         """Add the agent's tools; plain ones together, from what was compiled once."""
         agent = ctx.agent
         context: Context | None = None
-        for toolset in agent.tools:
-            if isinstance(toolset, BaseToolset):
-                context = context or Context(ctx)
-                await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
+        for toolset in toolsets:
+            context = context or Context(ctx)
+            await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent: listing a toolset may mean asking a server.
             ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
