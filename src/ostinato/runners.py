@@ -15,7 +15,7 @@ from .agents.base_agent import BaseAgent
 from .apps.app import App
 from .context.invocation import new_invocation_context_id
 from .durable.inbox import Work
-from .errors import InputValidationError, RunCancelledError
+from .errors import RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import toolsets_of
@@ -108,15 +108,10 @@ class Runner(RunnerDriver):
         state_delta: dict[str, Any] | None,
         run_config: RunConfig | None,
     ) -> RunRequest:
-        message = as_content(new_message)
-        if message is None and invocation_id is None:
-            raise InputValidationError(
-                "run_async needs new_message, or the invocation_id of an invocation to resume."
-            )
         return RunRequest(
             Place(self.app_name, *place),
             new_invocation_context_id(),
-            message,
+            new_message,
             invocation_id,
             state_delta,
             run_config or context.RunConfig(),
@@ -129,7 +124,7 @@ class Runner(RunnerDriver):
         service = self.session_service if self._store.durable else sessions.InMemorySessionService()
 
         def make_runner(files: BaseArtifactService | None) -> Runner:
-            return Runner(
+            runner = Runner(
                 agent=agent,
                 app_name=self.app_name,
                 plugins=self.app.plugins if include_plugins else None,
@@ -138,6 +133,8 @@ class Runner(RunnerDriver):
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
+            runner.spending = request["parent"].ports.spending
+            return runner
 
         return running.spawn(StoreAccess(service), make_runner, **request)
 

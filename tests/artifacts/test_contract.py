@@ -1,6 +1,7 @@
 """The contract of every artifact service."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,26 @@ from ostinato.artifacts import (
 from ostinato.artifacts.artifact_util import get_artifact_uri
 from ostinato.errors import InputValidationError
 from ostinato.types import Blob, FileData, FunctionCall, Part
+from tests.artifacts.fake_gcs import gcs_service, serving
 
 OWNER = {"app_name": "app", "user_id": "ann"}
 S1 = {**OWNER, "session_id": "s1"}
 S2 = {**OWNER, "session_id": "s2"}
 
 
-@pytest.fixture(params=["memory", "file"])
-def service(request: pytest.FixtureRequest, tmp_path: Path) -> BaseArtifactService:
-    return InMemoryArtifactService() if request.param == "memory" else FileArtifactService(tmp_path)
+@pytest.fixture(params=["memory", "file", "gcs"])
+async def service(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[BaseArtifactService]:
+    if request.param == "memory":
+        yield InMemoryArtifactService()
+    elif request.param == "file":
+        yield FileArtifactService(tmp_path)
+    else:
+        with serving(page_size=3) as bucket:
+            gcs = gcs_service(bucket)
+            yield gcs
+            await gcs.close()
 
 
 def text(content: str) -> Part:
@@ -210,6 +222,7 @@ async def test_deleting_starts_the_versions_anew(service: BaseArtifactService) -
 
 BAD_NAMES = ["", "user:", "..", "../x", "a/../b", "a\\..\\b", "/etc/x", "\\x", "C:\\x", "c:/x"]
 BAD_NAMES += ["user:../x", "user:/x", "x\0y", "x" * 201, "\ud800"]
+BAD_NAMES += ["x" * 400, "user:\\x", "user:C:/x", "user:..", "user:a/../b", "user:\0", "../../x"]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -240,6 +253,7 @@ async def test_owners_ids_are_checked(service: BaseArtifactService, ids: dict[st
 ODD_NAMES = ["a", "a/b", "a//b", "a/./b", "a/", ".", ".x", "x.", " ", "a%2Fb", "a:b", "versions"]
 ODD_NAMES += ["a/versions/0", "metadata.json", "content", "é", "你" * 190, "x" * 200, "user:user:x"]
 ODD_NAMES += ["你" * 189 + "好", "a\nb", "a|b*?", "...", "x~%~y"]
+ODD_NAMES += ["User:x", "USER:x", "user", "user: x", "CON", "nul.txt", ".staging", "apps", "..x"]
 
 
 async def test_odd_names_are_names_like_others(service: BaseArtifactService) -> None:

@@ -217,6 +217,9 @@ def _add_sessions(commands: _Commands) -> None:
         verb.add_argument("id", metavar="ID", help="the session, or the beginning of its id")
     for verb in (listing, show, export, delete):
         _add_store(verb, "only sessions of this user", app=True)
+    listing.add_argument(
+        "--stuck", action="store_true", help="list invocations that nobody begins again by itself"
+    )
     show.add_argument("--verbose", "-v", action="store_true", help="shorten nothing")
     export.add_argument("file", metavar="FILE", nargs="?", help="file to write (default: stdout)")
     imported.add_argument("file", metavar="FILE", help="file to read; - for the standard input")

@@ -3,7 +3,7 @@
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
@@ -14,9 +14,11 @@ from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
 from ..errors import ModelRetriesExceededError
 from ..events.event import Event
 from ..models.context_cache_config import ContextCacheConfig
-from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..sessions._resume import Checkpoint, Resume, recorded_checkpoints
+from ..sessions.event_log import EventLog
 from ..sessions.session import Session, log_of
 from .app_config import EventsCompactionConfig, ResumabilityConfig
+from .budget import Spending
 from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
 
@@ -82,18 +84,30 @@ class RunPorts:
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished: response events of calls that ended and are not committed yet, by call id.
+      unbegun: ids of this run's long-running calls whose tool has not begun.
+      repeated: ids of calls that may have been run before, by the call that ran them.
+      leftovers: what to tidy up once a call's response is committed, by call id.
       resumed: whether the run goes on with an earlier invocation.
+      resume: what that invocation had done; None where the run is a new one.
+      checkpoints: what its agents had noted, oldest first.
+      spending: what the invocation has used of its budget; None where it has none.
     """
 
     __slots__ = (
+        "checkpoints",
         "commit",
         "finished",
         "journal",
+        "leftovers",
         "mistakes",
+        "repeated",
+        "resume",
         "resumed",
         "schedule",
         "spawn",
+        "spending",
         "tool_errors",
+        "unbegun",
     )
 
     def __init__(
@@ -104,15 +118,22 @@ class RunPorts:
         commit: Commit | None = None,
         journal: RunJournal | None = None,
         tool_errors: str = "raise",
+        spending: Spending | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.journal = journal
         self.spawn = spawn
         self.schedule = schedule
         self.tool_errors = tool_errors
+        self.spending = spending
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
+        self.unbegun: set[str] = set()
+        self.repeated: dict[str, list[str]] = {}
+        self.leftovers: dict[str, Callable[[], Awaitable[None]]] = {}
         self.resumed = False
+        self.resume: Resume | None = None
+        self.checkpoints: Sequence[Checkpoint] = ()
 
 
 def new_invocation_context_id() -> str:
@@ -223,15 +244,24 @@ class InvocationContext(BaseModel):
           agent_state: the checkpoint; ignored where `end_of_agent` is set.
           end_of_agent: whether the agent has finished.
         """
+        state = None
         if end_of_agent:
             self.end_of_agents[agent_name] = True
             self.agent_states.pop(agent_name, None)
         elif agent_state is not None:
-            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
+            state = self.agent_states[agent_name] = agent_state.model_dump(mode="json")
             self.end_of_agents[agent_name] = False
         else:
-            self.end_of_agents.pop(agent_name, None)
-            self.agent_states.pop(agent_name, None)
+            ended = self.end_of_agents.pop(agent_name, None)
+            if self.agent_states.pop(agent_name, None) is None and ended is None:
+                return
+        ports = self.ports
+        if ports.resume is not None and state is not None:
+            ports.resume.leave(agent_name, self.branch)
+        if ports.journal is not None and not self.is_resumable:
+            records = self.log.records
+            after = records[-1].id if records else None
+            ports.journal.checkpoint(agent_name, self.branch, after, state, end_of_agent)
 
     def reset_sub_agent_states(self, agent_name: str) -> None:
         """Clear the checkpoints of everything below an agent, so that it runs from its start."""
@@ -241,27 +271,79 @@ class InvocationContext(BaseModel):
             self.reset_sub_agent_states(sub_agent.name)
 
     def populate_invocation_agent_states(self) -> None:
-        """Restore checkpoints from this invocation's events; only where the run is resumable."""
-        if not self.is_resumable:
+        """Restore checkpoints: in resumable runs from this invocation's events, in others from its
+        journal.
+        """
+        if self.is_resumable:
+            marks = recorded_checkpoints(self.log, self.invocation_id)
+        elif self.ports.journal is not None:
+            marks = self.ports.journal.checkpoints(self.log)
+        else:
             return
-        for record in reversed(list(self.log.invocation(self.invocation_id))):
-            if record.kinds & END_OF_AGENT:
-                self.end_of_agents[record.author] = True
-                self.agent_states.pop(record.author, None)
-            elif record.kinds & AGENT_STATE:
-                self.agent_states[record.author] = record.event().actions.agent_state or {}
-                self.end_of_agents[record.author] = False
-            elif record.author != "user" and record.author not in self.agent_states:
-                # An agent that spoke without a checkpoint has started; an empty one says so.
-                self.agent_states[record.author] = {}
-                self.end_of_agents[record.author] = False
+        self.ports.checkpoints = marks
+        anew: dict[str, int] = {}  # where agents began again: index of the first record after it
+        for mark in marks:
+            self.end_of_agents.pop(mark.agent, None)
+            self.agent_states.pop(mark.agent, None)
+            if mark.ended:
+                self.end_of_agents[mark.agent] = True
+            elif mark.state is not None:
+                self.agent_states[mark.agent] = mark.state
+                self.end_of_agents[mark.agent] = False
+                name = mark.state.get("current_sub_agent")
+                if name and self.agent is not None:
+                    # What its sub-agent had noted, it had before it came to it again.
+                    below = self.forget_agent_states(self.agent.root_agent.find_agent(name))
+                    anew.update(dict.fromkeys(below, mark.at))
+        if self.is_resumable:
+            self._note_speakers(anew)
+
+    def _note_speakers(self, anew: dict[str, int]) -> None:
+        """Take an agent that spoke without a checkpoint for begun; an empty one says so."""
+        first = self.log.start_of(self.invocation_id) or 0
+        for index, record in enumerate(self.log.records[first:], first):
+            name = record.author
+            if record.invocation_id != self.invocation_id or name == "user":
+                continue
+            if name not in self.end_of_agents and index >= anew.get(name, 0):
+                self.agent_states[name] = {}
+                self.end_of_agents[name] = False
+
+    def forget_agent_states(self, agent: Any) -> list[str]:
+        """Forget what an agent and those below it had noted, for they begin anew.
+
+        Returns:
+          Their names.
+        """
+        names = _names_below(agent) if agent is not None else []
+        for name in names:
+            self.end_of_agents.pop(name, None)
+            self.agent_states.pop(name, None)
+        return names
+
+    async def begin_call(self, call_id: str | None, tool_name: str) -> None:
+        """Store that a tool begins, unless the event with its call said so already.
+
+        Args:
+          call_id: the call.
+          tool_name: name of the tool.
+        """
+        ports = self.ports
+        ports.unbegun.discard(call_id or "")
+        if ports.journal is not None:
+            rows = ports.journal.begin(call_id, tool_name)
+            if rows:
+                await ports.commit((), rows)
 
     def increment_llm_call_count(self) -> None:
         """Count one model call (Spec 2 §5.5).
 
         Raises:
           LlmCallsLimitExceededError: it is one more than `RunConfig.max_llm_calls` allows.
+          BudgetExceededError: the budget has no room for it.
         """
+        if self.ports.spending is not None:
+            self.ports.spending.begin_model_call(self.agent)
         self._invocation_cost_manager.increment_and_enforce_llm_calls_limit(self.run_config)
 
     def count_mistake(self, kind: str, message: str) -> None:
@@ -315,3 +397,7 @@ class InvocationContext(BaseModel):
             if any(call == responses[0].id for call, _ in record.calls):
                 return record.event()
         return None
+
+
+def _names_below(agent: Any) -> list[str]:
+    return [agent.name, *(name for below in agent.sub_agents for name in _names_below(below))]

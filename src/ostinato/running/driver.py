@@ -29,6 +29,7 @@ from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .backlog import Backlog
 from .compaction import compact
+from .message import as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
 from .run_table import keyed_invocation_id, stored_events
@@ -108,6 +109,11 @@ class RunnerDriver(RunnerSetup):
 
     async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Wait for the request's turn in its session, and take it."""
+        request.message = message = as_content(request.message)
+        if message is None and request.invocation_id is None:
+            raise InputValidationError(
+                "run_async needs new_message, or the invocation_id of an invocation to resume."
+            )
         async with self._in_turn(request) as turn, Aclosing(self._invocation(turn)) as events:
             async for event in events:
                 try:
@@ -189,7 +195,7 @@ class RunnerDriver(RunnerSetup):
                 with mark:
                     await run.aclose()
             with mark, turn.step:
-                await compact(ctx, self.agent)
+                await compact(ctx, self.agent, lambda: self._store.load(request.place))
             turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised

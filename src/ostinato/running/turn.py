@@ -180,7 +180,7 @@ class Turn:
             if self.handed_over:
                 await self._store.hand_over(self.request.place, fence)
             elif not isinstance(self.stopped, LeaseLostError):
-                self._store.release(self.request.place, fence, keep_rows=self.paused)
+                await self._store.release(self.request.place, fence, keep_rows=self.paused)
 
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""

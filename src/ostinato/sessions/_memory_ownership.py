@@ -86,6 +86,11 @@ class Owned:
             return None
         return lease
 
+    def is_held(self, now: float) -> bool:
+        """Tell whether somebody's lease lasts."""
+        lease = self.lease_at(now)
+        return lease is not None and bool(lease.owner) and lease.left > 0
+
     def take(self, invocation_id: str) -> None:
         """Take a message out of the inbox."""
         self.inbox.pop(invocation_id, None)

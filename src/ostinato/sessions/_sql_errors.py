@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InputValidationError, OstinatoError, StoreError
 from ._sql_url import Target
-from ._sqlite_schema import store_error
+from ._sqlite_file import store_error
 
 # PostgreSQL: SQLSTATE, or its first two characters. MySQL: number of the error.
 _MEANINGS: dict[str | int, str] = {
@@ -56,13 +56,12 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _code(error: BaseException) -> str | int | None:
     for each in _causes(error):
+        number = each.args[0] if each.args else None
+        if isinstance(number, int) and not isinstance(each, OSError):
+            return number
         state: Any = getattr(each, "sqlstate", None)
         if isinstance(state, str):
             return state
-        if type(each).__module__.partition(".")[0] in ("pymysql", "asyncmy", "aiomysql"):
-            number = each.args[0] if each.args else None
-            if isinstance(number, int):
-                return number
     return None
 
 
@@ -82,7 +81,7 @@ def meaning_of(error: BaseException, target: Target) -> OstinatoError | None:
                 f"A name, an id or a text is not valid Unicode text: {each}."
             )
         if isinstance(each, sqlite3.Error):
-            return store_error(each, target.name)
+            return store_error(each, f"session store {target.name!r}")
     code = _code(error)
     for known in (code, code[:2] if isinstance(code, str) else None):
         if known in _INPUT:

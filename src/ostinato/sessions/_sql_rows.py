@@ -10,7 +10,6 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._optional import need
@@ -27,7 +26,6 @@ from .state import SCOPED_PREFIXES
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-_MOST = 2**31 - 1  # events of one session
 _SCOPES = 10_000  # shared states that are remembered as text
 
 
@@ -43,6 +41,8 @@ class _Head(NamedTuple):
     last_micros: int
     update_micros: int
     updated: float
+    tail: int
+    summaries: str
     own: str | None
     user: str | None
     app: str | None
@@ -86,27 +86,9 @@ class SqlRows:
         Raises:
           AlreadyExistsError: there is one with this id.
         """
-        stamp = micros_of(now)
-        names = parameters(key)
-        state = changed_state(None, changes.own)
+        stamp, names = micros_of(now), parameters(key)
         initial = changed_state(None, [row for row in changes.own if row[1] is not None])
-        try:
-            await db.execute(
-                self._sql["create"], {**names, "state": state, "time": self._dialect.stamp(stamp)}
-            )
-        except self._duplicate as error:
-            raise AlreadyExistsError(f"Session with id {key[2]} already exists.") from error
-        await db.execute(
-            self._sql["create ours"],
-            {
-                **names,
-                "revision": 0,
-                "last": 0,
-                "update": stamp,
-                "updated": now,
-                "initial": initial,
-            },
-        )
+        await self.insert(db, key, changed_state(None, changes.own), initial, now)
         await self.write_shared(db, key, changes, stamp)
         # google-adk takes it for granted that a session's user and app have such rows
         time = self._dialect.stamp(stamp)
@@ -116,6 +98,42 @@ class SqlRows:
         loaded = await self.load(db, key, None, None)
         assert loaded is not None
         return loaded
+
+    async def insert(
+        self,
+        db: AsyncConnection,
+        key: Key,
+        state: str,
+        initial: str,
+        now: float,
+        *,
+        revision: int = 0,
+        last: int = 0,
+    ) -> None:
+        """Insert the rows of a session.
+
+        Args:
+          state, initial: its own state, and that at creation, as JSON text.
+          now: seconds since 1970.
+          revision: how many events it is about to have.
+          last: time of the newest one's row, microseconds since 1970.
+
+        Raises:
+          AlreadyExistsError: there is one with this id.
+        """
+        stamp, names = micros_of(now), parameters(key)
+        try:
+            await db.execute(
+                self._sql["create"], {**names, "state": state, "time": self._dialect.stamp(stamp)}
+            )
+        except self._duplicate as error:
+            raise AlreadyExistsError(f"Session with id {key[2]} already exists.") from error
+        noted = {"revision": revision, "last": last, "update": stamp, "updated": now}
+        await db.execute(self._sql["create ours"], {**names, **noted, "initial": initial})
+
+    async def everything(self, db: AsyncConnection, key: Key) -> list[EventRecord]:
+        """Read all events of a session, oldest first."""
+        return _records(await fetch(db, self._sql["all"], parameters(key)))
 
     async def write_shared(
         self, db: AsyncConnection, key: Key, changes: Changes, stamp: int
@@ -134,13 +152,22 @@ class SqlRows:
             await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
 
     async def load(
-        self, db: AsyncConnection, key: Key, entry: Entry | None, config: GetSessionConfig | None
+        self,
+        db: AsyncConnection,
+        key: Key,
+        entry: Entry | None,
+        config: GetSessionConfig | None,
+        complete: bool = True,
     ) -> Loaded | None:
         """Read what the caller does not know of a session; None where there is none.
+
+        What is known is of no use where it lacks events that are asked for; then all of those are
+        read.
 
         Args:
           entry: what the caller knows of it.
           config: which events to read; for a caller that knows nothing.
+          complete: all events; otherwise the summaries in force and the tail will do.
 
         Returns:
           What was read; its `sid` is 0 where google-adk has changed the session since we did.
@@ -157,33 +184,55 @@ class SqlRows:
             return await self._load_changed(db, key, head, config)
         loaded = Loaded(identity(head.sid, head.generation), head.updated, head.revision, 0, 0)
         if entry is not None and entry.sid != loaded.sid:
-            return await self.load(db, key, None, config)
-        seen = entry.seq if entry is not None else 0
-        await self._read_events(db, names, head, loaded, seen, config)
+            return await self.load(db, key, None, config, complete)
+        tail = 1 if complete else head.tail
+        if config is not None:
+            await self._read_part(db, names, head, loaded, config)
+        elif entry is None or not entry.seq or entry.tail > tail:
+            await self._read_from(db, names, head, loaded, tail)
+        else:
+            await self._read_from(db, names, head, loaded, entry.seq + 1)
         if entry is None or entry.own.revision < head.revision:
             loaded.own = state_rows(head.own)
         self._read_shared(key, head, loaded, entry)
         return loaded
 
-    async def _read_events(
+    async def _read_from(
+        self, db: AsyncConnection, names: Mapping[str, Any], head: _Head, loaded: Loaded, first: int
+    ) -> None:
+        """Read events from a number on; with the summaries, where it is that of the tail."""
+        loaded.first = first
+        if first == head.tail > 1:
+            loaded.summaries = await self.some(db, names, json.loads(head.summaries))
+        if first <= head.revision:
+            count = head.revision - first + 1
+            loaded.records = await self.newest(db, names, head.last_micros, count)
+
+    async def _read_part(
         self,
         db: AsyncConnection,
         names: Mapping[str, Any],
         head: _Head,
         loaded: Loaded,
-        seen: int,
-        config: GetSessionConfig | None,
+        config: GetSessionConfig,
     ) -> None:
-        count = head.revision - seen
-        if config is not None and config.num_recent_events is not None:
+        """Read the events that are asked for."""
+        count = head.revision
+        if config.num_recent_events is not None:
             count = min(count, config.num_recent_events)
-        loaded.first = head.revision + 1
-        if count <= 0:
-            return
-        since = None if config is None else config.after_timestamp
-        found: list[EventRecord] = await self.newest(db, names, head.last_micros, count, since)
-        loaded.records = found
-        loaded.first = head.revision - len(found) + 1
+        if count:
+            loaded.records = await self.newest(
+                db, names, head.last_micros, count, config.after_timestamp
+            )
+        loaded.first = head.revision - len(loaded.records) + 1
+
+    async def some(
+        self, db: AsyncConnection, names: Mapping[str, Any], ids: Sequence[str]
+    ) -> list[EventRecord]:
+        """Read the events with these ids, oldest first."""
+        if not ids:
+            return []
+        return _records(await fetch(db, self._sql["some"], {**names, "ids": ids}))
 
     async def newest(
         self,
@@ -217,7 +266,7 @@ class SqlRows:
             changed = await self.load(db, key, None, config)
             assert changed is not None
             return changed
-        records = _records(await fetch(db, self._sql["all"], parameters(key)))
+        records = await self.everything(db, key)
         count = len(records)
         first = 0
         if config is not None and config.num_recent_events is not None:
@@ -257,7 +306,7 @@ class SqlRows:
         if row[0] is not None:
             return decode(row[0])
         written: set[str] = set()
-        for record in _records(await fetch(db, self._sql["all"], parameters(key))):
+        for record in await self.everything(db, key):
             if record.kinds & STATE_DELTA:
                 written.update(record.event().actions.state_delta)
         return {
@@ -266,44 +315,9 @@ class SqlRows:
             if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
         }
 
-    async def listing(self, db: AsyncConnection, app: str, user: str | None) -> Listing:
-        """Read the sessions of a user, or of all users for None; hidden ones are left out."""
-        names = {"app": app, "user": user}
-        of = "app" if user is None else "user"
-        found = Listing(
-            [
-                (
-                    (app, row[0], row[1]),
-                    row[5] if micros(row[2]) == row[4] else micros(row[2]) / 1e6,
-                    row[6],
-                    state_rows(row[3]),
-                )
-                for row in await fetch(db, self._sql[f"list {of}"], names)
-            ]
-        )
-        states = "user states" if user is None else "user state"
-        for row in await fetch(db, self._sql[states], names):
-            found.shared[row[0]] = state_rows(row[1])
-        for row in await fetch(db, self._sql["app state"], names):
-            found.shared[""] = state_rows(row[0])
-        return found
-
     async def delete(self, db: AsyncConnection, key: Key) -> None:
         """Delete a session with all its rows."""
         await db.execute(self._sql["delete"], parameters(key))
-
-
-@dataclass(slots=True)
-class Listing:
-    """Sessions of an app, without their events.
-
-    Attributes:
-      sessions: key, time of the last change, revision and state rows of each, newest first.
-      shared: shared state rows by user; those of the app under ''.
-    """
-
-    sessions: list[tuple[Key, float, int, list[StateRow]]]
-    shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
 
 
 def parameters(key: Key) -> dict[str, Any]:

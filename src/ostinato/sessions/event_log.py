@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ..errors import InputValidationError
+from ..errors import InputValidationError, StoreError
 from ..events.event import Event
 from ..events.event_actions import EventActions, EventCompaction
 
@@ -177,8 +177,18 @@ class EventRecord:
             self.kinds |= ERROR
 
     def event(self) -> Event:
-        """Build the live view; a new object at each call."""
-        event = Event.model_validate_json(self.data)
+        """Build the live view; a new object at each call.
+
+        Raises:
+          StoreError: the stored text is not that of an event.
+        """
+        try:
+            event = Event.model_validate_json(self.data)
+        except ValueError as error:
+            raise StoreError(
+                f"Event {self.id!r} is not stored as one ({error}); the session store is damaged: "
+                "restore a backup."
+            ) from error
         event.id = self.id
         event.invocation_id = self.invocation_id
         event.author = self.author
@@ -275,12 +285,12 @@ class EventLog:
         return None
 
 
-def visible_indexes(log: EventLog, start: int = 0) -> Iterator[int]:
-    """Yield the indexes of the records that no rewind hides, newest first.
+def visible_indexes(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Yield the indexes from `start` to before `end` that no rewind hides, newest first.
 
     A rewind hides everything from the invocation it names up to itself.
     """
-    index = len(log.records) - 1
+    index = (len(log.records) if end is None else end) - 1
     while index >= start:
         record = log.records[index]
         if record.kinds & REWIND:
@@ -292,14 +302,14 @@ def visible_indexes(log: EventLog, start: int = 0) -> Iterator[int]:
         index -= 1
 
 
-def newest_visible(log: EventLog, start: int = 0) -> Iterator[EventRecord]:
-    """Yield the records that no rewind hides, newest first."""
-    return (log.records[index] for index in visible_indexes(log, start))
+def newest_visible(log: EventLog, end: int | None = None) -> Iterator[EventRecord]:
+    """Yield the records before index `end` that no rewind hides, newest first."""
+    return (log.records[index] for index in visible_indexes(log, 0, end))
 
 
 def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
     """Return the records that no rewind hides, oldest first."""
-    kept = list(newest_visible(log, start))
+    kept = [log.records[index] for index in visible_indexes(log, start)]
     kept.reverse()
     return kept
 

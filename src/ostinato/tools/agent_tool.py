@@ -16,6 +16,7 @@ from .._later_on import NotBuilt
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
+from ..sessions._resume import RERUN
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
 
@@ -41,6 +42,8 @@ class AgentTool(BaseTool):
     is the result, or the value of that text where it has an `output_schema`. Its changes of the
     state, those of `temp:` keys left aside, and of artifacts go with the response.
 
+    After a crash the agent goes on where it was, in the session that it had.
+
     Args:
       agent: the agent; its name and description become the tool's.
       skip_summarization: let the result stand as the answer, without another model call.
@@ -48,6 +51,8 @@ class AgentTool(BaseTool):
       propagate_grounding_metadata: put the last grounding metadata of the agent into the state, as
         `temp:_adk_grounding_metadata`.
     """
+
+    repeatable = True  # its agent's tools are in the journal of the session that it runs in
 
     def __init__(
         self,
@@ -184,6 +189,10 @@ def _take_effects(event: Event, tool_context: ToolContext) -> None:
         if not key.startswith(_OWN_KEYS):
             tool_context.state[key] = value
     tool_context.actions.artifact_delta.update(actions.artifact_delta)
+    repeated = (event.custom_metadata or {}).get(RERUN)
+    if repeated:
+        ports = tool_context.get_invocation_context().ports
+        ports.repeated.setdefault(tool_context.function_call_id or "", []).extend(repeated)
 
 
 def _text_of(event: Event | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ... import types
 from ..._later_on import not_built
@@ -16,7 +16,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
 from ...events.event import Event
-from ...events.event_actions import EventActions
+from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
 from ...telemetry.tracing import span
 from ...tools.base_tool import BaseTool
@@ -26,6 +26,15 @@ from ._call_ids import generate_client_function_call_id as generate_client_funct
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
+from ._call_journal import INVALID_ARGS_KEY as INVALID_ARGS_KEY
+from ._call_journal import refused, result_text, settle
+from ._call_journal import stored_event as stored_event
+from ._merged_responses import deep_merge_dicts as deep_merge_dicts
+from ._merged_responses import find_event_by_function_call_id as find_event_by_function_call_id
+from ._merged_responses import find_matching_function_call as find_matching_function_call
+from ._merged_responses import (
+    merge_parallel_function_response_events as merge_parallel_function_response_events,
+)
 from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -39,8 +48,6 @@ from ._tool_result import ResultTooLarge, response_dict
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
-# An adapter puts what it could not parse as a call's arguments under this key.
-INVALID_ARGS_KEY = "__invalid_json__"
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
 
 handle_function_calls_live = not_built(
@@ -54,28 +61,41 @@ class Outcome:
     Attributes:
       event: the response event; None where a long-running tool gave nothing yet.
       error: what to raise to the caller once `event` is committed.
+      flagged: ids of calls whose tools may have run before.
     """
 
-    __slots__ = ("error", "event")
+    __slots__ = ("error", "event", "flagged")
 
-    def __init__(self, event: Event | None, error: BaseException | None = None) -> None:
+    def __init__(
+        self,
+        event: Event | None,
+        error: BaseException | None = None,
+        flagged: Sequence[str] = (),
+    ) -> None:
         self.event = event
         self.error = error
+        self.flagged = flagged
 
 
 class _Call:
     """One call on its way through the hooks."""
 
-    __slots__ = ("agent", "args", "call", "context", "ctx", "tool")
+    __slots__ = ("agent", "args", "call", "context", "ctx", "in_doubt", "tool")
 
     def __init__(
-        self, ctx: InvocationContext, call: types.FunctionCall, tool: BaseTool, context: Context
+        self,
+        ctx: InvocationContext,
+        call: types.FunctionCall,
+        tool: BaseTool,
+        context: Context,
+        in_doubt: bool,
     ) -> None:
         self.ctx = ctx
         self.agent = ctx.agent
         self.call = call
         self.tool = tool
         self.context = context
+        self.in_doubt = in_doubt
         self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
@@ -139,7 +159,7 @@ async def run_function_calls(
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
+        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), alone=True)]
     else:
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -148,10 +168,11 @@ async def run_function_calls(
             ]
         outcomes = [task.result() for task in tasks]
     events = [o.event for o in outcomes if o.event is not None]
-    return Outcome(
-        merge_parallel_function_response_events(events) if events else None,
-        next((o.error for o in outcomes if o.error is not None), None),
-    )
+    event = merge_parallel_function_response_events(events) if events else None
+    flagged = [call_id for o in outcomes for call_id in o.flagged]
+    if event is not None and flagged:
+        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: flagged}
+    return Outcome(event, next((o.error for o in outcomes if o.error is not None), None), flagged)
 
 
 async def _run_call(
@@ -159,12 +180,19 @@ async def _run_call(
     function_call: types.FunctionCall,
     tools_dict: Mapping[str, BaseTool],
     confirmation: ToolConfirmation | None,
+    alone: bool = False,
 ) -> Outcome:
-    """Run one call through all its hooks (Spec 2 §6.5)."""
+    """Run one call through all its hooks (Spec 2 §6.5), unless an earlier process did."""
     name = function_call.name or ""
+    past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
+    if past is not None and past.status == "finished":
+        event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
+        noted = event.custom_metadata if event is not None else None
+        return Outcome(event, flagged=(noted or {}).get(RERUN, ()))
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
-    run = _Call(ctx, function_call, tool or _UnknownTool(name), context)
+    in_doubt = past is not None and past.status == "started"
+    run = _Call(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
     error: BaseException | None = None
     with span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id):
         try:
@@ -175,7 +203,8 @@ async def _run_call(
             else:
                 result = await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
-                return Outcome(None)
+                await _store_end(run, None, alone=False)
+                return Outcome(None, flagged=_flagged(run))
             response = _response(run, result)
             _count(run, result)
         except ResultTooLarge as too_large:
@@ -184,7 +213,28 @@ async def _run_call(
             response, error = {"error": _describe(raised)}, _note(run, raised)
     event = _response_event(run, response)
     ctx.ports.finished[function_call.id or ""] = event
-    return Outcome(event, error)
+    await _store_end(run, response, alone)
+    return Outcome(event, error, _flagged(run))
+
+
+def _flagged(run: _Call) -> Sequence[str]:
+    return run.ctx.ports.repeated.get(run.call.id or "", ())
+
+
+async def _store_end(run: _Call, response: dict[str, Any] | None, alone: bool) -> None:
+    """Store what came of a call, unless the commit of its response event does it just now."""
+    journal, actions = run.ctx.ports.journal, run.context.actions
+    asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
+    if journal is None or (alone and not asks):
+        return
+    text = result_text(response, actions, _flagged(run))
+    if text is None:
+        return
+    rows = journal.finish(run.call.id, run.tool.name, text)
+    if alone:
+        journal.add(rows)  # the event that asks comes first, and takes it along
+    else:
+        await run.ctx.ports.commit((), rows)
 
 
 async def _run_with_hooks(run: _Call) -> Any:
@@ -241,7 +291,7 @@ async def _run_with_hooks(run: _Call) -> Any:
 async def _run_tool(run: _Call) -> Any:
     """Run the tool itself; what it raises goes to the error hooks first."""
     try:
-        return await run.tool.run_async(args=run.args, tool_context=run.context)
+        return await _run_body(run)
     except Exception as error:  # boundary: the error hooks may answer what a tool raised
         answer = await _error_answer(run, error)
         if answer is not None:
@@ -251,6 +301,19 @@ async def _run_tool(run: _Call) -> Any:
         if isinstance(error, ToolTimeoutError) or run.ctx.ports.tool_errors == "feedback":
             return {"error": _describe(error)}
         raise
+
+
+async def _run_body(run: _Call) -> Any:
+    """Run the tool, unless it had begun before a crash and is not to run twice."""
+    tool, context = run.tool, run.context
+    answer = refused(tool, context)
+    if answer is None and run.in_doubt:
+        answer = await settle(tool, run.args, context)
+    if answer is not None:
+        return answer
+    if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
+        await run.ctx.begin_call(run.call.id, tool.name)
+    return await tool.run_async(args=run.args, tool_context=context)
 
 
 def _not_json(run: _Call) -> ModelMistake:
@@ -350,58 +413,3 @@ def _response_event(run: _Call, response: dict[str, Any]) -> Event:
         content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
         actions=run.context.actions,
     )
-
-
-def merge_parallel_function_response_events(function_response_events: list[Event]) -> Event:
-    """Merge the response events of one response's calls (Spec 2 §6.8).
-
-    Parts are joined in call order, actions merged deeply, the first event's timestamp kept.
-
-    Raises:
-      ValueError: there is nothing to merge.
-    """
-    if not function_response_events:
-        raise ValueError("No function response events provided.")
-    first = function_response_events[0]
-    if len(function_response_events) == 1:
-        return first
-    parts: list[types.Part] = []
-    effects: dict[str, Any] = {}
-    for event in function_response_events:
-        parts.extend((event.content.parts if event.content else None) or ())
-        deep_merge_dicts(effects, event.actions.model_dump(exclude_none=True))
-    return Event(
-        invocation_id=first.invocation_id,
-        author=first.author,
-        branch=first.branch,
-        timestamp=first.timestamp,
-        content=types.Content(role="user", parts=parts),
-        actions=EventActions.model_validate(effects),
-    )
-
-
-def deep_merge_dicts(d1: dict[str, Any], d2: dict[str, Any]) -> dict[str, Any]:
-    """Merge `d2` into `d1`, dicts within dicts too, and return `d1`."""
-    for key, value in d2.items():
-        present = d1.get(key)
-        if isinstance(present, dict) and isinstance(value, dict):
-            d1[key] = deep_merge_dicts(cast(dict[str, Any], present), cast(dict[str, Any], value))
-        else:
-            d1[key] = value
-    return d1
-
-
-def find_event_by_function_call_id(events: Sequence[Event], function_call_id: str) -> Event | None:
-    """Return the newest event that holds the call with this id."""
-    for event in reversed(events):
-        if any(call.id == function_call_id for call in event.get_function_calls()):
-            return event
-    return None
-
-
-def find_matching_function_call(events: Sequence[Event]) -> Event | None:
-    """Return the event whose call the last event answers, or None (Spec 2 §1.4)."""
-    responses = events[-1].get_function_responses() if events else []
-    if not responses or responses[0].id is None:
-        return None
-    return find_event_by_function_call_id(events[:-1], responses[0].id)
