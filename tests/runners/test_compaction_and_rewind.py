@@ -238,11 +238,11 @@ async def test_a_window_overlaps_what_only_the_store_holds(tmp_path: Path) -> No
                 name="talk",
                 root_agent=LlmAgent(name="root", model=ScriptedModel([f"answer {turn}"])),
                 events_compaction_config=EventsCompactionConfig(
-                    summarizer=Notes(name), compaction_interval=2, overlap_size=1
+                    summarizer=Notes(name), compaction_interval=2, overlap_size=2
                 ),
             )
             await Talk(app, store).say(f"question {turn}")
         await store.close()
     assert len(seen["warm"]) == 3
-    assert seen["warm"][1][0] == "question 1"
+    assert seen["warm"][1][0] == "question 0"
     assert seen["cold"] == seen["warm"]

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
 from ostinato.errors import AlreadyExistsError
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions, EventCompaction
-from ostinato.sessions._durable_store import Place
+from ostinato.sessions._durable_store import JournalRow, Place
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session, log_of, revision_of
@@ -202,6 +203,42 @@ async def test_the_same_session_created_many_times_at_once(
     made = [one for one in outcomes if isinstance(one, Session)]
     assert len(made) == 1
     assert all(isinstance(one, (Session, AlreadyExistsError)) for one in outcomes)
+
+
+@pytest.fixture
+def statements() -> Iterator[list[str]]:
+    """What is sent to databases from now on, without what begins a transaction."""
+    sent: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        if not arguments[2].startswith(("BEGIN", "PRAGMA")):
+            sent.append(" ".join(arguments[2].split()[:3]))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+async def test_what_a_turn_costs_in_statements(
+    service: DatabaseSessionService, statements: list[str]
+) -> None:
+    session = await service.create_session(**KEY, state={"k": 1})
+    statements.clear()
+    fence = await service.append(session, [said("hello", {"k": 2})], claim=claim())
+    append = [
+        "SELECT s.update_time, CASE",
+        "INSERT INTO events",
+        "UPDATE sessions SET",
+        "UPDATE ostinato_sessions SET",
+    ]
+    assert statements == append
+    statements.clear()
+    rows = [JournalRow("e-1", f"c{n}", "started", "pay") for n in range(3)]
+    await service.append(session, [said("a"), said("b")], rows, fence=fence)
+    assert statements == [*append, "INSERT INTO ostinato_journal"]
+    statements.clear()
+    assert len((await opened(service)).events) == 3
+    assert statements == ["SELECT s.update_time, o.sid,"]  # nothing new: the cache has the rest
 
 
 def in_thread(work: Any) -> Any:

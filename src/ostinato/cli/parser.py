@@ -65,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_create(commands)
     _add_sessions(commands)
     _add_worker(commands)
+    _add_migrate(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."
     return parser
@@ -137,6 +138,17 @@ def _add_run(commands: _Commands) -> None:
     shown.add_argument(
         "--verbose", "-v", action="store_true", help="shorten nothing; tracebacks with errors"
     )
+
+
+def _add_migrate(commands: _Commands) -> None:
+    migrate = commands.add_parser(
+        "migrate",
+        help="copy the sessions of one SQL database into another",
+        description="Copy every session of a SQL database into another one, such as those of "
+        "google-adk 1 into a new database. What is there already stays; the first is not changed.",
+    )
+    migrate.add_argument("--from", dest="source", metavar="URL", required=True)
+    migrate.add_argument("--to", dest="target", metavar="URL", required=True)
 
 
 def _add_worker(commands: _Commands) -> None:

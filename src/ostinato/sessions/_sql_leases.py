@@ -11,7 +11,7 @@ from .. import _clock
 from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place, Renewal
 from ._sql_appends import SqlAppends
 from ._sql_dialects import Dialect
-from ._sql_rows import parameters
+from ._sql_rows import parameters, sought
 from ._sql_statements import LEASES, compiled, fetch, fetch_one
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SqlLeases:
     ) -> list[Lease]:
         """Read leases with an invocation that is open, oldest first."""
         which = f"{'stuck' if stuck else 'open'}{'' if app_name is None else ' of app'}"
-        rows = await fetch(db, self._sql[which], _now({"app": app_name, "limit": limit}))
+        rows = await fetch(db, self._sql[which], _now({"app": sought(app_name), "limit": limit}))
         return [Lease(Place(*row[:3]), *row[3:]) for row in rows]
 
     async def renew(
@@ -149,10 +149,11 @@ class SqlLeases:
         limit: int,
     ) -> list[tuple[Place, str]]:
         """Give an owner the first messages of free sessions that nobody waits for."""
-        rows = await fetch(db, self._sql["free"], _now({"app": app_name, "limit": limit}))
-        values = {"owner": owner, "process": process, "seconds": seconds}
+        values = _now({"app": sought(app_name), "limit": limit})
+        rows = await fetch(db, self._sql["free"], values)
+        taken = {"owner": owner, "process": process, "seconds": seconds}
         if rows:
-            await db.execute(self._sql["take"], [_now({**values, "pos": row[0]}) for row in rows])
+            await db.execute(self._sql["take"], [_now({**taken, "pos": row[0]}) for row in rows])
         return [(Place(*row[2:]), row[1]) for row in rows]
 
     async def renew_messages(self, db: AsyncConnection, owner: str, seconds: float) -> None:
@@ -170,7 +171,7 @@ class SqlLeases:
         self, db: AsyncConnection, app_name: str | None, limit: int
     ) -> list[Place]:
         """Read which sessions have messages, longest waiting first."""
-        values = {"app": app_name, "limit": limit}
+        values = {"app": sought(app_name), "limit": limit}
         rows = await fetch(
             db, self._sql["waiting" if app_name is None else "waiting of app"], values
         )

@@ -6,6 +6,7 @@ Called inside transactions of `_sql_engines.py`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,9 @@ from ._page import Page, token_of
 from ._session_cache import Scope
 from ._sql_appends import Batch, SqlAppends
 from ._sql_dialects import Dialect, micros, micros_of
-from ._sql_rows import SqlRows, parameters, state_rows
+from ._sql_rows import SqlRows, changed_state, parameters, state_rows
 from ._sql_statements import MANY, compiled, fetch, fetch_one
-from ._stored_rows import Key, StateRow, session_not_found
+from ._stored_rows import Changes, Key, StateRow, session_not_found
 from ._stored_views import listed_view, scope_of
 from .base_session_service import ListSessionsResponse, Session
 from .event_log import EventRecord
@@ -82,7 +83,7 @@ class SqlMany:
         """
         values = {
             "app": app,
-            "time": self._dialect.stamp(min(micros_of(timestamp), _LATEST)),
+            "time": self._dialect.stamp(micros_of(min(timestamp, _LATEST / 1e6))),
             "now": _clock.now(),
             "limit": _CHUNK,
         }
@@ -123,6 +124,31 @@ class SqlMany:
             await self._appends.append(
                 db, Batch(new, sealing), lambda _: None, lambda: (0, set()), repeated=False
             )
+
+    async def keys(self, db: AsyncConnection) -> list[Key]:
+        """Return the keys of all sessions, hidden ones too."""
+        return [tuple(row) for row in await fetch(db, self._sql["keys"], {})]
+
+    async def take_over(
+        self,
+        db: AsyncConnection,
+        key: Key,
+        changes: Changes,
+        initial: Changes,
+        records: Sequence[EventRecord],
+        updated: float,
+    ) -> None:
+        """Store a session of another database with its events and its state as they are.
+
+        Raises:
+          AlreadyExistsError: there is a session under this key.
+        """
+        state = changed_state(None, changes.own)
+        await self._rows.insert(db, key, state, changed_state(None, initial.own), updated)
+        batch = Batch(key, [(record, None) for record in records])
+        await self._appends.append(db, batch, lambda _: None, lambda: (0, set()), repeated=False)
+        await self._rows.write_shared(db, key, changes, micros_of(updated))
+        await self._rows.complete_shared(db, key, micros_of(updated))
 
 
 @dataclass(slots=True)

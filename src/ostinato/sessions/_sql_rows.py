@@ -10,10 +10,10 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._optional import need
-from ..errors import AlreadyExistsError
+from ..errors import AlreadyExistsError, StoreError
 from ._adk_events import record_of
 from ._session_cache import Entry
 from ._sql_dialects import Dialect, micros, micros_of
@@ -55,14 +55,37 @@ def identity(sid: int, generation: int) -> int:
 
 def state_rows(text: str | None) -> list[StateRow]:
     """Return the rows of a state that is stored as one JSON object."""
-    return [(k, encode(k, v)) for k, v in json.loads(text).items()] if text else []
+    return [(k, encode(k, v)) for k, v in _object(text).items()]
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    try:
+        state: Any = json.loads(text or "{}")
+    except ValueError as error:
+        raise StoreError(
+            "A stored state is damaged and cannot be read as JSON; restore a backup."
+        ) from error
+    return cast(dict[str, Any], state) if isinstance(state, dict) else {}
 
 
 def changed_state(text: str | None, rows: Sequence[StateRow]) -> str:
     """Return the JSON object with rows written on top; a removed key is null, as for google-adk."""
-    state: dict[str, Any] = json.loads(text) if text else {}
+    state = _object(text)
     state.update((k, None if v is None else decode(v)) for k, v in rows)
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+
+
+def began_with(state: dict[str, Any], records: Sequence[EventRecord]) -> dict[str, Any]:
+    """Return the part of a session's own state that no event has written."""
+    written: set[str] = set()
+    for record in records:
+        if record.kinds & STATE_DELTA:
+            written.update(record.event().actions.state_delta)
+    return {
+        k: v
+        for k, v in state.items()
+        if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
+    }
 
 
 class SqlRows:
@@ -86,15 +109,11 @@ class SqlRows:
         Raises:
           AlreadyExistsError: there is one with this id.
         """
-        stamp, names = micros_of(now), parameters(key)
+        stamp = micros_of(now)
         initial = changed_state(None, [row for row in changes.own if row[1] is not None])
         await self.insert(db, key, changed_state(None, changes.own), initial, now)
         await self.write_shared(db, key, changes, stamp)
-        # google-adk takes it for granted that a session's user and app have such rows
-        time = self._dialect.stamp(stamp)
-        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
-            if await fetch_one(db, self._sql[which], names) is None:
-                await db.execute(sql["insert"], {**names, "time": time})
+        await self.complete_shared(db, key, stamp)
         loaded = await self.load(db, key, None, None)
         assert loaded is not None
         return loaded
@@ -134,6 +153,13 @@ class SqlRows:
     async def everything(self, db: AsyncConnection, key: Key) -> list[EventRecord]:
         """Read all events of a session, oldest first."""
         return _records(await fetch(db, self._sql["all"], parameters(key)))
+
+    async def complete_shared(self, db: AsyncConnection, key: Key, stamp: int) -> None:
+        """Make the rows that google-adk expects a session's user and app to have."""
+        names = {**parameters(key), "time": self._dialect.stamp(stamp)}
+        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
+            if await fetch_one(db, self._sql[which], names) is None:
+                await db.execute(sql["insert"], names)
 
     async def write_shared(
         self, db: AsyncConnection, key: Key, changes: Changes, stamp: int
@@ -305,15 +331,7 @@ class SqlRows:
             raise session_not_found(key)
         if row[0] is not None:
             return decode(row[0])
-        written: set[str] = set()
-        for record in await self.everything(db, key):
-            if record.kinds & STATE_DELTA:
-                written.update(record.event().actions.state_delta)
-        return {
-            k: v
-            for k, v in json.loads(row[1]).items()
-            if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
-        }
+        return began_with(decode(row[1]), await self.everything(db, key))
 
     async def delete(self, db: AsyncConnection, key: Key) -> None:
         """Delete a session with all its rows."""
@@ -322,7 +340,12 @@ class SqlRows:
 
 def parameters(key: Key) -> dict[str, Any]:
     """Return the names of a session as statements want them."""
-    return {"app": key[0], "user": key[1], "id": key[2]}
+    return {"app": sought(key[0]), "user": sought(key[1]), "id": sought(key[2])}
+
+
+def sought(name: str | None) -> str | None:
+    """Return a name to look for: PostgreSQL refuses one with NUL, which no session has."""
+    return name if name is None else name.replace("\0", "\ufffd")
 
 
 def _records(rows: Any) -> list[EventRecord]:

@@ -120,6 +120,7 @@ _LISTED = (
 _NEWEST_FIRST = "ORDER BY s.update_time DESC, COALESCE(o.sid, 0) DESC LIMIT :limit"
 _OF_APP, _OF_USER = "AND {is s.app_name app}", "AND {is s.user_id user}"
 MANY = {
+    "keys": "SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id",
     "list": f"{_LISTED} {_NEWEST_FIRST}",
     "list app": f"{_LISTED} {_OF_APP} {_NEWEST_FIRST}",
     "list user": f"{_LISTED} {_OF_USER} {_NEWEST_FIRST}",
@@ -136,6 +137,13 @@ MANY = {
     "copy": "INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, "
     "event_data) SELECT id, app_name, user_id, :new, invocation_id, timestamp, event_data "
     "FROM events WHERE {events} AND timestamp <= :last",
+}
+
+V0 = {
+    "v0 session": "SELECT {json state}, update_time FROM sessions WHERE {row}",
+    "v0 events": "SELECT * FROM events WHERE {events} ORDER BY timestamp, id",
+    "v0 list": "SELECT s.app_name, s.user_id, s.id, s.update_time, {json s.state}, {json u.state}, "
+    f"{{json a.state}} FROM sessions s {_SHARED} ORDER BY s.update_time DESC, s.id",
 }
 
 TAILS = {

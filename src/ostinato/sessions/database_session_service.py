@@ -15,6 +15,7 @@ from .. import _clock
 from .._optional import need
 from ..errors import InputValidationError, StoreError
 from ..events.event import Event
+from ._adk_v0 import V0Rows
 from ._durable_store import Claim, Fence, JournalRow
 from ._page import page_of
 from ._session_cache import SessionCache
@@ -23,13 +24,13 @@ from ._sql_engines import Engines, Turns, Work
 from ._sql_leases import SqlLeases
 from ._sql_many import SqlMany
 from ._sql_ownership import SqlOwnership
-from ._sql_rows import SqlRows
+from ._sql_rows import SqlRows, began_with
 from ._sql_schema import Schema, prepare
 from ._sql_url import target_of
 from ._stored_rows import Appended, Key, session_not_found, split
 from ._stored_views import cached_view, part_view, scope_of, snapshot
 from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
-from .session import Session, apply_event, note_append, own_of, revision_of
+from .session import Session, apply_event, log_of, note_append, own_of, revision_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -60,6 +61,7 @@ class DatabaseSessionService(SqlOwnership):
         self._target = target_of(db_url)
         self._engines = Engines(self._target, kwargs)
         self._rows = SqlRows(self._target.dialect)
+        self._v0 = V0Rows(self._target.dialect)
         self._appends = SqlAppends(self._target.dialect, self._rows)
         self._leases = SqlLeases(self._target.dialect, self._appends)
         self._many = SqlMany(self._target.dialect, self._rows, self._appends)
@@ -138,7 +140,10 @@ class DatabaseSessionService(SqlOwnership):
         if entry is not None and config is not None and entry.tail > 1:
             entry = None  # it may lack what is asked for
         part = None if entry is not None else config
-        loaded = await self._read(lambda db: self._rows.load(db, key, entry, part, complete))
+        if await self._prepare() == "v0":
+            loaded = await self._engines.read(lambda db: self._v0.load(db, key, config))
+        else:
+            loaded = await self._read(lambda db: self._rows.load(db, key, entry, part, complete))
         if loaded is None:
             self._cache.drop(key)
             return None
@@ -170,6 +175,8 @@ class DatabaseSessionService(SqlOwnership):
         page = page_of(page_size, page_token)
         if not _storable(app_name or "", user_id or ""):
             return ListSessionsResponse()
+        if await self._prepare() == "v0":
+            return await self._engines.read(lambda db: self._v0.listing(db, app_name, user_id))
         return await self._read(lambda db: self._many.listing(db, app_name, user_id, page))
 
     # by position too, as google-adk's takes them
@@ -227,12 +234,15 @@ class DatabaseSessionService(SqlOwnership):
         """Return a copy of the user's shared state; see the port."""
         if not _storable(app_name, user_id):
             return {}
-        rows = await self._read(lambda db: self._rows.user_state(db, app_name, user_id))
+        await self._prepare()
+        rows = await self._engines.read(lambda db: self._rows.user_state(db, app_name, user_id))
         return scope_of(rows).value
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
         key = (session.app_name, session.user_id, session.id)
+        if await self._prepare() == "v0":
+            return began_with(session.state, log_of(session).records)
         return await self._read(lambda db: self._rows.initial(db, key))
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -302,8 +312,30 @@ class DatabaseSessionService(SqlOwnership):
         """Close this event loop's connections; harmless when repeated."""
         await self._engines.close()
 
-    async def _read(self, work: Work[_A]) -> _A:
+    async def keys(self) -> list[Key]:
+        """Return app, user and id of every session, of hidden ones too."""
         await self._prepare()
+        return await self._engines.read(self._many.keys)
+
+    async def take_over(self, session: Session, initial: dict[str, Any]) -> None:
+        """Store a session of another service with its events and its state as they are.
+
+        Args:
+          session: all of it.
+          initial: its own state at creation.
+
+        Raises:
+          AlreadyExistsError: there is a session with its names.
+        """
+        key = self._new_key(session.app_name, session.user_id, session.id)
+        changes, before, records = split(session.state), split(initial), log_of(session).records
+        updated = session.last_update_time
+        await self._write(
+            lambda db: self._many.take_over(db, key, changes, before, records, updated)
+        )
+
+    async def _read(self, work: Work[_A]) -> _A:
+        await self._writable()
         return await self._engines.read(work)
 
     async def _write(
@@ -312,12 +344,15 @@ class DatabaseSessionService(SqlOwnership):
         show: Callable[[_A], None] | None = None,
         turns: Turns | None = None,
     ) -> _A:
+        await self._writable()
+        return await self._engines.write(work, show, turns)
+
+    async def _writable(self) -> None:
         if await self._prepare() == "v0":
             raise StoreError(
                 f"The session store {self._target.name!r} was written by google-adk 1 and may only "
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
-        return await self._engines.write(work, show, turns)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:
