@@ -289,37 +289,6 @@ async def test_names_and_texts_that_no_store_can_hold(store: Store, session: Ses
     assert await store.lease(PLACE) is None
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "x" * 20_000, "../../etc", "/etc/passwd", "C:\\x"])
-async def test_places_that_cannot_be(store: Store, session: Session, name: str) -> None:
-    for place in (Place(name, "ann", "s1"), Place("app", name, "s1"), Place("app", "ann", name)):
-        assert await store.lease(place) is None
-        assert await store.messages(place) == []
-        assert await store.journal(place, "e-1") == []
-        assert not await store.request_cancel(place)
-        await store.release(place, Fence("me", 1))
-        await store.park(place, Fence("me", 1), "why")
-    assert await store.open_leases(name) == []
-    assert await store.waiting_places(name) == []
-    assert await store.delete_sessions_before(name, 1e12) == 0
-    await store.delete_user("app", name)
-    assert (await reloaded(store, session)).id == "s1"
-
-
-async def test_of_many_who_claim_at_once_one_gets_it(store: Store, session: Session) -> None:
-    found = await asyncio.gather(
-        *(
-            store.append(session, [said(f"by {n}")], claim=claim(f"owner{n}", f"e-{n}"))
-            for n in range(20)
-        ),
-        return_exceptions=True,
-    )
-    given = [one for one in found if isinstance(one, Fence)]
-    assert len(given) == 1
-    assert sum(isinstance(one, SessionBusyError) for one in found) == 19
-    name = given[0].owner.removeprefix("owner")
-    assert texts(await reloaded(store, session)) == texts(session) == [f"by {name}"]
-
-
 async def test_a_lease_handed_over_stays_open_and_its_owner_writes_nothing_more(
     store: Store, session: Session, clock: Clock
 ) -> None:
@@ -350,3 +319,36 @@ async def test_the_same_owner_that_claims_again_begins_nothing_anew(
         assert await begin(store, session, claim()) == Fence("me", token)
     lease = await store.lease(PLACE)
     assert lease is not None and lease.attempts == 1
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 20_000, "../../etc", "/etc/passwd", "C:\\x"])
+async def test_places_that_cannot_be(store: Store, session: Session, name: str) -> None:
+    for place in (Place(name, "ann", "s1"), Place("app", name, "s1"), Place("app", "ann", name)):
+        assert await store.lease(place) is None
+        assert await store.messages(place) == []
+        assert await store.journal(place, "e-1") == []
+        assert not await store.request_cancel(place)
+        await store.release(place, Fence("me", 1))
+        await store.park(place, Fence("me", 1), "why")
+        await store.hand_over(place, Fence("me", 1))
+    assert await store.take_messages(name, "me", "p", 30.0, 9) == []
+    assert await store.open_leases(name) == []
+    assert await store.waiting_places(name) == []
+    assert await store.delete_sessions_before(name, 1e12) == 0
+    await store.delete_user("app", name)
+    assert (await reloaded(store, session)).id == "s1"
+
+
+async def test_of_many_who_claim_at_once_one_gets_it(store: Store, session: Session) -> None:
+    found = await asyncio.gather(
+        *(
+            store.append(session, [said(f"by {n}")], claim=claim(f"owner{n}", f"e-{n}"))
+            for n in range(20)
+        ),
+        return_exceptions=True,
+    )
+    given = [one for one in found if isinstance(one, Fence)]
+    assert len(given) == 1
+    assert sum(isinstance(one, SessionBusyError) for one in found) == 19
+    name = given[0].owner.removeprefix("owner")
+    assert texts(await reloaded(store, session)) == texts(session) == [f"by {name}"]

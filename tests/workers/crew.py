@@ -156,13 +156,16 @@ class Crew:
 
     async def hire(self, *options: str, lease: float = 2.0, until: str = "working for") -> Worker:
         """Start a worker, and wait until it has started."""
-        command = [sys.executable, "-m", "ostinato", "worker", str(self.path), "--db", self.db]
+        command = ["-m", "ostinato", "worker", str(self.path), "--db", self.db]
+        worker = await self.start(*command, "--lease", str(lease), *self._options, *options)
+        await worker.line(until)
+        return worker
+
+    async def start(self, *arguments: str) -> Worker:
+        """Start a Python program beside the agent's folder."""
         process = await asyncio.create_subprocess_exec(
-            *command,
-            "--lease",
-            str(lease),
-            *self._options,
-            *options,
+            sys.executable,
+            *arguments,
             cwd=self._folder,
             env={**os.environ, "GATE_PORT": str(self.gate.port)},
             stdin=asyncio.subprocess.DEVNULL,
@@ -170,7 +173,6 @@ class Crew:
         )
         worker = Worker(process)
         self._stack.push_async_callback(worker.end)
-        await worker.line(until)
         return worker
 
     async def submit(self, session: str, text: str, **options: Any) -> str:

@@ -25,7 +25,7 @@ from .pending import find, pending_calls, short_id
 from .places import DEFAULT_DB, DEFAULT_USER, Places, make_folder, places_of, program
 from .printer import Printer
 from .screen import Screen
-from .services import runner_of
+from .services import THROUGH_ALIAS, runner_of
 from .shown import ForPerson, ForProgram
 from .stand_in import stand_in, stand_in_line, use_model
 
@@ -34,10 +34,6 @@ _WANTED = {
     "credential": "a credential, which a terminal asks for",
     "result": "its result",
 }
-_THROUGH_ALIAS = (
-    "This agent imports google.adk, which Ostinato stands in for here. As in google-adk, plain "
-    "`def` tools run on the event loop, one at a time."
-)
 
 
 @dataclass(slots=True)
@@ -114,7 +110,7 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
     if missing:
         printer.prose(stand_in_line(missing), "yellow")
     if loaded.through_alias:
-        printer.prose(_THROUGH_ALIAS, "yellow")
+        printer.prose(THROUGH_ALIAS, "yellow")
     if args.verbose and loaded.keys:
         printer.note((f"From .env: {', '.join(loaded.keys)}", "dim"))
     return asyncio.run(_run(args, loaded, state, printer, out))

@@ -14,6 +14,10 @@ from .loader import Loaded
 from .places import DEFAULT_DB, Places, make_folder, places_of
 
 Store = SqliteSessionService | DatabaseSessionService
+THROUGH_ALIAS = (
+    "This agent imports google.adk, which Ostinato stands in for here. As in google-adk, plain "
+    "`def` tools run on the event loop, one at a time."
+)
 _SQLITE = ("sqlite:///", "sqlite+aiosqlite:///")
 
 

@@ -7,15 +7,20 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
+from .._log import get_logger
 from ..durable.engine import Engine
 from ..runners import Runner
 from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
 from .failure import INTERRUPTED, USAGE, CliError
 from .loader import load
-from .services import Store, runner_of, store_of
+from .services import THROUGH_ALIAS, Store, runner_of, store_of
 from .stand_in import llm_agents
+
+logger = get_logger(__name__)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -28,22 +33,31 @@ def main(args: argparse.Namespace) -> int:
     loaded = load(args.path)
     for agent in llm_agents(loaded.root):
         _ = agent.canonical_model  # a worker without its model would only fail one after the other
-    _log_to_stderr()
     sessions, places = store_of(args.db)
     runner = runner_of(loaded, sessions, places, lease_seconds=args.lease)
-    return asyncio.run(_serve(args, runner, sessions))
+    engine = _engine(args, runner)
+    with _log_to_stderr():
+        if loaded.through_alias:
+            logger.info(THROUGH_ALIAS)
+        return asyncio.run(_serve(engine, args.once, runner, sessions))
 
 
-def _log_to_stderr() -> None:
+@contextmanager
+def _log_to_stderr() -> Generator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log = logging.getLogger("ostinato")
+    level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
-async def _serve(args: argparse.Namespace, runner: Runner, sessions: Store) -> int:
-    engine = _engine(args, runner)
+async def _serve(engine: Engine, once: bool, runner: Runner, sessions: Store) -> int:
     interrupted = False
 
     def interrupt() -> None:
@@ -54,9 +68,9 @@ async def _serve(args: argparse.Namespace, runner: Runner, sessions: Store) -> i
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, engine.stop)
     loop.add_signal_handler(signal.SIGINT, interrupt)
-    logging.getLogger(__name__).info("working for %s", runner.app_name)
+    logger.info("working for %s", runner.app_name)
     try:
-        await engine.serve(drain=args.once)
+        await engine.serve(drain=once)
     finally:
         await runner.close()
         await sessions.close()

@@ -35,6 +35,9 @@ class Engine(Protocol):
 
         Args:
           drain: return as soon as nothing is left to do.
+
+        Raises:
+          StoreError: the store does not answer.
         """
         ...
 

@@ -149,10 +149,11 @@ class SqlLeases:
         limit: int,
     ) -> list[tuple[Place, str]]:
         """Give an owner the first messages of free sessions that nobody waits for."""
-        rows = await fetch(db, self._sql["free"], _now({"app": app_name, "limit": limit}))
-        values = {"owner": owner, "process": process, "seconds": seconds}
+        values = _now({"app": sought(app_name), "limit": limit})
+        rows = await fetch(db, self._sql["free"], values)
+        taken = {"owner": owner, "process": process, "seconds": seconds}
         if rows:
-            await db.execute(self._sql["take"], [_now({**values, "pos": row[0]}) for row in rows])
+            await db.execute(self._sql["take"], [_now({**taken, "pos": row[0]}) for row in rows])
         return [(Place(*row[2:]), row[1]) for row in rows]
 
     async def renew_messages(self, db: AsyncConnection, owner: str, seconds: float) -> None:

@@ -120,9 +120,14 @@ class DBOSEngine:
         self._lookout.stop()
 
     async def serve(self, *, drain: bool = False) -> None:
-        """Run what waits, until `stop`; see `Engine`."""
+        """Run what waits, until `stop`; see `Engine`.
+
+        Raises:
+          StoreError: the store does not answer at the start, or while it is drained.
+        """
         await self._launch()
         lookout = self._lookout
+        lookout.patient = not drain
         try:
             while not lookout.stops:
                 found = await lookout.look(_AHEAD, self._deliveries.places())

@@ -41,10 +41,13 @@ class Lookout:
 
     Attributes:
       stops: how often it was told to stop.
+      patient: whether a store that stops answering is asked again.
     """
 
     def __init__(self, backlog: Backlog) -> None:
         self.stops = 0
+        self.patient = True
+        self._answered = False
         self._backlog = backlog
         self._stirred = asyncio.Event()
         self._pause = _BUSY
@@ -66,6 +69,9 @@ class Lookout:
         Args:
           room: how much of it at most.
           without: sessions in which something runs here.
+
+        Raises:
+          StoreError: the store does not answer, and never has or is not waited for.
         """
         found: list[Found] = []
         try:
@@ -77,7 +83,10 @@ class Lookout:
             if room > len(found):
                 taken = await self._backlog.take(room - len(found))
                 found += [Found(*one, 0) for one in taken]
+            self._answered = True
         except StoreError as error:
+            if not (self.patient and self._answered):
+                raise
             logger.warning("The store does not answer, trying again: %s", error)
         self._pause = _BUSY if found else min(_IDLE, self._pause * 1.5)
         return found

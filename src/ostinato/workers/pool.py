@@ -47,9 +47,13 @@ class WorkerPool:
     async def serve(self, *, drain: bool = False) -> None:
         """Run what waits, until `stop`; see `Engine`.
 
-        A store that fails for a while is asked again.
+        A store that stops answering is asked again.
+
+        Raises:
+          StoreError: the store does not answer at the start, or while it is drained.
         """
         lookout, running = self._lookout, self._deliveries
+        lookout.patient = not drain
         try:
             while not lookout.stops:
                 room = self._concurrency - len(running)
