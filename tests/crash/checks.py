@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ostinato.events import Event
@@ -55,6 +56,14 @@ class Talk:
             place = f"{began.get(event.invocation_id)} / {event.branch}"
             found.setdefault(place, []).append(_canonical(event, names))
         return found
+
+
+@dataclass
+class Report:
+    """A talk, and what is wrong with it."""
+
+    talk: Talk
+    wrong: list[str]
 
 
 async def read(service: Any) -> Talk:
@@ -199,9 +208,7 @@ def _short(data: Any) -> str:
     return str(data)
 
 
-async def examine(
-    scenario: Scenario, world: World, reference: Talk | None, deaths: int
-) -> tuple[Talk, list[str]]:
+async def examine(scenario: Scenario, world: World, reference: Talk | None, deaths: int) -> Report:
     """Read the settled talk, check it, and take one more turn."""
     service = SqliteSessionService(world.database, synchronous="NORMAL")
     talk = await read(service)
@@ -220,4 +227,4 @@ async def examine(
         wrong.append(f"the next turn ended with {_short(last.model_dump(exclude_none=True))}")
     wrong += [f"fault: {f}" for f in world.faults.items() if not any(f in w for w in wrong)]
     await service.close()
-    return talk, wrong
+    return Report(talk, wrong)

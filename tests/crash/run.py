@@ -163,8 +163,8 @@ def tell(figures: dict[str, Any]) -> None:
         print("\nFailures:", ", ".join(f"{name} {n}" for name, n in by_scenario.most_common()))
     names = ("kills", "resumes", "events", "effects", "repeats", "flagged", "seconds")
     print(
-        f"\n{figures['trials']} trials of {figures['scenarios']} scenarios, {figures['covered']} of "
-        f"{figures['points']} fail points, seed {figures['seed']}: "
+        f"\n{figures['trials']} trials of {figures['scenarios']} scenarios, "
+        f"{figures['covered']} of {figures['points']} fail points, seed {figures['seed']}: "
         + ", ".join(f"{figures[name]} {name}" for name in names)
         + f", {len(figures['failures'])} failures"
     )

@@ -11,10 +11,10 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +82,6 @@ class Outcome:
     points: list[str] = field(default_factory=list)
 
 
-@dataclass
-class Report:
-    """What the last process of a trial found."""
-
-    talk: checks.Talk
-    wrong: list[str]
-    points: list[str]
-
-
 class Trials:
     """Runs trials, each in a folder of its own.
 
@@ -115,31 +106,36 @@ class Trials:
         """Run a trial."""
         return self._run(trial, self._references[trial.scenario])[0]
 
-    def _run(self, trial: Trial, reference: Any) -> tuple[Outcome, Report | None]:
+    def _run(self, trial: Trial, reference: Any) -> tuple[Outcome, checks.Report | None]:
         folder = Path(tempfile.mkdtemp(dir=self._folder))
         shutil.copyfile(self._template, folder / "sessions.db")
         outcome, report = Outcome(trial), None
+        errors = folder / "errors"
         for number in range(len(trial.kills) + 1):
             kill = trial.kills[number] if number < len(trial.kills) else None
-            if number:
-                outcome.resumes += 1
             seconds = kill if isinstance(kill, float) else None
-            world = World(folder, kill if seconds is None else None)  # type: ignore[arg-type]
             ended, written = in_child(
-                lambda world=world, number=number: process(trial, world, reference, number),
-                folder / f"errors{number}",
-                seconds,
+                partial(process, trial, folder, kill, number), errors, seconds
             )
-            if ended == -signal.SIGKILL:
-                outcome.kills += 1
-                continue
-            if ended != 0:
-                text = (folder / f"errors{number}").read_text()
-                outcome.wrong.append(f"process {number + 1} ended with {ended}:\n{text}")
-            else:
-                report = pickle.loads(written)
-            break
-        world = World(folder)
+            if ended != -signal.SIGKILL:
+                break
+            outcome.kills += 1
+        outcome.resumes = number
+        if ended == 0:
+            outcome.points = pickle.loads(written)
+            ended, written = in_child(
+                partial(examination, trial, folder, reference, outcome.kills), errors
+            )
+        if ended == 0:
+            report = pickle.loads(written)
+        else:
+            outcome.wrong.append(f"a process ended with {ended}:\n{errors.read_text()}")
+        self._note(outcome, report, World(folder))
+        shutil.rmtree(folder)
+        return outcome, report
+
+    @staticmethod
+    def _note(outcome: Outcome, report: checks.Report | None, world: World) -> None:
         outcome.places = [f"{place['at']} {place['name']}" for place in world.died.items()]
         outcome.effects = len(world.effects.items())
         outcome.repeats = checks.repeats(world)
@@ -147,27 +143,31 @@ class Trials:
             outcome.wrong += report.wrong
             outcome.events = len(report.talk.events)
             outcome.flagged = len(report.talk.flagged)
-            outcome.points = report.points
-        shutil.rmtree(folder)
-        return outcome, report
 
 
-def process(trial: Trial, world: World, reference: Any, number: int) -> bytes:
-    """Be one process of a trial."""
-    scenario = SCENARIOS[trial.scenario]
+def process(trial: Trial, folder: Path, kill: int | float | None, number: int) -> bytes:
+    """Be one process of a trial; return the names of the fail points that it passed."""
+    world = World(folder, kill if isinstance(kill, int) else None)
     seconds = 10.0
     if trial.ways.away:
         seem_away(number)
         seconds = AWAY_SECONDS
 
-    async def main() -> Report:
-        program = Program(scenario, world, trial.ways, sqlite(world), lease_seconds=seconds)
+    async def main() -> None:
+        service = sqlite(world)
+        program = Program(
+            SCENARIOS[trial.scenario], world, trial.ways, service, lease_seconds=seconds
+        )
         await live(program)
-        calm = World(world.folder)
-        talk, wrong = await checks.examine(scenario, calm, reference, number)
-        return Report(talk, wrong, world.point.names)
 
-    return pickle.dumps(asyncio.run(main()))
+    asyncio.run(main())
+    return pickle.dumps(world.point.names)
+
+
+def examination(trial: Trial, folder: Path, reference: Any, deaths: int) -> bytes:
+    """Be the process that looks at what the others left."""
+    scenario, world = SCENARIOS[trial.scenario], World(folder)
+    return pickle.dumps(asyncio.run(checks.examine(scenario, world, reference, deaths)))
 
 
 def in_child(
@@ -235,10 +235,3 @@ def warm() -> None:
     for scenario in SCENARIOS.values():
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(run(scenario, Path(folder)))
-
-
-def seconds_of(act: Callable[[], Any]) -> float:
-    """Return how long something takes, in seconds."""
-    start = time.perf_counter()
-    act()
-    return time.perf_counter() - start
