@@ -9,9 +9,23 @@ from __future__ import annotations
 import logging
 from collections.abc import MutableMapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
-INVOCATION_ID: ContextVar[str] = ContextVar("ostinato_invocation_id", default="-")
+
+class RunMark(Protocol):
+    """A run that the current code is part of; `durable.running.inside` is one."""
+
+    @property
+    def invocation_id(self) -> str: ...
+
+
+CURRENT: ContextVar[RunMark | None] = ContextVar("ostinato_run", default=None)
+
+
+def current_invocation_id() -> str:
+    """Return the id of the invocation that the current code is part of; `-` outside of any."""
+    run = CURRENT.get()
+    return "-" if run is None else run.invocation_id
 
 
 class _Logger(logging.LoggerAdapter[logging.Logger]):
@@ -20,7 +34,7 @@ class _Logger(logging.LoggerAdapter[logging.Logger]):
     def process(
         self, msg: Any, kwargs: MutableMapping[str, Any]
     ) -> tuple[Any, MutableMapping[str, Any]]:
-        kwargs["extra"] = {**(kwargs.get("extra") or {}), "invocation_id": INVOCATION_ID.get()}
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), "invocation_id": current_invocation_id()}
         return msg, kwargs
 
 
@@ -35,5 +49,5 @@ class InvocationIdFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Add the id and let the record through."""
         if not hasattr(record, "invocation_id"):
-            record.invocation_id = INVOCATION_ID.get()
+            record.invocation_id = current_invocation_id()
         return True

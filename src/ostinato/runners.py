@@ -14,12 +14,11 @@ from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
 from .context.invocation import new_invocation_context_id
-from .errors import InputValidationError, RunCancelledError
+from .errors import RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import toolsets_of
 from .running.driver import RunnerDriver
-from .running.message import as_content
 from .running.request import RunRequest
 from .running.store_access import StoreAccess
 from .running.turn import Turn
@@ -106,15 +105,10 @@ class Runner(RunnerDriver):
         state_delta: dict[str, Any] | None,
         run_config: RunConfig | None,
     ) -> RunRequest:
-        message = as_content(new_message)
-        if message is None and invocation_id is None:
-            raise InputValidationError(
-                "run_async needs new_message, or the invocation_id of an invocation to resume."
-            )
         return RunRequest(
             Place(self.app_name, *place),
             new_invocation_context_id(),
-            message,
+            new_message,
             invocation_id,
             state_delta,
             run_config or context.RunConfig(),

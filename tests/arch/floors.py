@@ -95,6 +95,8 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_ports",
         "_resume",
         "_schema",
+        "_sqlite_file",
+        "_sqlite_worker",
     }
 )
 

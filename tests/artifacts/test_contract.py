@@ -1,6 +1,7 @@
 """The contract of every artifact service."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,26 @@ from ostinato.artifacts import (
 from ostinato.artifacts.artifact_util import get_artifact_uri
 from ostinato.errors import InputValidationError
 from ostinato.types import Blob, FileData, FunctionCall, Part
+from tests.artifacts.fake_gcs import gcs_service, serving
 
 OWNER = {"app_name": "app", "user_id": "ann"}
 S1 = {**OWNER, "session_id": "s1"}
 S2 = {**OWNER, "session_id": "s2"}
 
 
-@pytest.fixture(params=["memory", "file"])
-def service(request: pytest.FixtureRequest, tmp_path: Path) -> BaseArtifactService:
-    return InMemoryArtifactService() if request.param == "memory" else FileArtifactService(tmp_path)
+@pytest.fixture(params=["memory", "file", "gcs"])
+async def service(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[BaseArtifactService]:
+    if request.param == "memory":
+        yield InMemoryArtifactService()
+    elif request.param == "file":
+        yield FileArtifactService(tmp_path)
+    else:
+        with serving(page_size=3) as bucket:
+            gcs = gcs_service(bucket)
+            yield gcs
+            await gcs.close()
 
 
 def text(content: str) -> Part:

@@ -2,22 +2,32 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostinato.events.event import Event
-from ostinato.memory import BaseMemoryService, InMemoryMemoryService
+from ostinato.memory import BaseMemoryService, InMemoryMemoryService, SqliteMemoryService
 from ostinato.memory.base_memory_service import SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
 from ostinato.types import Blob, Content, FunctionCall, Part
 
 
-@pytest.fixture(params=[InMemoryMemoryService])
-def service(request: pytest.FixtureRequest) -> BaseMemoryService:
-    return request.param()
+@pytest.fixture(params=["memory", "sqlite", "sqlite :memory:"])
+async def service(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[BaseMemoryService]:
+    if request.param == "memory":
+        yield InMemoryMemoryService()
+    else:
+        path = ":memory:" if request.param.endswith(":memory:") else tmp_path / "m.db"
+        sqlite = SqliteMemoryService(path)
+        yield sqlite
+        await sqlite.close()
 
 
 def said(text: str, **fields: Any) -> Event:
@@ -64,6 +74,102 @@ async def test_whole_words_are_found_without_regard_to_case(
     texts = ["The quick brown Fox", "Hello world-wide 42", "café 你好 don't under_score"]
     await service.add_session_to_memory(session(*map(said, texts)))
     assert await found(service, query) == hits
+
+
+@pytest.mark.parametrize(
+    ("query", "hits"),
+    [
+        ("绿茶", ["我最喜欢绿茶。"]),
+        ("你喜欢什么茶", ["我最喜欢绿茶。"]),
+        ("茶", ["我最喜欢绿茶。"]),
+        ("茶绿", []),
+        ("東京タワー", ["東京タワーに登った"]),
+        ("タワー", ["東京タワーに登った"]),
+        ("ﾀﾜｰ", ["東京タワーに登った"]),
+        ("京都", []),
+        ("서울", ["서울에서 만나요"]),
+        ("กรุงเทพ", ["ฉันอยู่กรุงเทพฯ"]),
+        ("ПРИВЕТ", ["Привет, мир"]),
+        ("приве", []),
+        ("καλησπέρα", ["Καλησπέρα"]),
+        ("שלום", ["שלום עולם"]),
+        ("strasse", ["Straße 12"]),
+        ("ＳＴＲＡẞＥ", ["Straße 12"]),
+        ("cafe\u0301", ["café"]),
+        ("IPHONE15", ["iPhone15手机"]),
+        ("手机", ["iPhone15手机"]),
+        ("手", ["iPhone15手机"]),
+    ],
+)
+async def test_any_script_is_found(service: BaseMemoryService, query: str, hits: list[str]) -> None:
+    texts = ["我最喜欢绿茶。", "東京タワーに登った", "서울에서 만나요", "ฉันอยู่กรุงเทพฯ"]
+    texts += ["Привет, мир", "Καλησπέρα", "שלום עולם", "Straße 12", "café", "iPhone15手机"]
+    await service.add_session_to_memory(session(*map(said, texts)))
+    assert await found(service, query) == hits
+
+
+ODD_QUERIES = [
+    *(
+        '"',
+        "'",
+        '"fox',
+        'fox" OR "',
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR(x y)",
+        "*",
+        "fox*",
+        "(",
+        ")",
+        "^fox",
+    ),
+    *(
+        "owner:1",
+        "words : fox",
+        "-fox",
+        "+",
+        "{",
+        "}",
+        "\\",
+        "%",
+        "_",
+        ";",
+        "--",
+        "fox; DROP TABLE x",
+    ),
+    *(
+        "\0",
+        "fo\0x",
+        "\ud800",
+        "🦊",
+        "🦊fox",
+        "\u202efox",
+        "x" * 20_000,
+        "fox " * 5_000,
+        "你" * 20_000,
+    ),
+    *(" ", "\n\t", "." * 20_000, " ".join(f"w{n}" for n in range(4_000)), "é" * 300),
+]
+
+
+@pytest.mark.parametrize("query", ODD_QUERIES)
+async def test_a_query_is_data(service: BaseMemoryService, query: str) -> None:
+    """No query raises, and an operator or a quote finds what its words find, or nothing."""
+    await service.add_session_to_memory(session(said("a fox"), said("a cat")))
+    await service.add_events_to_memory(app_name="app", user_id="bob", events=[said("b fox drop")])
+    has_fox = "fox" in query.replace("fox;", "fox ").replace("_", " ").replace("\u202e", " ")
+    assert set(await found(service, query)) <= {"a fox", "a cat"}
+    assert ("a fox" in await found(service, query)) == has_fox
+    assert await found(service, "cat") == ["a cat"]
+
+
+@pytest.mark.parametrize("text", ODD_QUERIES)
+async def test_a_text_is_data(service: BaseMemoryService, text: str) -> None:
+    if "\ud800" in text:
+        return
+    await service.add_session_to_memory(session(said("key " + text)))
+    assert await found(service, "key") == ["key " + text]
 
 
 async def test_an_entry_says_who_and_when(service: BaseMemoryService) -> None:
@@ -159,10 +265,10 @@ async def test_later_changes_do_not_reach_what_is_remembered(service: BaseMemory
     assert await found(service, "fox") == ["a fox"]
 
 
-async def test_ready_made_entries_are_refused_with_the_way_out(service: BaseMemoryService) -> None:
+async def test_ready_made_entries_are_refused_with_the_way_out() -> None:
     entry = MemoryEntry(content=Content(parts=[Part(text="fox")]))
     with pytest.raises(NotImplementedError, match="add_session_to_memory"):
-        await service.add_memory(app_name="app", user_id="ann", memories=[entry])
+        await InMemoryMemoryService().add_memory(app_name="app", user_id="ann", memories=[entry])
 
 
 async def test_a_service_may_take_whole_sessions_only() -> None:
@@ -178,8 +284,11 @@ async def test_a_service_may_take_whole_sessions_only() -> None:
         await SessionsOnly().add_events_to_memory(app_name="app", user_id="ann", events=[])
 
 
-def test_threads_may_add_and_search_at_once() -> None:
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_threads_may_add_and_search_at_once(kind: str, tmp_path: Path) -> None:
     service, wrong = InMemoryMemoryService(), list[str]()
+    if kind == "sqlite":
+        service = SqliteMemoryService(tmp_path / "m.db", max_results=100)
 
     def work(name: str) -> None:
         for number in range(50):
@@ -194,4 +303,6 @@ def test_threads_may_add_and_search_at_once() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    if isinstance(service, SqliteMemoryService):
+        asyncio.run(service.close())
     assert wrong == []

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ostinato import types
-from ostinato._log import INVOCATION_ID
+from ostinato._log import current_invocation_id
 from ostinato.agents import BaseAgent, LlmAgent, RunConfig, SequentialAgent
 from ostinato.apps import App, ResumabilityConfig
 from ostinato.apps.app import EventsCompactionConfig
@@ -182,7 +182,7 @@ async def test_log_records_of_a_resumed_run_s_hooks_name_its_invocation(memory: 
 
     class Reads(BasePlugin):
         async def on_user_message_callback(self, **_: Any) -> None:
-            seen.append(INVOCATION_ID.get())
+            seen.append(current_invocation_id())
 
     talk = Talk(Looks(name="looks", seen=[]), memory, plugins=[Reads(name="reads")])
     await stored(talk, asks("looks", "e-1"))

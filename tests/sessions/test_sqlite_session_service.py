@@ -21,7 +21,7 @@ from ostinato.errors import (
 )
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
-from ostinato.sessions import _sqlite_schema, _sqlite_worker
+from ostinato.sessions import _sqlite_file, _sqlite_schema, _sqlite_worker
 from ostinato.sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Place
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.session import Session, log_of
@@ -524,8 +524,8 @@ async def test_a_file_that_is_read_only(
 ) -> None:
     session = await make().create_session(**KEY)
 
-    def read_only(at: str, _: str) -> sqlite3.Connection:
-        return sqlite3.connect(f"file:{at}?mode=ro", uri=True, isolation_level=None)
+    def read_only(file: _sqlite_file.SqliteFile) -> sqlite3.Connection:
+        return sqlite3.connect(f"file:{file.path}?mode=ro", uri=True, isolation_level=None)
 
     monkeypatch.setattr(_sqlite_worker, "connect", read_only)
     service = make()
@@ -566,7 +566,7 @@ async def test_a_full_disk_takes_nothing_by_halves(
 async def test_a_file_that_stays_locked(
     path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_sqlite_schema, "_BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(_sqlite_file, "_BUSY_SECONDS", 0.0)
     service = make()
     session = await service.create_session(**KEY)
     with Locked(path), pytest.raises(StoreError, match="stayed locked by another program"):

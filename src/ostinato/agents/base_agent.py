@@ -17,7 +17,7 @@ from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions._resume import waits_for_answer
+from ..sessions._resume import Resume, waits_for_answer
 from ..telemetry.tracing import span
 from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 
@@ -188,15 +188,20 @@ class BaseAgent(BaseNode):
         run: Callable[[InvocationContext], AsyncGenerator[Event, None]],
     ) -> AsyncGenerator[Event, None]:
         ctx = self._create_invocation_context(parent_context)
+        resume = ctx.ports.resume
+        if resume is not None and self._has_ended(ctx, resume):
+            return
+        begun = resume is not None and resume.has_begun(self.name, ctx.branch)
         tracing = span("invoke_agent", self.name, invocation_id=ctx.invocation_id)
         tracing.resume()
         error: BaseException | None = None
         try:
-            event = await self._handle_before_agent_callback(ctx)
-            if event is not None:
-                tracing.suspend()
-                yield event
-                tracing.resume()
+            if not begun:
+                event = await self._handle_before_agent_callback(ctx)
+                if event is not None:
+                    tracing.suspend()
+                    yield event
+                    tracing.resume()
             if ctx.end_invocation:
                 return
             async with Aclosing(run(ctx)) as events:
@@ -303,7 +308,15 @@ class BaseAgent(BaseNode):
     ) -> AgentState | None:
         """Return this agent's checkpoint in a resumed run, or None."""
         state = ctx.agent_states.get(self.name)
-        return None if state is None else state_type.model_validate(state)
+        if state is None:
+            return None
+        if ctx.ports.resume is not None:
+            ctx.ports.resume.enter(self.name, ctx.branch)
+        return state_type.model_validate(state)
+
+    def _has_ended(self, ctx: InvocationContext, resume: Resume) -> bool:
+        """Tell whether an interrupted run had come to this agent's end; it is not run again."""
+        return resume.take_end(self.name, ctx.branch)
 
     def _create_agent_state_event(self, ctx: InvocationContext) -> Event:
         """Return the event that stores this agent's checkpoint, or that it has finished."""

@@ -27,7 +27,7 @@ from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
 from ..flows.llm_flows.single_flow import SingleFlow
 from ..models.base_llm import BaseLlm
 from ..models.registry import LLMRegistry
-from ..sessions.event_log import ERROR, EventRecord
+from ..sessions._resume import Resume
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.function_tool import FunctionTool
@@ -283,22 +283,23 @@ class LlmAgent(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Go on with a sub-agent that was interrupted, or run the loop (Spec 2 §2.1, §10.2)."""
-        if self._load_agent_state(ctx, BaseAgentState) is not None:
-            sub_agent = self._get_subagent_to_resume(ctx)
-            if sub_agent is not None:
-                async with Aclosing(sub_agent.run_async(ctx)) as events:
-                    async for event in events:
-                        yield event
-                if not is_paused(ctx):
-                    ctx.set_agent_state(self.name, end_of_agent=True)
-                    yield self._create_agent_state_event(ctx)
-                return
-        async with Aclosing(self._llm_flow.run_async(ctx)) as events:
-            async for event in events:
-                self._maybe_save_output_to_state(event)
-                yield event
-        if ctx.is_resumable and not is_paused(ctx):
-            ctx.set_agent_state(self.name, end_of_agent=True)
+        sub_agent = self._get_subagent_to_resume(ctx)
+        if sub_agent is not None:
+            async with Aclosing(sub_agent.run_async(ctx)) as events:
+                async for event in events:
+                    yield event
+        else:
+            async with Aclosing(self._llm_flow.run_async(ctx)) as events:
+                async for event in events:
+                    self._maybe_save_output_to_state(event)
+                    yield event
+        ports = ctx.ports
+        if not ctx.is_resumable and ports.journal is None:
+            return  # nobody would read that it has ended
+        if is_paused(ctx) or (ports.resume and ports.resume.take_end(self.name, ctx.branch)):
+            return
+        ctx.set_agent_state(self.name, end_of_agent=True)
+        if ctx.is_resumable:
             yield self._create_agent_state_event(ctx)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -306,28 +307,23 @@ class LlmAgent(BaseAgent):
             async for event in events:
                 yield event
 
-    def _get_subagent_to_resume(self, ctx: InvocationContext) -> BaseAgent | None:
-        """Return the sub-agent that an interrupted run had been transferred to (Spec 2 §10.2)."""
-        newest: EventRecord | None = None
-        for record in ctx.log.invocation(ctx.invocation_id):
-            if record.branch != ctx.branch or record.kinds & ERROR:
-                continue
-            if newest is None:
-                newest = record
-                if record.author == "user" and record.responses:
-                    asked = ctx.log.find_call(record.responses[0][0] or "")
-                    if asked is not None and asked.author == self.name:
-                        return None
-                elif record.author == self.name:
-                    return self._transfer_target(record)
-            if record.author == self.name and record.transfer_to_agent:
-                return self._transfer_target(record)
-        return None
+    def _has_ended(self, ctx: InvocationContext, resume: Resume) -> bool:
+        """Tell whether an interrupted run had come to this agent's end; see BaseAgent."""
+        if not resume.look(self.name, ctx.branch).closed:
+            return False
+        resume.take(self.name, ctx.branch)
+        return True
 
-    def _transfer_target(self, record: EventRecord) -> BaseAgent | None:
-        target = record.transfer_to_agent
-        if not target or target == self.name:
+    def _get_subagent_to_resume(self, ctx: InvocationContext) -> BaseAgent | None:
+        """Return the agent that an interrupted run had been transferred to (Spec 2 §10.2)."""
+        resume = ctx.ports.resume
+        if resume is None:
             return None
+        reached = resume.look(self.name, ctx.branch)
+        if reached.kind != "transfer" or reached.record is None:
+            return None
+        resume.take(self.name, ctx.branch)
+        target = reached.record.transfer_to_agent or ""
         agent = self.root_agent.find_agent(target)
         if agent is None:
             raise AgentConfigError(

@@ -38,15 +38,18 @@ class LoopAgent(BaseAgent):
         escalated = False
         while not escalated and (not self.max_iterations or looped < self.max_iterations):
             for sub_agent in self.sub_agents[start:]:
-                if not resuming and ctx.is_resumable:
+                if not resuming:
                     state = LoopAgentState(current_sub_agent=sub_agent.name, times_looped=looped)
                     ctx.set_agent_state(self.name, agent_state=state)
-                    yield self._create_agent_state_event(ctx)
+                    if ctx.is_resumable:
+                        yield self._create_agent_state_event(ctx)
                 resuming = False
                 async with Aclosing(sub_agent.run_async(ctx)) as events:
                     async for event in events:
                         yield event
                         escalated |= bool(event.actions.escalate)
+                if ctx.ports.resume is not None:
+                    escalated |= ctx.ports.resume.take_escalation(ctx.branch)
                 if is_paused(ctx):
                     return
                 if escalated:
@@ -55,8 +58,8 @@ class LoopAgent(BaseAgent):
             looped += 1
             # Sub-agents begin each round anew, whatever they had reached in the last one.
             ctx.reset_sub_agent_states(self.name)
+        ctx.set_agent_state(self.name, end_of_agent=True)
         if ctx.is_resumable:
-            ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
 
     def _get_start_state(self, agent_state: LoopAgentState | None) -> tuple[int, int]:

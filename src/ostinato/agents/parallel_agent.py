@@ -15,9 +15,11 @@ class ParallelAgent(BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:
             return
-        if ctx.is_resumable and self._load_agent_state(ctx, BaseAgentState) is None:
+        if self._load_agent_state(ctx, BaseAgentState) is None:
+            ctx.reset_sub_agent_states(self.name)
             ctx.set_agent_state(self.name, agent_state=BaseAgentState())
-            yield self._create_agent_state_event(ctx)
+            if ctx.is_resumable:
+                yield self._create_agent_state_event(ctx)
         runs: list[AsyncGenerator[Event, None]] = []
         for sub_agent in self.sub_agents:
             branch = _create_branch_ctx_for_sub_agent(self, sub_agent, ctx)
@@ -28,8 +30,8 @@ class ParallelAgent(BaseAgent):
                 yield event
         if is_paused(ctx):
             return
+        ctx.set_agent_state(self.name, end_of_agent=True)
         if ctx.is_resumable:
-            ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
 
 

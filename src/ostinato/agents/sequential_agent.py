@@ -27,18 +27,19 @@ class SequentialAgent(BaseAgent):
         state = self._load_agent_state(ctx, SequentialAgentState)
         resuming = state is not None
         for sub_agent in self.sub_agents[self._get_start_index(state) :]:
-            if not resuming and ctx.is_resumable:
+            if not resuming:
                 state = SequentialAgentState(current_sub_agent=sub_agent.name)
                 ctx.set_agent_state(self.name, agent_state=state)
-                yield self._create_agent_state_event(ctx)
+                if ctx.is_resumable:
+                    yield self._create_agent_state_event(ctx)
             resuming = False
             async with Aclosing(sub_agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event
             if is_paused(ctx):
                 return
+        ctx.set_agent_state(self.name, end_of_agent=True)
         if ctx.is_resumable:
-            ctx.set_agent_state(self.name, end_of_agent=True)
             yield self._create_agent_state_event(ctx)
 
     def _get_start_index(self, agent_state: SequentialAgentState | None) -> int:

@@ -10,6 +10,7 @@ from ostinato._clock import now
 from ostinato.artifacts._address import Address, locate, scope_of
 from ostinato.artifacts._artifact_folder import ArtifactFolder, VersionMetadata
 from ostinato.artifacts._reference import find_target, load_resolved
+from ostinato.artifacts._stored_part import StoredPart, put_together, take_apart
 from ostinato.artifacts.artifact_util import is_artifact_ref
 from ostinato.artifacts.base_artifact_service import (
     ArtifactVersion,
@@ -25,20 +26,22 @@ from ostinato.types import Part
 class FileArtifactService(BaseArtifactService):
     """Keeps each version in a folder of its own, which appears whole or not at all.
 
-    A killed process leaves no half version behind; several processes may write at once. All work
-    on files runs in threads.
+    A version is on the disk, name and all, before its number is returned. A killed process leaves
+    no half version behind; several processes may write at once. All work on files runs in threads.
+    Methods raise StoreError where the folder cannot be used; its message names no other folder.
     """
 
     def __init__(self, root_dir: Path | str) -> None:
         """Use `root_dir` (`~` is expanded), and make it if it is not there.
 
         Raises:
-            InputValidationError: `root_dir` is empty.
+            InputValidationError: `root_dir` is empty or no path.
+            StoreError: it cannot be made, or is not a folder.
         """
-        if not str(root_dir):
+        if not str(root_dir) or "\0" in str(root_dir):
             raise InputValidationError(
-                "FileArtifactService needs a folder; root_dir is empty. Give a path such as "
-                "'./artifacts'."
+                f"FileArtifactService needs a folder; root_dir is {str(root_dir)[:40]!r}. Give a "
+                "path such as './artifacts'."
             )
         self.root_dir = Path(root_dir).expanduser().resolve()
         self._folder = ArtifactFolder(self.root_dir)
@@ -58,15 +61,17 @@ class FileArtifactService(BaseArtifactService):
         part = ensure_part(artifact)
         if is_artifact_ref(part):
             find_target(part, address)
+        mime_type = find_mime_type(part, filename)
+        stored = take_apart(part)
         metadata = VersionMetadata(
             file_name=filename,
-            mime_type=find_mime_type(part, filename),
+            mime_type=mime_type,
             create_time=now(),
             custom_metadata=copy_metadata(custom_metadata, filename),
-            content=_content_kind(part),
-            part=_without_content(part),
+            content=stored.kind,
+            part=stored.fields,
         )
-        return await asyncio.to_thread(self._folder.write, address, metadata, _content(part))
+        return await asyncio.to_thread(self._folder.write, address, metadata, stored.content)
 
     async def load_artifact(
         self,
@@ -158,37 +163,9 @@ class FileArtifactService(BaseArtifactService):
         def read() -> Part | None:
             number = self._pick(address, version)
             found = None if number is None else self._folder.read(address, number)
-            return _with_content(*found) if found else None
+            if found is None:
+                return None
+            metadata, content = found
+            return put_together(StoredPart(metadata.content, metadata.part, content))
 
         return await asyncio.to_thread(read)
-
-
-def _content_kind(part: Part) -> Any:
-    if part.inline_data is not None:
-        return "data"
-    return "text" if part.text is not None else None
-
-
-def _content(part: Part) -> bytes:
-    if part.inline_data is not None:
-        return part.inline_data.data or b""
-    return (part.text or "").encode("utf-8")
-
-
-def _without_content(part: Part) -> dict[str, Any]:
-    """The part's other fields: bytes in JSON would be a third longer and read in full each time."""
-    if part.inline_data is None:
-        bare = part.model_copy(update={"text": None})
-    else:
-        blob = part.inline_data.model_copy(update={"data": None})
-        bare = part.model_copy(update={"inline_data": blob})
-    return bare.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _with_content(metadata: VersionMetadata, content: bytes) -> Part:
-    part = Part.model_validate(metadata.part)
-    if metadata.content == "text":
-        part.text = content.decode("utf-8")
-    elif metadata.content == "data" and part.inline_data is not None:
-        part.inline_data.data = content
-    return part

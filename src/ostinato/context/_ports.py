@@ -7,7 +7,7 @@ empty hooks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from .. import types
@@ -16,6 +16,8 @@ from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..sessions._durable_store import JournalRow
+from ..sessions._resume import Checkpoint
+from ..sessions.event_log import EventLog
 
 Callback = Callable[..., Any]
 
@@ -146,6 +148,43 @@ class RunJournal(Protocol):
 
     def rows_with(self, event: Event) -> Sequence[JournalRow]:
         """Return the rows to be committed with an event."""
+        ...
+
+    def row(self, call_id: str | None) -> JournalRow | None:
+        """Return what an earlier process had stored of a call, as it is to be run now."""
+        ...
+
+    def expect(
+        self, event_id: str, call_id: str, tool: str, status: Literal["started", "state"]
+    ) -> None:
+        """Note a call that an event asks for; the row is stored with the event."""
+        ...
+
+    def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
+        """Return the rows to be committed before a tool runs; none where they are stored."""
+        ...
+
+    def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
+        """Return the rows to be committed when a call has ended."""
+        ...
+
+    def add(self, rows: Iterable[JournalRow]) -> None:
+        """Let rows be stored with the next commit."""
+        ...
+
+    def checkpoint(
+        self,
+        agent: str,
+        branch: str | None,
+        after: str | None,
+        state: dict[str, Any] | None,
+        ended: bool,
+    ) -> None:
+        """Note an agent's checkpoint; it is stored with the next commit."""
+        ...
+
+    def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
+        """Return the stored checkpoints, oldest first."""
         ...
 
 

@@ -3,7 +3,7 @@
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
@@ -14,7 +14,8 @@ from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
 from ..errors import ModelRetriesExceededError
 from ..events.event import Event
 from ..models.context_cache_config import ContextCacheConfig
-from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..sessions._resume import Checkpoint, Resume, recorded_checkpoints
+from ..sessions.event_log import EventLog
 from ..sessions.session import Session, log_of
 from .app_config import EventsCompactionConfig, ResumabilityConfig
 from .live_request_queue import LiveRequestQueue
@@ -82,18 +83,26 @@ class RunPorts:
       tool_errors: what a raising tool does to the run.
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished: response events of calls that ended and are not committed yet, by call id.
+      unbegun: ids of this run's long-running calls whose tool has not begun.
+      leftovers: what to tidy up once a call's response is committed, by call id.
       resumed: whether the run goes on with an earlier invocation.
+      resume: what that invocation had done; None where the run is a new one.
+      checkpoints: what its agents had noted, oldest first.
     """
 
     __slots__ = (
+        "checkpoints",
         "commit",
         "finished",
         "journal",
+        "leftovers",
         "mistakes",
+        "resume",
         "resumed",
         "schedule",
         "spawn",
         "tool_errors",
+        "unbegun",
     )
 
     def __init__(
@@ -112,7 +121,11 @@ class RunPorts:
         self.tool_errors = tool_errors
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
+        self.unbegun: set[str] = set()
+        self.leftovers: dict[str, Callable[[], Awaitable[None]]] = {}
         self.resumed = False
+        self.resume: Resume | None = None
+        self.checkpoints: Sequence[Checkpoint] = ()
 
 
 def new_invocation_context_id() -> str:
@@ -223,15 +236,24 @@ class InvocationContext(BaseModel):
           agent_state: the checkpoint; ignored where `end_of_agent` is set.
           end_of_agent: whether the agent has finished.
         """
+        state = None
         if end_of_agent:
             self.end_of_agents[agent_name] = True
             self.agent_states.pop(agent_name, None)
         elif agent_state is not None:
-            self.agent_states[agent_name] = agent_state.model_dump(mode="json")
+            state = self.agent_states[agent_name] = agent_state.model_dump(mode="json")
             self.end_of_agents[agent_name] = False
         else:
-            self.end_of_agents.pop(agent_name, None)
-            self.agent_states.pop(agent_name, None)
+            ended = self.end_of_agents.pop(agent_name, None)
+            if self.agent_states.pop(agent_name, None) is None and ended is None:
+                return
+        ports = self.ports
+        if ports.resume is not None and state is not None:
+            ports.resume.leave(agent_name, self.branch)
+        if ports.journal is not None and not self.is_resumable:
+            records = self.log.records
+            after = records[-1].id if records else None
+            ports.journal.checkpoint(agent_name, self.branch, after, state, end_of_agent)
 
     def reset_sub_agent_states(self, agent_name: str) -> None:
         """Clear the checkpoints of everything below an agent, so that it runs from its start."""
@@ -241,20 +263,55 @@ class InvocationContext(BaseModel):
             self.reset_sub_agent_states(sub_agent.name)
 
     def populate_invocation_agent_states(self) -> None:
-        """Restore checkpoints from this invocation's events; only where the run is resumable."""
-        if not self.is_resumable:
+        """Restore checkpoints: in resumable runs from this invocation's events, in others from its
+        journal.
+        """
+        if self.is_resumable:
+            marks = recorded_checkpoints(self.log, self.invocation_id)
+        elif self.ports.journal is not None:
+            marks = self.ports.journal.checkpoints(self.log)
+        else:
             return
-        for record in reversed(list(self.log.invocation(self.invocation_id))):
-            if record.kinds & END_OF_AGENT:
-                self.end_of_agents[record.author] = True
-                self.agent_states.pop(record.author, None)
-            elif record.kinds & AGENT_STATE:
-                self.agent_states[record.author] = record.event().actions.agent_state or {}
-                self.end_of_agents[record.author] = False
-            elif record.author != "user" and record.author not in self.agent_states:
+        self.ports.checkpoints = marks
+        for mark in marks:
+            self.end_of_agents.pop(mark.agent, None)
+            self.agent_states.pop(mark.agent, None)
+            if mark.ended:
+                self.end_of_agents[mark.agent] = True
+            elif mark.state is not None:
+                self.agent_states[mark.agent] = mark.state
+                self.end_of_agents[mark.agent] = False
+                self._restart(mark.state.get("current_sub_agent"))
+        for record in self.log.invocation(self.invocation_id) if self.is_resumable else ():
+            if record.author != "user" and record.author not in self.end_of_agents:
                 # An agent that spoke without a checkpoint has started; an empty one says so.
                 self.agent_states[record.author] = {}
                 self.end_of_agents[record.author] = False
+
+    def _restart(self, agent_name: str | None) -> None:
+        """Forget what an agent and those below it had noted before its parent came to it."""
+        if self.agent is not None and agent_name:
+            self.forget_agent_states(self.agent.root_agent.find_agent(agent_name))
+
+    def forget_agent_states(self, agent: Any) -> None:
+        """Forget what an agent and those below it had noted, for they begin anew."""
+        for found in _with_all_below(agent) if self.agent_states or self.end_of_agents else ():
+            self.end_of_agents.pop(found.name, None)
+            self.agent_states.pop(found.name, None)
+
+    async def begin_call(self, call_id: str | None, tool_name: str) -> None:
+        """Store that a tool begins, unless the event with its call said so already.
+
+        Args:
+          call_id: the call.
+          tool_name: name of the tool.
+        """
+        ports = self.ports
+        ports.unbegun.discard(call_id or "")
+        if ports.journal is not None:
+            rows = ports.journal.begin(call_id, tool_name)
+            if rows:
+                await ports.commit((), rows)
 
     def increment_llm_call_count(self) -> None:
         """Count one model call (Spec 2 §5.5).
@@ -315,3 +372,9 @@ class InvocationContext(BaseModel):
             if any(call == responses[0].id for call, _ in record.calls):
                 return record.event()
         return None
+
+
+def _with_all_below(agent: Any) -> list[Any]:
+    if agent is None:
+        return []
+    return [agent, *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent))]

@@ -6,19 +6,16 @@ step of its own, and the caller's code between two events does not see them.
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-
-from .._log import INVOCATION_ID
+from .._log import CURRENT
 
 # Identity of the store, app name, user id, session id.
 SessionKey = tuple[int, str, str, str]
 
-_inside: ContextVar[frozenset[SessionKey]] = ContextVar("ostinato_inside", default=frozenset())
-
 
 def is_inside(key: SessionKey) -> bool:
     """Tell whether the current code is part of a run of this session."""
-    return key in _inside.get()
+    run = CURRENT.get()
+    return isinstance(run, inside) and key in run.keys
 
 
 class inside:
@@ -29,22 +26,34 @@ class inside:
     Args:
       key: the session that the run holds.
       invocation_id: the run; unknown yet where None.
+
+    Attributes:
+      keys: the sessions of this run and of those that it is part of.
+      invocation_id: the run, else the one that it is part of; `-` where neither is known.
     """
 
-    __slots__ = ("_held", "_invocation_id", "_key", "_named")
+    __slots__ = ("_before", "_key", "_own_id", "invocation_id", "keys")
 
     def __init__(self, key: SessionKey, invocation_id: str | None = None) -> None:
         self._key = key
-        self._invocation_id = invocation_id
-        self._held: frozenset[SessionKey] = frozenset()
-        self._named = ""
+        self._own_id = invocation_id
+        self._before = CURRENT.get()
+        self.keys: frozenset[SessionKey] = frozenset()
+        self.invocation_id = ""
+        self._read()
+
+    def _read(self) -> None:
+        outer, own = self._before, frozenset((self._key,))
+        self.keys = outer.keys | own if isinstance(outer, inside) else own
+        self.invocation_id = self._own_id or ("-" if outer is None else outer.invocation_id)
 
     def __enter__(self) -> None:
-        self._held, self._named = _inside.get(), INVOCATION_ID.get()
-        _inside.set(self._held | {self._key})
-        INVOCATION_ID.set(self._invocation_id or self._named)
+        before = CURRENT.get()
+        if before is not self._before:
+            self._before = before
+            self._read()
+        CURRENT.set(self)
 
     def __exit__(self, *_: object) -> None:
         # Not by token: a run may be closed in another context than the one it began in.
-        _inside.set(self._held)
-        INVOCATION_ID.set(self._named)
+        CURRENT.set(self._before)

@@ -1,4 +1,4 @@
-"""What is remembered across a user's sessions: a port, its records, and a keeper in memory."""
+"""What is remembered across a user's sessions: the port, its records and its keepers."""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ostinato.memory.in_memory_memory_service import (
         InMemoryMemoryService as InMemoryMemoryService,
     )
+    from ostinato.memory.sqlite_memory_service import SqliteMemoryService as SqliteMemoryService
     from ostinato.memory.vertex_ai_memory_bank_service import (
         VertexAiMemoryBankService as VertexAiMemoryBankService,
     )

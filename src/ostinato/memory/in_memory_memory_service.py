@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from ostinato.events.event import Event
+from ostinato.memory._words import asked_words, words
 from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
 from ostinato.types import Content
 
-_WORD = re.compile(r"\w+")
 # No session's id is None, so events without one have a place of their own.
 _NO_SESSION = None
 
@@ -34,8 +33,9 @@ class _Memory:
 class InMemoryMemoryService(BaseMemoryService):
     """Finds every event that shares a whole word with the query, without regard to case.
 
-    A word is a run of letters, digits and underscores. Memories are apart per app and user, come in
-    the order they were added, and may be added and searched from several threads.
+    A word is a run of letters, digits and underscores; Chinese and other text without spaces is
+    found by pairs of characters, as `SqliteMemoryService` finds it. Memories are apart per app and
+    user, come in the order they were added, and may be added and searched from several threads.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class InMemoryMemoryService(BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Every remembered event that holds one of the query's words."""
-        wanted = _words(query)
+        wanted = frozenset(asked_words(query))
         with self._lock:
             sessions = self._memories.get((app_name, user_id), {})
             hits = [
@@ -91,17 +91,14 @@ def _remember(events: Sequence[Event], custom_metadata: dict[str, Any]) -> dict[
     found: dict[str, _Memory] = {}
     for event in events:
         parts = (event.content and event.content.parts) or []
-        words = _words(" ".join(part.text for part in parts if part.text))
-        if event.content and words:
+        found_by = frozenset(words(" ".join(part.text for part in parts if part.text)))
+        if event.content and found_by:
             content = event.content.model_copy(deep=True)
             found.setdefault(
-                event.id, _Memory(content, event.author, event.timestamp, words, custom_metadata)
+                event.id,
+                _Memory(content, event.author, event.timestamp, found_by, custom_metadata),
             )
     return found
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
 
 
 def _entry(memory: _Memory) -> MemoryEntry:

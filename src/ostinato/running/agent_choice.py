@@ -7,28 +7,35 @@ from collections.abc import Iterator
 from .._log import get_logger
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
+from ..context.invocation import InvocationContext
 from ..errors import AgentConfigError
 from ..flows.llm_flows._history import newest_visible
 from ..models.base_llm import BaseLlm
+from ..sessions._resume import Resume
 from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
 from ..tools.base_toolset import BaseToolset
 
 logger = get_logger(__name__)
 
 
-def find_agent_to_run(log: EventLog, root_agent: BaseAgent) -> BaseAgent:
+def find_agent_to_run(log: EventLog, root_agent: BaseAgent, end: int | None = None) -> BaseAgent:
     """Return the agent that goes on (Spec 2 §1.4, FEATURES A.27 X16).
 
     An answer goes to the agent that made its call. Otherwise the newest agent that spoke goes on,
     if control can pass from it back to the root; else the root.
+
+    Args:
+      log: the session's records.
+      root_agent: the root.
+      end: index of the first record that does not count.
     """
-    newest = log.records[-1] if log.records else None
+    newest = log.records[:end][-1] if log.records[:end] else None
     if newest is not None and newest.responses:
         asked = log.find_call(newest.responses[0][0] or "")
         agent = root_agent.find_agent(asked.author) if asked is not None else None
         if agent is not None:
             return agent
-    for record in newest_visible(log):
+    for record in newest_visible(log, end=end):
         if record.author == "user" or record.kinds & (AGENT_STATE | END_OF_AGENT):
             continue
         if record.author == root_agent.name:
@@ -44,6 +51,36 @@ def find_agent_to_run(log: EventLog, root_agent: BaseAgent) -> BaseAgent:
         elif is_transferable_across_agent_tree(agent):
             return agent
     return root_agent
+
+
+def go_on(ctx: InvocationContext, root_agent: BaseAgent) -> None:
+    """Set the agent and the branch with which an invocation goes on, and what it had done.
+
+    In a resumable run it is the agent that the invocation began with, which finds its way down to
+    where it was. In another run an answer of the user's goes to the agent that made the call; and
+    after a crash the agent goes on that the newest message had gone to.
+    """
+    log, ports = ctx.log, ctx.ports
+    first = log.start_of(ctx.invocation_id) or 0
+    newest = next(
+        (
+            index
+            for index in range(len(log.records) - 1, first - 1, -1)
+            if log.records[index].invocation_id == ctx.invocation_id
+            and log.records[index].author == "user"
+        ),
+        first,
+    )
+    responses = log.records[newest].responses if log.records[newest].author == "user" else ()
+    asked = log.find_call(responses[0][0] or "") if responses else None
+    if ctx.is_resumable and not (asked is not None and asked.invocation_id != ctx.invocation_id):
+        ctx.agent, start = find_agent_to_run(log, root_agent, first + 1), first
+    elif asked is not None:
+        ctx.agent, ctx.branch = find_agent_to_run(log, root_agent, newest + 1), asked.branch
+        start = log.records.index(asked)
+    else:
+        ctx.agent, start = find_agent_to_run(log, root_agent, newest + 1), newest + 1
+    ports.resume = Resume(log, ctx.invocation_id, start, ports.checkpoints)
 
 
 def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:

@@ -15,13 +15,20 @@ from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext
 from ..durable.running import SessionKey, inside
 from ..durable.session_locks import SESSION_LOCKS
-from ..errors import LeaseLostError, RunCancelledError, SessionBusyError, StaleSessionError
+from ..errors import (
+    InputValidationError,
+    LeaseLostError,
+    RunCancelledError,
+    SessionBusyError,
+    StaleSessionError,
+)
 from ..events.event import Event
 from ..sessions._durable_store import Place
 from ..sessions._resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .compaction import compact
+from .message import as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
 from .run_table import keyed_invocation_id, stored_events
@@ -81,6 +88,11 @@ class RunnerDriver(RunnerSetup):
 
     async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Wait for the request's turn in its session, and take it."""
+        request.message = message = as_content(request.message)
+        if message is None and request.invocation_id is None:
+            raise InputValidationError(
+                "run_async needs new_message, or the invocation_id of an invocation to resume."
+            )
         async with self._in_turn(request) as turn, Aclosing(self._invocation(turn)) as events:
             async for event in events:
                 try:

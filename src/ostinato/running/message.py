@@ -8,7 +8,7 @@ from .. import types
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
-from ..sessions.event_log import EventRecord
+from ..sessions.event_log import EventLog, EventRecord
 from ..sessions.session import Session, log_of
 
 
@@ -46,6 +46,14 @@ async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Co
         await context.save_artifact(name, part)
         parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
     return types.Content(role=message.role, parts=parts)
+
+
+def newest_message(log: EventLog, invocation_id: str | None) -> types.Content | None:
+    """Return the newest message of the user in an invocation; None where there is none."""
+    for record in log.invocation(invocation_id or ""):
+        if record.author == "user":
+            return record.event().content
+    return None
 
 
 def branch_of_answers(session: Session, message: types.Content) -> str | None:

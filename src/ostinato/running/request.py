@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import context, types
+from .. import context
 from ..context.invocation import new_invocation_context_id
 from ..sessions._durable_store import Place
 
@@ -17,7 +17,8 @@ class RunRequest:
     Attributes:
       place: the session.
       id: names the request, and the invocation that it begins.
-      message: the user's message, or function responses.
+      message: the user's message, or function responses: Content, dict or text from the caller,
+        Content or None from then on.
       invocation_id: the invocation to resume; None where one is to begin.
       state_delta: state changes that go with the message.
       config: settings of the run.
@@ -28,7 +29,7 @@ class RunRequest:
 
     place: Place
     id: str
-    message: types.Content | None
+    message: Any
     invocation_id: str | None
     state_delta: dict[str, Any] | None
     config: context.RunConfig

@@ -6,29 +6,33 @@ from .. import types
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
 from ..events.event import Event
-from ..flows.llm_flows.functions import merge_parallel_function_response_events
-from ..sessions._resume import OpenCall, open_calls
+from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
+from ..sessions._resume import SEALED, OpenCall, open_calls
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 
 
 async def seal(ctx: InvocationContext, cause: BaseException) -> None:
-    """Answer every call that this run leaves open, and commit the answers."""
+    """Answer every call that this run leaves open, commit the answers, and tidy up."""
     try:
         await ctx.ports.commit(sealing_events(ctx, cause))
     except InputValidationError:
         # What a call gave cannot be stored, and is what ended the run; the error answers it then.
         ctx.ports.finished.clear()
         await ctx.ports.commit(sealing_events(ctx, cause))
+    for tidy_up in ctx.ports.leftovers.values():
+        await tidy_up()
 
 
 def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     """Return a response event for each event of this run that has calls left open.
 
-    Calls of long-running tools stay open: their answer comes from outside.
+    A call whose long-running tool had begun stays open: its answer comes from outside.
     """
     waiting = [
-        call for call in open_calls(ctx.log, ctx.invocation_id, below=True) if not call.long_running
+        call
+        for call in open_calls(ctx.log, ctx.invocation_id, below=True)
+        if not call.long_running or call.call_id in ctx.ports.unbegun
     ]
     text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
     by_event: dict[str, list[OpenCall]] = {}
@@ -42,6 +46,7 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
     record = calls[0].record
     answers = [
         ctx.ports.finished.get(call.call_id)
+        or _stored(ctx, call)
         or Event(
             invocation_id=ctx.invocation_id,
             author=record.author,
@@ -50,7 +55,18 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
         )
         for call in calls
     ]
-    return merge_parallel_function_response_events(answers)
+    event = merge_parallel_function_response_events(answers)
+    if any(call.long_running for call in calls):
+        event.custom_metadata = {**(event.custom_metadata or {}), SEALED: True}
+    return event
+
+
+def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:
+    """Return the response of a call that had ended before a crash, in the run that this resumes."""
+    if ctx.ports.journal is None:
+        return None
+    row, record = ctx.ports.journal.row(call.call_id), call.record
+    return stored_event(row, (call.call_id, call.name), record.author, record.branch)
 
 
 def _unanswered(call: OpenCall, text: str) -> types.Part:

@@ -12,6 +12,7 @@ from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
 from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts
+from ..durable.journal import Journal
 from ..durable.lease import DEFAULT_SECONDS, LeaseKeeper, keeper_of
 from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
 from ..events.event import Event
@@ -22,8 +23,8 @@ from ..plugins.plugin_manager import PluginManager
 from ..sessions._durable_store import InboxMessage, Lease
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
-from .agent_choice import find_agent_to_run, is_transferable_across_agent_tree
-from .message import answered_call, branch_of_answers, save_blobs
+from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent_tree
+from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
 from .store_access import StoreAccess
@@ -139,9 +140,10 @@ class RunnerSetup:
         await self._append_new_message(
             ctx, turn, new_message, branch_of_answers(session, new_message)
         )
-        if not (ctx.is_resumable and self.agent.name in ctx.agent_states):
+        if answered is None:
             ctx.agent = self._find_agent_to_run(session, self.agent)
-            ctx.branch = answered.branch if answered is not None else None
+        else:
+            go_on(ctx, self.agent)
         return ctx
 
     async def _setup_context_for_resumed_invocation(
@@ -154,14 +156,12 @@ class RunnerSetup:
         """
         message, invocation_id = turn.request.message, turn.invocation_id
         log = log_of(session)
-        start = log.start_of(invocation_id)
-        if start is None:
+        if log.start_of(invocation_id) is None:
             raise NothingToResumeError(
                 f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
                 "to resume. To start a new invocation, leave invocation_id out."
             )
-        first = log.records[start]
-        content = message or (first.event().content if first.author == "user" else None)
+        content = message or newest_message(log, invocation_id)
         ctx = await self._new_invocation_context(session, turn, content)
         ctx.ports.resumed = True
         if message is None:
@@ -170,10 +170,8 @@ class RunnerSetup:
             answered_call(session, message)
             await self._append_new_message(ctx, turn, message, branch_of_answers(session, message))
         ctx.populate_invocation_agent_states()
-        # Without a trace of the root, the invocation began with the agent that an earlier one ended
-        # at.
-        if self.agent.name not in ctx.end_of_agents:
-            ctx.agent = self._find_agent_to_run(session, self.agent)
+        if not ctx.end_of_agents.get(self.agent.name):
+            go_on(ctx, self.agent)
         return ctx
 
     async def _new_invocation_context(
@@ -183,6 +181,7 @@ class RunnerSetup:
         ports = RunPorts(
             spawn=self._spawn,
             commit=turn.commit,
+            journal=await self._open_journal(session, turn),
             tool_errors=run_config.tool_errors or self.app.tool_errors,
         )
         return InvocationContext(
@@ -201,6 +200,16 @@ class RunnerSetup:
             run_config=run_config,
             ports=ports,
         )
+
+    async def _open_journal(self, session: Session, turn: Turn) -> Journal | None:
+        """Return the journal of a turn's invocation; None where nothing outlives the process."""
+        durable = self._store.durable
+        if durable is None or not durable.shared:
+            return None
+        log, invocation_id = log_of(session), turn.invocation_id
+        if log.start_of(invocation_id) is None:
+            return Journal(invocation_id)
+        return Journal(invocation_id, await durable.journal(turn.request.place, invocation_id), log)
 
     async def _append_new_message(
         self,

@@ -17,7 +17,13 @@ class RunsAgent(Protocol):
     """What is needed of the runner that is made for the agent."""
 
     def run_async(
-        self, *, user_id: str, session_id: str, new_message: Any, run_config: Any
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: Any = None,
+        invocation_id: str | None = None,
+        run_config: Any,
     ) -> AsyncGenerator[Event, None]: ...
 
 
@@ -32,6 +38,9 @@ async def spawn(
 ) -> AsyncGenerator[Event, None]:
     """Run an agent in a hidden session named by parent session and call, and yield its events.
 
+    Where the parent goes on after a crash, so does the agent, in the session it has: what it had
+    done by then is yielded too. The session goes once the call's response is committed.
+
     Args:
       store: where the hidden session is kept.
       make_runner: makes the agent's runner over the artifact service it is to use.
@@ -40,21 +49,32 @@ async def spawn(
       message: what to tell the agent.
       state: state the hidden session begins with.
     """
-    session_id = await store.create_hidden(parent.session, call_id, state)
+    session_id, begun = store.hidden_id(parent.session, call_id), None
+    if parent.ports.resume is not None:
+        begun = await store.open_hidden(parent.session, session_id)
+    if begun is None:
+        await store.create_hidden(parent.session, session_id, state)
+    if call_id:
+        parent.ports.leftovers[call_id] = lambda: store.delete_hidden(parent.session, session_id)
     artifacts = parent.artifact_service
     runner = make_runner(
         None if artifacts is None else ParentArtifacts(artifacts, parent.session.id)
     )
-    run = runner.run_async(
-        user_id=parent.user_id,
-        session_id=session_id,
-        new_message=message,
-        run_config=parent.run_config,
-    )
-    async with Aclosing(run) as events:
+    place = {"user_id": parent.user_id, "session_id": session_id, "run_config": parent.run_config}
+    if begun is not None and begun.events:
+        run = runner.run_async(**place, invocation_id=begun.events[0].invocation_id)
+        async with Aclosing(run) as events:
+            async for _ in events:
+                pass
+        # Read again, so that what was done before the crash comes first.
+        begun = await store.open_hidden(parent.session, session_id)
+        for event in begun.events if begun is not None else ():
+            if event.author != "user":
+                yield event
+        return
+    async with Aclosing(runner.run_async(**place, new_message=message)) as events:
         async for event in events:
             yield event
-    await store.delete_hidden(parent.session, session_id)
 
 
 class ParentArtifacts(BaseArtifactService):

@@ -134,18 +134,25 @@ class StoreAccess:
         """Return the state a session was created with; empty where the service does not keep it."""
         return {} if self.durable is None else await self.durable.initial_state(session)
 
-    async def create_hidden(
-        self, parent: Session, call_id: str | None, state: dict[str, Any]
-    ) -> str:
-        """Create the hidden session of a tool call's own run, anew, and return its id."""
+    def hidden_id(self, parent: Session, call_id: str | None) -> str:
+        """Return the id of the hidden session of a tool call's own run."""
         session_id = f"{HIDDEN_PREFIX}{parent.id}:{call_id}"
         if len(session_id) > _LONGEST_PLAIN_ID:
             session_id = HIDDEN_PREFIX + str(uuid.uuid5(uuid.NAMESPACE_URL, session_id))
+        return session_id
+
+    async def open_hidden(self, parent: Session, session_id: str) -> Session | None:
+        """Return a hidden session; None where there is none."""
+        return await self._service.get_session(
+            app_name=parent.app_name, user_id=parent.user_id, session_id=session_id
+        )
+
+    async def create_hidden(self, parent: Session, session_id: str, state: dict[str, Any]) -> None:
+        """Create a hidden session anew."""
         await self.delete_hidden(parent, session_id)
         await self._service.create_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id, state=state
         )
-        return session_id
 
     async def delete_hidden(self, parent: Session, session_id: str) -> None:
         """Delete a hidden session."""

@@ -1,24 +1,9 @@
-"""The SQLite file of the embedded session store: its tables, their migrations, its connections and
-what its errors mean. Called by the threads of `_sqlite_worker.py`.
-"""
+"""The tables of the embedded session store, as migrations of its SQLite file."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-from typing import Literal
+from ._sqlite_file import FileFormat
 
-from ..errors import InputValidationError, StoreError
-
-Synchronous = Literal["FULL", "NORMAL"]
-MEMORY = ":memory:"
-
-_BUSY_SECONDS = 10.0
-_OLDEST = (3, 35)  # RETURNING
-_URLS = ("sqlite:///", "sqlite+aiosqlite:///")
-
-# Migration n brings a file from `user_version` n to n + 1. Never edit one that was released.
-#
 # events.pos is sid << 32 | seq: rows of a session lie side by side in a table of whole leaf pages
 # (a WITHOUT ROWID table would push every event of more than 1 kB to overflow pages of its own).
 # sessions.revision is the seq of the newest event, scopes.revision counts writes of shared state.
@@ -111,105 +96,9 @@ _MIGRATIONS = (
 )
 VERSION = len(_MIGRATIONS)
 
-
-def file_path(db_path: str | os.PathLike[str]) -> str:
-    """Return the path of the file that `db_path` names; `sqlite:///` in front is taken off.
-
-    Raises:
-      InputValidationError: it is not a path.
-    """
-    if not isinstance(db_path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputValidationError(
-            f"db_path must be a str or a path, not {type(db_path).__name__}; give the file's path "
-            f"or {MEMORY!r}."
-        )
-    path = os.fsdecode(os.fspath(db_path))
-    for prefix in _URLS:
-        path = path.removeprefix(prefix)
-    if not path.strip() or "\0" in path:
-        raise InputValidationError(
-            f"db_path {path[:40]!r} names no file; give the file's path or {MEMORY!r}."
-        )
-    return path
-
-
-def connect(path: str, synchronous: Synchronous) -> sqlite3.Connection:
-    """Open a connection for the calling thread and bring the file to this version.
-
-    Raises:
-      StoreError: the file is not one of ours, or is newer than this program.
-      sqlite3.Error: SQLite cannot open or change the file; see `store_error`.
-    """
-    if sqlite3.sqlite_version_info < _OLDEST:
-        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; 3.35 or newer is needed.")
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    try:
-        _prepare(connection, store_name(path), synchronous)
-    except (sqlite3.Error, StoreError):
-        connection.close()  # which takes back a migration that was cut short
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, name: str, synchronous: Synchronous) -> None:
-    _read_version(connection, name)  # before anything is changed in a file that is not ours
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode not in ("wal", "memory"):
-        connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(f"PRAGMA synchronous={synchronous}")
-    connection.execute("PRAGMA foreign_keys=ON")
-    if _read_version(connection, name) == VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for version in range(_read_version(connection, name), VERSION):
-        for statement in _MIGRATIONS[version].split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={version + 1}")
-    connection.execute("COMMIT")
-
-
-def _read_version(connection: sqlite3.Connection, name: str) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > VERSION:
-        raise StoreError(
-            f"The session store {name!r} has version {version}, this program knows versions up to "
-            f"{VERSION}; use the newer program that wrote it."
-        )
-    if version == 0:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables:
-            raise StoreError(
-                f"The database {name!r} holds the tables of another program; give a new file, or "
-                "use DatabaseSessionService for a database that google-adk wrote."
-            )
-    return version
-
-
-def store_name(path: str) -> str:
-    """Return what a message may call the file: its base name, never the folders above it."""
-    return os.path.basename(path) or path
-
-
-_MEANINGS = {
-    sqlite3.SQLITE_FULL: "cannot grow: the disk or the quota is full; free some space",
-    sqlite3.SQLITE_READONLY: "cannot be written; make the file and its folder writable",
-    sqlite3.SQLITE_PERM: "may not be opened; mend the permissions of the file and its folder",
-    sqlite3.SQLITE_CANTOPEN: (
-        "cannot be opened; it has to be a file in an existing folder that this process may write to"
-    ),
-    sqlite3.SQLITE_NOTADB: "is not an SQLite database; give another file or restore a backup",
-    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup, or rescue it with `sqlite3 .recover`",
-    sqlite3.SQLITE_BUSY: (
-        f"stayed locked by another program for more than {_BUSY_SECONDS:.0f} s; end that "
-        "program's transaction"
-    ),
-    sqlite3.SQLITE_IOERR: "met an input/output error; check the disk that holds it",
-    sqlite3.SQLITE_TOOBIG: "refuses a value of more than 1 GB; store it as an artifact",
-}
-
-
-def store_error(error: sqlite3.Error, path: str) -> StoreError:
-    """Return the error that callers get for an error of SQLite: what happened, what to do."""
-    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    meaning = _MEANINGS.get(code, f"failed: {error}")
-    return StoreError(f"The session store {store_name(path)!r} {meaning}.")
+FORMAT = FileFormat(
+    noun="session store",
+    service="SqliteSessionService",
+    migrations=_MIGRATIONS,
+    otherwise="use DatabaseSessionService for a database that google-adk wrote",
+)

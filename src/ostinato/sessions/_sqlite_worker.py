@@ -1,6 +1,6 @@
 """Threads that own the SQLite connections: one writes in groups, others read.
 
-The session service hands them jobs from any event loop; an answer goes back to the loop it came
+An embedded store hands them jobs from any event loop; an answer goes back to the loop it came
 from, in one call per group and loop. No loop ever waits for a disk, a lock or another loop.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ..errors import StoreError
-from ._sqlite_schema import MEMORY, Synchronous, connect, store_error, store_name
+from ._sqlite_file import MEMORY, SqliteFile, connect, store_error
 
 _GROUP = 256  # jobs in one commit at most
 
@@ -48,18 +49,14 @@ class Worker:
     """Daemon threads that run jobs against one SQLite file; started and connected at first use.
 
     Args:
-      path: the file.
-      synchronous: when a commit counts as done, as SQLite's pragma.
+      file: the file.
       writes: one thread, jobs that wait together share a transaction, each in a savepoint of its
         own; otherwise each job runs by itself and has to read only.
       threads: how many.
     """
 
-    def __init__(
-        self, path: str, synchronous: Synchronous, *, writes: bool, threads: int = 1
-    ) -> None:
-        self._path = path
-        self._synchronous: Synchronous = synchronous
+    def __init__(self, file: SqliteFile, *, writes: bool, threads: int = 1) -> None:
+        self._file = file
         self._writes = writes
         self._count = threads
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
@@ -89,8 +86,8 @@ class Worker:
         with self._gate:
             if self._closed:
                 raise StoreError(
-                    f"The session store {store_name(self._path)!r} has been closed; make a new "
-                    "SqliteSessionService."
+                    f"The {self._file.name} has been closed; make a new "
+                    f"{self._file.format.service}."
                 )
             if not self._threads:
                 self._start()
@@ -112,7 +109,7 @@ class Worker:
 
     def _start(self) -> None:
         # The threads must not hold the Worker: it is stopped when nobody else holds it.
-        lane = _Lane(self._path, self._synchronous, self._queue, self._writes)
+        lane = _Lane(self._file, self._queue, self._writes)
         kind = "writer" if self._writes else "reader"
         self._threads = [
             threading.Thread(target=lane.serve, name=f"ostinato-sqlite-{kind}-{n}", daemon=True)
@@ -122,14 +119,35 @@ class Worker:
             thread.start()
 
 
+class Threads:
+    """The threads of one store: a writer, and readers beside it where a file holds the data.
+
+    They end when the store is closed or nobody holds it any more.
+    """
+
+    def __init__(self, file: SqliteFile, *, readers: int) -> None:
+        self.writer = Worker(file, writes=True)
+        in_memory = file.path == MEMORY
+        self.reader = self.writer if in_memory else Worker(file, writes=False, threads=readers)
+        self._finalizer = weakref.finalize(self, _stop, self.writer, self.reader)
+
+    async def close(self) -> None:
+        """Commit what is queued, close the file and end the threads; harmless when repeated."""
+        loop = asyncio.get_running_loop()
+        for thread in _stop(self.writer, self.reader):
+            await loop.run_in_executor(None, thread.join)
+
+
+def _stop(writer: Worker, reader: Worker) -> list[threading.Thread]:
+    threads = list(writer.stop())
+    return threads if reader is writer else threads + reader.stop()
+
+
 class _Lane:
     """What a thread of a Worker does."""
 
-    def __init__(
-        self, path: str, synchronous: Synchronous, queue: SimpleQueue[_Job | None], writes: bool
-    ) -> None:
-        self._path = path
-        self._synchronous: Synchronous = synchronous
+    def __init__(self, file: SqliteFile, queue: SimpleQueue[_Job | None], writes: bool) -> None:
+        self._file = file
         self._queue = queue
         self._writes = writes
 
@@ -142,7 +160,7 @@ class _Lane:
             group, ended = self._take()
             try:
                 if connection is None:
-                    connection = connect(self._path, self._synchronous)
+                    connection = connect(self._file)
                 done = _commit(connection, group) if self._writes else _read(connection, group)
             except Exception as error:  # boundary: the error belongs to those who wait
                 done = [(job, error) for job in group]
@@ -171,7 +189,7 @@ class _Lane:
         """
         if connection is None:
             return None
-        if self._path != MEMORY:
+        if self._file.path != MEMORY:
             connection.close()
             return None
         if connection.in_transaction:
@@ -183,7 +201,7 @@ class _Lane:
         loops: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
         for job, error in done:
             if isinstance(error, sqlite3.Error):
-                error = _chained(store_error(error, self._path), error)
+                error = _chained(store_error(error, self._file), error)
             loops.setdefault(job.loop, []).append((job, error))
         for loop, answers in loops.items():
             try:

@@ -1,15 +1,13 @@
 """SqliteSessionService: sessions in one SQLite file, for programs that need no database server.
 
 Several services and processes may use the same file. Statements are in `_sqlite_rows.py`, threads
-in `_sqlite_worker.py`, the file's format in `_sqlite_schema.py`.
+in `_sqlite_worker.py`, the file's tables in `_sqlite_schema.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +17,10 @@ from ..events.event import Event
 from . import _sqlite_rows as rows_of
 from ._durable_store import Claim, Fence, JournalRow
 from ._session_cache import Entry, Scope, SessionCache
+from ._sqlite_file import SqliteFile, Synchronous, file_path
 from ._sqlite_ownership import SqliteOwnership
-from ._sqlite_schema import MEMORY, Synchronous, file_path
-from ._sqlite_worker import Worker
+from ._sqlite_schema import FORMAT
+from ._sqlite_worker import Threads
 from ._stored_rows import Appended, Changes, Key, Loaded, StateRow, split
 from .base_session_service import (
     GetSessionConfig,
@@ -63,15 +62,10 @@ class SqliteSessionService(SqliteOwnership):
             raise InputValidationError(
                 f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
             )
-        path = file_path(db_path)
-        self._writer = Worker(path, synchronous, writes=True)
-        self._reader = (
-            self._writer
-            if path == MEMORY
-            else Worker(path, synchronous, writes=False, threads=_READERS)
-        )
+        file = SqliteFile(file_path(db_path), FORMAT, synchronous)
+        self._threads = Threads(file, readers=_READERS)
+        self._writer, self._reader = self._threads.writer, self._threads.reader
         self._cache = SessionCache(cache_bytes)
-        self._finalizer = weakref.finalize(self, _stop, self._writer, self._reader)
 
     async def create_session(
         self,
@@ -241,15 +235,7 @@ class SqliteSessionService(SqliteOwnership):
 
     async def close(self) -> None:
         """Commit what is queued, close the file and end the threads; harmless when repeated."""
-        threads = _stop(self._writer, self._reader)
-        loop = asyncio.get_running_loop()
-        for thread in threads:
-            await loop.run_in_executor(None, thread.join)
-
-
-def _stop(writer: Worker, reader: Worker) -> list[Any]:
-    threads = list(writer.stop())
-    return threads if reader is writer else threads + reader.stop()
+        await self._threads.close()
 
 
 def _storable(key: Key) -> bool:

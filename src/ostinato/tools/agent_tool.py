@@ -41,6 +41,8 @@ class AgentTool(BaseTool):
     is the result, or the value of that text where it has an `output_schema`. Its changes of the
     state, those of `temp:` keys left aside, and of artifacts go with the response.
 
+    After a crash the agent goes on where it was, in the session that it had.
+
     Args:
       agent: the agent; its name and description become the tool's.
       skip_summarization: let the result stand as the answer, without another model call.
@@ -48,6 +50,8 @@ class AgentTool(BaseTool):
       propagate_grounding_metadata: put the last grounding metadata of the agent into the state, as
         `temp:_adk_grounding_metadata`.
     """
+
+    repeatable = True  # its agent's tools are in the journal of the session that it runs in
 
     def __init__(
         self,

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import copy
 from abc import ABC
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from .. import types
 from .._later_on import Missing
+from ..errors import AgentConfigError
 from ..models.llm_request import LlmRequest
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
+
+
+InDoubt = Literal["rerun", "at_most_once", "ask"]
+CheckInDoubt = Callable[[dict[str, Any], Any], Any]
 
 
 class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overrides neither method
@@ -22,7 +28,28 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       description: what the model is told about it.
       is_long_running: the result comes later, as a function response of the client.
       custom_metadata: JSON of the developer's, for whoever lists tools.
+      in_doubt: what becomes of a call that had begun when its process died, so that nobody knows
+        whether it took effect. `rerun`: it runs again with the same `tool_context.idempotency_key`,
+        and its response event says so in `custom_metadata["ostinato:rerun"]`. `at_most_once`: the
+        model is told that the outcome is unknown. `ask`: the user is asked. The default is `rerun`,
+        or `ask` for tools that require confirmation.
+      check: finds out instead, by the call's arguments and the tool context; plain or async. A dict
+        is the call's result, None says that it did not take effect and runs it.
+
+    Attributes:
+      repeatable: whether a call does nothing twice that should be done once; it is run again
+        without further ado.
+      asks_first: whether `run_async` asks the user before it does anything. It then calls
+        `begin_call` of the invocation context itself, once it may go on.
+
+    Raises:
+      AgentConfigError: `in_doubt` is none of these.
     """
+
+    repeatable: ClassVar[bool] = False
+    asks_first: bool = False
+    in_doubt: InDoubt = "rerun"
+    in_doubt_check: CheckInDoubt | None = None
 
     def __init__(
         self,
@@ -31,11 +58,22 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         description: str,
         is_long_running: bool = False,
         custom_metadata: dict[str, Any] | None = None,
+        in_doubt: InDoubt | None = None,
+        check: CheckInDoubt | None = None,
     ) -> None:
         self.name = name
         self.description = description
         self.is_long_running = is_long_running
         self.custom_metadata = custom_metadata
+        if in_doubt is not None:
+            if in_doubt not in get_args(InDoubt):
+                raise AgentConfigError(
+                    f"Tool {name!r}: in_doubt is {in_doubt!r}, but must be one of "
+                    f"{', '.join(get_args(InDoubt))}."
+                )
+            self.in_doubt = in_doubt
+        if check is not None:
+            self.in_doubt_check = check
 
     @classmethod
     def from_config(cls, config: Any, config_abs_path: str) -> Self:

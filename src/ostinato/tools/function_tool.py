@@ -13,7 +13,7 @@ from ..errors import AgentConfigError, ToolTimeoutError
 from ._schema import declaration_of
 from ._signature import Signature, target_of
 from ._worker_pool import POOL_SIZE, CallTimeout, pool_of
-from .base_tool import BaseTool
+from .base_tool import BaseTool, CheckInDoubt, InDoubt
 from .model_mistake import ModelMistake
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class FunctionTool(BaseTool):
         takes the call's arguments and tells whether to ask.
       timeout: seconds after which a call is given up. A coroutine is cancelled; a thread is
         abandoned, for it cannot be killed. A plain function with a timeout always gets a thread.
+      in_doubt, check: what becomes of a call whose process died while it ran, as for BaseTool.
 
     Raises:
       TypeError: `func` is not callable, or is a generator function.
@@ -48,6 +49,8 @@ class FunctionTool(BaseTool):
         *,
         require_confirmation: bool | Callable[..., Any] = False,
         timeout: float | None = None,
+        in_doubt: InDoubt | None = None,
+        check: CheckInDoubt | None = None,
     ) -> None:
         if not callable(func):
             raise TypeError(f"FunctionTool takes a callable, not {func!r}")
@@ -62,7 +65,13 @@ class FunctionTool(BaseTool):
             raise AgentConfigError(
                 f"Tool {name!r}: timeout is {timeout} s, but must be more than 0; None sets none."
             )
-        super().__init__(name=name, description=_description_of(func))
+        self.asks_first = require_confirmation is not False
+        super().__init__(
+            name=name,
+            description=_description_of(func),
+            in_doubt=in_doubt or ("ask" if self.asks_first else None),
+            check=check,
+        )
         self.func = func
         self._require_confirmation = require_confirmation
         self._timeout = timeout
@@ -107,6 +116,9 @@ class FunctionTool(BaseTool):
             refusal = await self._ask(values, tool_context)
             if refusal is not None:
                 return refusal
+        if self.asks_first:
+            ctx = tool_context.get_invocation_context()
+            await ctx.begin_call(tool_context.function_call_id, self.name)
         return await self._call(values, tool_context)
 
     async def _ask(

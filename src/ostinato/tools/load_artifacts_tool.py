@@ -38,6 +38,8 @@ class LoadArtifactsTool(BaseTool):
     response, and is never stored with the session. The Runner needs an artifact service.
     """
 
+    repeatable = True
+
     def __init__(self) -> None:
         super().__init__(name=NAME, description=_DESCRIPTION)
         self._declaration = types.FunctionDeclaration(

@@ -39,6 +39,8 @@ class LoadMemoryTool(FunctionTool):
     It tells the model so in the system instruction. The Runner needs a memory service.
     """
 
+    repeatable = True
+
     def __init__(self) -> None:
         super().__init__(load_memory)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import types
+from .base_tool import CheckInDoubt, InDoubt
 from .function_tool import FunctionTool
 
 _NOTE = (
@@ -24,6 +25,7 @@ class LongRunningFunctionTool(FunctionTool):
       func: the function that starts the work.
       require_confirmation: as for FunctionTool.
       timeout: seconds that the start may take, as for FunctionTool.
+      in_doubt, check: what becomes of a start that was interrupted, as for BaseTool.
     """
 
     def __init__(
@@ -32,8 +34,16 @@ class LongRunningFunctionTool(FunctionTool):
         *,
         require_confirmation: bool | Callable[..., Any] = False,
         timeout: float | None = None,
+        in_doubt: InDoubt | None = None,
+        check: CheckInDoubt | None = None,
     ) -> None:
-        super().__init__(func, require_confirmation=require_confirmation, timeout=timeout)
+        super().__init__(
+            func,
+            require_confirmation=require_confirmation,
+            timeout=timeout,
+            in_doubt=in_doubt,
+            check=check,
+        )
         self.is_long_running = True
 
     def _declare(self) -> types.FunctionDeclaration:

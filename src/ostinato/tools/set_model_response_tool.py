@@ -36,6 +36,8 @@ class SetModelResponseTool(BaseTool):
         a dict, or a `types.Schema`.
     """
 
+    repeatable = True
+
     def __init__(self, output_schema: Any) -> None:
         super().__init__(name=NAME, description=_DESCRIPTION)
         self.output_schema = output_schema

@@ -28,6 +28,8 @@ class TransferToAgentTool(FunctionTool):
       agent_names: names of the agents that a transfer may go to.
     """
 
+    repeatable = True
+
     def __init__(self, agent_names: list[str]) -> None:
         super().__init__(transfer_to_agent)
         self._agent_names = agent_names

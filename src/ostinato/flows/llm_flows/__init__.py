@@ -9,6 +9,9 @@ from ostinato._lazy import attach
 
 if TYPE_CHECKING:
     from ostinato.flows.llm_flows._code_execution import (
+        kind_of_code as kind_of_code,
+    )
+    from ostinato.flows.llm_flows._code_execution import (
         request_processor as code_execution_request_processor,
     )
     from ostinato.flows.llm_flows._code_execution import (

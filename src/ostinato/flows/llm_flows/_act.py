@@ -49,15 +49,29 @@ async def act(
         if requested:
             # A tool may have put its request there itself, secrets and all.
             requested.update({key: public_config(config) for key, config in requested.items()})
-            auth_event = functions.generate_auth_event(ctx, response)
-            if auth_event is not None:
-                yield auth_event
-        if response.actions.requested_tool_confirmations:
+            if not _is_asked(ctx, functions.REQUEST_EUC_FUNCTION_CALL_NAME):
+                auth_event = functions.generate_auth_event(ctx, response)
+                if auth_event is not None:
+                    yield auth_event
+        if response.actions.requested_tool_confirmations and not _is_asked(
+            ctx, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
+        ):
             confirmation = functions.generate_request_confirmation_event(ctx, call_event, response)
             if confirmation is not None:
                 yield confirmation
         yield response
         for answer in response.get_function_responses():  # committed now
             ctx.ports.finished.pop(answer.id or "", None)
+            tidy_up = ctx.ports.leftovers.pop(answer.id or "", None)
+            if tidy_up is not None:
+                await tidy_up()
     if outcome.error is not None:
         raise outcome.error
+
+
+def _is_asked(ctx: InvocationContext, name: str) -> bool:
+    """Tell whether an interrupted run had committed its request to the user, and no more."""
+    if ctx.ports.resume is None:
+        return False
+    newest = next((r for r in ctx.log.invocation(ctx.invocation_id, ctx.branch)), None)
+    return newest is not None and any(call == name for _, call in newest.calls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from mimetypes import guess_extension
+from typing import Literal
 
 from ... import _clock, types
 from ...code_executors.base_code_executor import BaseCodeExecutor
@@ -29,6 +30,8 @@ from ...models.llm_response import LlmResponse
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._content_edits import edits_of
 from ._data_files import Extracted, exploring_code, extract_files
+
+_EXPLORING = "Processing input file: "
 
 
 class CodeExecutionRequestProcessor(BaseLlmRequestProcessor):
@@ -97,7 +100,8 @@ class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
         event = _event(invocation_context, shown)
         # The response makes no event of its own any more; its token counts would be lost.
         event.usage_metadata = llm_response.usage_metadata
-        yield event
+        if not _is_said(invocation_context, code):
+            yield event
         files = context.get_input_files()
         result = await _execute(invocation_context, executor, context, code, files)
         if result.stderr:
@@ -105,6 +109,36 @@ class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
         else:
             context.reset_error_count(invocation_context.invocation_id)
         yield await _result_event(invocation_context, context, result)
+
+
+def kind_of_code(
+    invocation_context: InvocationContext, event: Event
+) -> Literal["code", "ended", "model"]:
+    """Tell what is to be done with code that an interrupted run left without a result.
+
+    Returns:
+      `code` where it is to be run; `model` where it looks into a data file, which the next request
+      does again; `ended` where it is not this side's to run, and the event the agent's last word.
+    """
+    executor = _executor_of(invocation_context)
+    if executor is None or isinstance(executor, BuiltInCodeExecutor):
+        return "ended"
+    parts = event.content.parts if event.content is not None else None
+    return "model" if parts and (parts[0].text or "").startswith(_EXPLORING) else "code"
+
+
+def _is_said(invocation_context: InvocationContext, code: str) -> bool:
+    """Tell whether an interrupted run had committed the event with this code, and no more."""
+    if invocation_context.ports.resume is None:
+        return False
+    ctx = invocation_context
+    for record in ctx.log.invocation(ctx.invocation_id):
+        if record.author == ctx.agent.name and record.branch == ctx.branch:
+            content = record.event().content
+            last = content.parts[-1] if content is not None and content.parts else None
+            found = last.executable_code if last is not None else None
+            return found is not None and found.code == code
+    return False
 
 
 def _executor_of(invocation_context: InvocationContext) -> BaseCodeExecutor | None:
@@ -150,10 +184,11 @@ async def _explore(
 ) -> AsyncGenerator[Event, None]:
     """Run code that looks into a data file. A failure is not the model's and is not counted."""
     parts = [
-        types.Part(text=f"Processing input file: `{file.name}`"),
+        types.Part(text=f"{_EXPLORING}`{file.name}`"),
         CodeExecutionUtils.build_executable_code_part(code),
     ]
-    yield _event(invocation_context, types.Content(role="model", parts=parts))
+    if not _is_said(invocation_context, code):
+        yield _event(invocation_context, types.Content(role="model", parts=parts))
     result = await _execute(invocation_context, executor, context, code, [file])
     context.add_processed_file_names([file.name])
     yield await _result_event(invocation_context, context, result)

@@ -149,9 +149,11 @@ def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
     return kept
 
 
-def newest_visible(log: EventLog, start: int = 0) -> Iterator[EventRecord]:
-    """Yield the records that no rewind hides, newest first."""
-    index = len(log.records) - 1
+def newest_visible(
+    log: EventLog, start: int = 0, end: int | None = None
+) -> Iterator[EventRecord]:
+    """Yield the records from `start` to before `end` that no rewind hides, newest first."""
+    index = (len(log.records) if end is None else end) - 1
     while index >= start:
         record = log.records[index]
         if record.kinds & REWIND:

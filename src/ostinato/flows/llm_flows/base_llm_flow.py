@@ -21,13 +21,15 @@ from ...events.event import Event
 from ...events.event_actions import EventActions
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
-from ...sessions._resume import open_calls
+from ...sessions._resume import Reached
 from ...telemetry.tracing import span
 from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
 from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor, RequestEdit
+from ._call_journal import note_calls
+from ._going_on import pending_calls, recorded_response, take_reached
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
@@ -62,16 +64,24 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     async def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run steps until one ends with a final response (Spec 2 §2.3).
 
+        A resumed run begins where the interrupted one broke off.
+
         Args:
           invocation_context: the run.
 
         Yields:
           The events of every step; each is committed before the next is made.
         """
+        ctx = invocation_context
+        reached = take_reached(ctx)
+        if reached is not None and reached.kind == "ended":
+            return
         while True:
             last_event: Event | None = None
             asked_for_credential = False
-            async with Aclosing(self._run_one_step_async(invocation_context)) as events:
+            step = self._run_one_step_async(ctx, reached)
+            reached = None
+            async with Aclosing(step) as events:
                 async for event in events:
                     last_event = event
                     asked_for_credential |= _asks_for_credential(event)
@@ -82,8 +92,19 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 logger.warning("The last event is partial, which is not expected.")
                 return
 
-    async def _run_one_step_async(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Preprocess, go on with open calls, call the model, act (Spec 2 §2.5)."""
+    async def _run_one_step_async(
+        self, ctx: InvocationContext, reached: Reached | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Preprocess, go on with open calls, call the model, act (Spec 2 §2.5).
+
+        Args:
+          ctx: the run.
+          reached: how far an interrupted run had come, for the first step after it.
+        """
+        if reached is not None and reached.kind == "structured" and reached.record is not None:
+            said = _output_schema_processor.get_structured_model_response(reached.record.event())
+            yield _output_schema_processor.create_final_model_response_event(ctx, said or "null")
+            return
         llm_request = LlmRequest()
         async with Aclosing(self._preprocess_async(ctx, llm_request)) as events:
             async for event in events:
@@ -91,19 +112,22 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if ctx.end_invocation:
             return
         if ctx.is_resumable or ctx.ports.resumed:
-            waiting = open_calls(ctx.log, ctx.invocation_id, ctx.branch)
-            if ctx.is_resumable and any(call.long_running for call in waiting):
-                return
-            waiting = [call for call in waiting if not call.long_running]
-            if waiting:
-                event = waiting[-1].record.event()
-                ids = {call.call_id for call in waiting if call.record is waiting[-1].record}
-                async with Aclosing(self._act_on(ctx, event, llm_request, ids)) as events:
+            pending = pending_calls(ctx, reached)
+            if pending.record is not None:
+                call_event = pending.record.event()
+                async with Aclosing(
+                    self._act_on(ctx, call_event, llm_request, pending.ids)
+                ) as events:
                     async for event in events:
                         yield event
+            if pending.pauses:
                 return
         skeleton = Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch)
-        async with Aclosing(self._call_llm_async(ctx, llm_request, skeleton)) as responses:
+        if reached is not None and reached.kind == "code" and reached.record is not None:
+            responses = recorded_response(reached.record)
+        else:
+            responses = self._call_llm_async(ctx, llm_request, skeleton)
+        async with Aclosing(responses):
             async for response in responses:
                 async with Aclosing(
                     self._postprocess_async(ctx, llm_request, response, skeleton)
@@ -223,8 +247,11 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 yield self._finalize_model_response_event(llm_request, LlmResponse(), skeleton)
             return
         event = self._finalize_model_response_event(llm_request, response, skeleton)
+        asks = not event.partial and bool(event.get_function_calls())
+        if asks:
+            note_calls(ctx, event, llm_request.tools_dict)
         yield event
-        if not event.partial and event.get_function_calls():
+        if asks:
             async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
                 async for event in events:
                     yield event
@@ -279,6 +306,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         target = response.actions.transfer_to_agent
         if target:
             agent = self._get_agent_to_run(ctx, target)
+            ctx.forget_agent_states(agent)
             async with Aclosing(agent.run_async(ctx)) as events:
                 async for event in events:
                     yield event

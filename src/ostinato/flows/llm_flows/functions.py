@@ -26,6 +26,9 @@ from ._call_ids import generate_client_function_call_id as generate_client_funct
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
+from ._call_journal import INVALID_ARGS_KEY as INVALID_ARGS_KEY
+from ._call_journal import RERUN, refused, result_text, settle
+from ._call_journal import stored_event as stored_event
 from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -39,8 +42,6 @@ from ._tool_result import ResultTooLarge, response_dict
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
-# An adapter puts what it could not parse as a call's arguments under this key.
-INVALID_ARGS_KEY = "__invalid_json__"
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
 
 handle_function_calls_live = not_built(
@@ -54,28 +55,42 @@ class Outcome:
     Attributes:
       event: the response event; None where a long-running tool gave nothing yet.
       error: what to raise to the caller once `event` is committed.
+      flagged: ids of the calls whose tools may have run before.
     """
 
-    __slots__ = ("error", "event")
+    __slots__ = ("error", "event", "flagged")
 
-    def __init__(self, event: Event | None, error: BaseException | None = None) -> None:
+    def __init__(
+        self,
+        event: Event | None,
+        error: BaseException | None = None,
+        flagged: Sequence[str | None] = (),
+    ) -> None:
         self.event = event
         self.error = error
+        self.flagged = flagged
 
 
 class _Call:
     """One call on its way through the hooks."""
 
-    __slots__ = ("agent", "args", "call", "context", "ctx", "tool")
+    __slots__ = ("agent", "args", "call", "context", "ctx", "flagged", "in_doubt", "tool")
 
     def __init__(
-        self, ctx: InvocationContext, call: types.FunctionCall, tool: BaseTool, context: Context
+        self,
+        ctx: InvocationContext,
+        call: types.FunctionCall,
+        tool: BaseTool,
+        context: Context,
+        in_doubt: bool,
     ) -> None:
         self.ctx = ctx
         self.agent = ctx.agent
         self.call = call
         self.tool = tool
         self.context = context
+        self.in_doubt = in_doubt
+        self.flagged = False
         self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
@@ -139,7 +154,7 @@ async def run_function_calls(
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
+        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), alone=True)]
     else:
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -148,10 +163,11 @@ async def run_function_calls(
             ]
         outcomes = [task.result() for task in tasks]
     events = [o.event for o in outcomes if o.event is not None]
-    return Outcome(
-        merge_parallel_function_response_events(events) if events else None,
-        next((o.error for o in outcomes if o.error is not None), None),
-    )
+    event = merge_parallel_function_response_events(events) if events else None
+    flagged = [call_id for o in outcomes for call_id in o.flagged]
+    if event is not None and flagged:
+        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: flagged}
+    return Outcome(event, next((o.error for o in outcomes if o.error is not None), None), flagged)
 
 
 async def _run_call(
@@ -159,12 +175,18 @@ async def _run_call(
     function_call: types.FunctionCall,
     tools_dict: Mapping[str, BaseTool],
     confirmation: ToolConfirmation | None,
+    alone: bool = False,
 ) -> Outcome:
-    """Run one call through all its hooks (Spec 2 §6.5)."""
+    """Run one call through all its hooks (Spec 2 §6.5), unless an earlier process did."""
     name = function_call.name or ""
+    past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
+    if past is not None and past.status == "finished":
+        event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
+        return Outcome(event, flagged=[function_call.id] if event and event.custom_metadata else ())
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
-    run = _Call(ctx, function_call, tool or _UnknownTool(name), context)
+    in_doubt = past is not None and past.status == "started"
+    run = _Call(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
     error: BaseException | None = None
     with span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id):
         try:
@@ -175,6 +197,7 @@ async def _run_call(
             else:
                 result = await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
+                await _store_end(run, None, alone=False)
                 return Outcome(None)
             response = _response(run, result)
             _count(run, result)
@@ -184,7 +207,24 @@ async def _run_call(
             response, error = {"error": _describe(raised)}, _note(run, raised)
     event = _response_event(run, response)
     ctx.ports.finished[function_call.id or ""] = event
-    return Outcome(event, error)
+    await _store_end(run, response, alone)
+    return Outcome(event, error, [function_call.id] if run.flagged else ())
+
+
+async def _store_end(run: _Call, response: dict[str, Any] | None, alone: bool) -> None:
+    """Store what came of a call, unless the commit of its response event does it just now."""
+    journal, actions = run.ctx.ports.journal, run.context.actions
+    asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
+    if journal is None or (alone and not asks):
+        return
+    text = result_text(response, actions, run.flagged)
+    if text is None:
+        return
+    rows = journal.finish(run.call.id, run.tool.name, text)
+    if alone:
+        journal.add(rows)  # the event that asks comes first, and takes it along
+    else:
+        await run.ctx.ports.commit((), rows)
 
 
 async def _run_with_hooks(run: _Call) -> Any:
@@ -241,7 +281,7 @@ async def _run_with_hooks(run: _Call) -> Any:
 async def _run_tool(run: _Call) -> Any:
     """Run the tool itself; what it raises goes to the error hooks first."""
     try:
-        return await run.tool.run_async(args=run.args, tool_context=run.context)
+        return await _run_body(run)
     except Exception as error:  # boundary: the error hooks may answer what a tool raised
         answer = await _error_answer(run, error)
         if answer is not None:
@@ -251,6 +291,19 @@ async def _run_tool(run: _Call) -> Any:
         if isinstance(error, ToolTimeoutError) or run.ctx.ports.tool_errors == "feedback":
             return {"error": _describe(error)}
         raise
+
+
+async def _run_body(run: _Call) -> Any:
+    """Run the tool, unless it had begun before a crash and is not to run twice."""
+    tool, context = run.tool, run.context
+    answer = refused(tool, context)
+    if answer is None and run.in_doubt:
+        answer, run.flagged = await settle(tool, run.args, context)
+    if answer is not None:
+        return answer
+    if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
+        await run.ctx.begin_call(run.call.id, tool.name)
+    return await tool.run_async(args=run.args, tool_context=context)
 
 
 def _not_json(run: _Call) -> ModelMistake:

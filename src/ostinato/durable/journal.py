@@ -1,0 +1,139 @@
+"""The journal of one invocation: what it has done that its events do not tell.
+
+A run with one survives the death of its process at any instruction. The flow notes tool calls here,
+agents their checkpoints; the rows are stored with the events, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from ..events.event import Event
+from ..sessions._durable_store import JournalRow
+from ..sessions._resume import (
+    CHECKPOINT_PREFIX,
+    Checkpoint,
+    checkpoint_text,
+    journalled_checkpoints,
+    newest_checkpoint,
+)
+from ..sessions.event_log import EventLog
+
+
+class Journal:
+    """Rows of one invocation: those that are stored, and those that are to be stored next.
+
+    It stores nothing itself: what its methods return goes into the next commit, or into one of its
+    own.
+
+    A call may be answered more than once, for its tool may ask for a credential or a confirmation
+    and run again. Each time has a row of its own: the call's id, from the second time on with `#`
+    and the number of answers before it.
+
+    Args:
+      invocation_id: the invocation.
+      rows: what the store holds of it, where it goes on.
+      log: the session's records, where it goes on.
+    """
+
+    def __init__(
+        self, invocation_id: str, rows: Iterable[JournalRow] = (), log: EventLog | None = None
+    ) -> None:
+        self._invocation_id = invocation_id
+        self._stored = {row.call_id: row for row in rows}
+        self._answers: dict[str | None, int] = {}
+        self._begun: set[str] = set()
+        self._expected: dict[str, list[JournalRow]] = {}
+        self._pending: dict[str, JournalRow] = {}
+        self._checkpoints = newest_checkpoint(self._stored.values())
+        for record in log.invocation(invocation_id) if log is not None else ():
+            if record.author != "user":
+                for call_id, _ in record.responses:
+                    self._answers[call_id] = self._answers.get(call_id, 0) + 1
+
+    def rows_with(self, event: Event) -> Sequence[JournalRow]:
+        """Return the rows to be committed with an event."""
+        expected = self._expected.pop(event.id, None)
+        if expected is not None:
+            for row in expected:
+                if row.status == "started":
+                    self._begun.add(row.call_id)
+        for response in event.get_function_responses():
+            self._answers[response.id] = self._answers.get(response.id, 0) + 1
+        return [*self._take_pending(), *(expected or ())]
+
+    def row(self, call_id: str | None) -> JournalRow | None:
+        """Return what an earlier process had stored of a call, as it is to be run now."""
+        return self._stored.get(self._key(call_id))
+
+    def expect(
+        self, event_id: str, call_id: str, tool: str, status: Literal["started", "state"]
+    ) -> None:
+        """Note a call that an event asks for; the row is stored with the event.
+
+        Args:
+          event_id: the event.
+          call_id: the call.
+          tool: name of its tool.
+          status: `started` where the tool runs at once, `state` where it is only known of.
+        """
+        row = JournalRow(self._invocation_id, self._key(call_id), status, tool)
+        self._expected.setdefault(event_id, []).append(row)
+
+    def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
+        """Return the rows to be committed before a tool runs; none where they are stored."""
+        key = self._key(call_id)
+        if key in self._begun:
+            return ()
+        self._begun.add(key)
+        return [*self._take_pending(), JournalRow(self._invocation_id, key, "started", tool)]
+
+    def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
+        """Return the rows to be committed when a call has ended.
+
+        Args:
+          call_id: the call.
+          tool: name of its tool.
+          result: response and effects as JSON text.
+        """
+        row = JournalRow(self._invocation_id, self._key(call_id), "finished", tool, result)
+        return [*self._take_pending(), row]
+
+    def add(self, rows: Iterable[JournalRow]) -> None:
+        """Let rows be stored with the next commit."""
+        self._pending.update({row.call_id: row for row in rows})
+
+    def checkpoint(
+        self,
+        agent: str,
+        branch: str | None,
+        after: str | None,
+        state: dict[str, Any] | None,
+        ended: bool,
+    ) -> None:
+        """Note an agent's checkpoint; it is stored with the next commit.
+
+        Args:
+          agent: name of the agent.
+          branch: the branch it runs on.
+          after: id of the newest record.
+          state: the checkpoint; None where it ended or begins anew.
+          ended: whether it ended.
+        """
+        self._checkpoints += 1
+        text = checkpoint_text(branch, after, state, ended, self._checkpoints)
+        key = CHECKPOINT_PREFIX + agent
+        self._pending[key] = JournalRow(self._invocation_id, key, "state", agent, text)
+
+    def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
+        """Return the stored checkpoints, oldest first."""
+        return journalled_checkpoints(log, self._stored.values())
+
+    def _key(self, call_id: str | None) -> str:
+        answers = self._answers.get(call_id, 0)
+        return f"{call_id}#{answers}" if answers else str(call_id)
+
+    def _take_pending(self) -> Iterable[JournalRow]:
+        pending, self._pending = self._pending, {}
+        return pending.values()

@@ -1,0 +1,149 @@
+"""The SQLite file of memories: its tables and statements. Called in the threads of a store.
+
+The words that memories are found by are taken in Python and indexed by FTS5 as they are: encoded so
+that its tokenizer neither splits nor changes them, whatever the script and the version of SQLite.
+A memory's owner is a word of its own column, so that a search meets the owner's memories only.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ostinato.memory._words import asked_words, words
+from ostinato.sessions._sqlite_file import FileFormat
+
+_MAX_WORDS = 100  # of a query
+
+FORMAT = FileFormat(
+    noun="memory store",
+    service="SqliteMemoryService",
+    otherwise="keep that program's database apart",
+    mark=0x4F73744D,
+    # memories: session is '' for what belongs to none; shown is 1 where the id is the caller's own.
+    migrations=(
+        """
+        CREATE TABLE owners(
+          owner INTEGER PRIMARY KEY AUTOINCREMENT,
+          app TEXT NOT NULL,
+          user TEXT NOT NULL,
+          UNIQUE(app, user)
+        );
+        CREATE TABLE memories(
+          memory INTEGER PRIMARY KEY AUTOINCREMENT,
+          owner INTEGER NOT NULL REFERENCES owners(owner),
+          session TEXT NOT NULL,
+          id TEXT NOT NULL,
+          shown INTEGER NOT NULL,
+          author TEXT,
+          timestamp TEXT,
+          content TEXT NOT NULL,
+          metadata TEXT NOT NULL,
+          UNIQUE(owner, session, id)
+        );
+        CREATE VIRTUAL TABLE memory_words USING fts5(
+          owner, words, tokenize = "ascii tokenchars '_-'"
+        )
+        """,
+    ),
+)
+
+
+class Row(NamedTuple):
+    """A memory to be stored: `text` is what it is found by, content and metadata are JSON."""
+
+    id: str
+    shown: bool
+    author: str | None
+    timestamp: str | None
+    content: str
+    metadata: str
+    text: str
+
+
+class Found(NamedTuple):
+    """A memory that was found; `id` is None where it is not the caller's own."""
+
+    id: str | None
+    author: str | None
+    timestamp: str | None
+    content: str
+    metadata: str
+
+
+def add(db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]) -> None:
+    """Store the memories that the session has not yet."""
+    db.execute("INSERT OR IGNORE INTO owners(app, user) VALUES(?, ?)", (app, user))
+    owner = _owner(db, app, user)
+    for row in rows:
+        indexed = words(row.text)
+        if not indexed:
+            continue
+        place = (owner, session, row.id, row.shown)
+        values = (*place, row.author, row.timestamp, row.content, row.metadata)
+        new = db.execute(
+            "INSERT INTO memories(owner, session, id, shown, author, timestamp, content, metadata)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING memory",
+            values,
+        ).fetchone()
+        if new is not None:
+            db.execute(
+                "INSERT INTO memory_words(rowid, owner, words) VALUES(?, ?, ?)",
+                (new[0], str(owner), " ".join(map(_token, indexed))),
+            )
+
+
+def replace(db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]) -> None:
+    """Store a session's memories in place of those there are."""
+    owner = _owner(db, app, user)
+    if owner is not None:
+        _remove(db, "owner = ? AND session = ?", (owner, session))
+    add(db, app, user, session, rows)
+
+
+def search(db: sqlite3.Connection, app: str, user: str, query: str, limit: int) -> list[Found]:
+    """The owner's memories that hold a word of the query, the best first."""
+    owner, wanted = _owner(db, app, user), asked_words(query)[:_MAX_WORDS]
+    if owner is None or not wanted:
+        return []
+    either = " OR ".join(f'"{_token(word)}"' for word in wanted)
+    found = db.execute(
+        "SELECT iif(shown, id, NULL), author, timestamp, content, metadata"
+        " FROM memory_words JOIN memories ON memory = memory_words.rowid"
+        " WHERE memory_words MATCH ? AND memories.owner = ?"
+        " ORDER BY bm25(memory_words, 0.0, 1.0), memory LIMIT ?",
+        (f'owner : "{owner}" AND words : ({either})', owner, limit),
+    )
+    return [Found(*row) for row in found]
+
+
+def delete_user(db: sqlite3.Connection, app: str, user: str) -> None:
+    """Remove all that is remembered of a user, so that the file holds no trace of it."""
+    owner = _owner(db, app, user)
+    if owner is None:
+        return
+    db.execute("PRAGMA secure_delete=ON")
+    _remove(db, "owner = ?", (owner,))
+    db.execute("DELETE FROM owners WHERE owner = ?", (owner,))
+    # FTS5 only marks words as removed until it next merges its parts.
+    db.execute("INSERT INTO memory_words(memory_words) VALUES('optimize')")
+
+
+def _owner(db: sqlite3.Connection, app: str, user: str) -> int | None:
+    found = db.execute("SELECT owner FROM owners WHERE app = ? AND user = ?", (app, user))
+    row = found.fetchone()
+    return None if row is None else row[0]
+
+
+def _remove(db: sqlite3.Connection, which: str, values: tuple[object, ...]) -> None:
+    db.execute(
+        f"DELETE FROM memory_words WHERE rowid IN (SELECT memory FROM memories WHERE {which})",
+        values,
+    )
+    db.execute(f"DELETE FROM memories WHERE {which}", values)
+
+
+def _token(word: str) -> str:
+    """A word in letters that every version of FTS5's tokenizer knows; `-` begins encoded ones."""
+    return word if word.isascii() else "-" + word.encode("utf-8", "surrogatepass").hex()

@@ -1,0 +1,199 @@
+"""Memories in one SQLite file, found by full text: for programs that need no memory server."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
+
+from ostinato._clock import new_id
+from ostinato.errors import InputValidationError
+from ostinato.events.event import Event
+from ostinato.memory import _sqlite_memories as memories_of
+from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from ostinato.memory.memory_entry import MemoryEntry
+from ostinato.sessions._sqlite_file import SqliteFile, file_path
+from ostinato.sessions._sqlite_worker import Threads
+from ostinato.sessions.session import Session
+from ostinato.types import Content
+
+_READERS = 2
+_NO_SESSION = ""
+
+
+class SqliteMemoryService(BaseMemoryService):
+    """Keeps memories in a SQLite file and finds those that share a word with the query, best first.
+
+    Words are whole words without regard to case. Chinese, Japanese, Korean, Thai, Lao, Burmese and
+    Khmer text is found by each pair of neighbouring characters, because it has no spaces to tell
+    words by; `_words.py` says why no tokenizer of SQLite's is used. Words that few memories hold
+    count more (bm25). A query is data: nothing in it has a meaning of its own.
+
+    Memories are apart per app and user. Several services and processes may use the file, which
+    holds nothing else; all work on it runs in threads. Needs an SQLite with FTS5, as Python's has
+    almost everywhere. Methods raise StoreError where the file cannot be used. Call `close` when
+    done.
+    """
+
+    def __init__(self, db_path: str | os.PathLike[str], *, max_results: int = 20) -> None:
+        """Use the file `db_path`, and make it at first use; `:memory:` keeps all in memory.
+
+        Args:
+            db_path: the file's path.
+            max_results: how many memories a search gives at most.
+
+        Raises:
+            InputValidationError: `db_path` is no path, or `max_results` is not positive.
+        """
+        if max_results < 1:
+            raise InputValidationError(f"max_results must be 1 or more, not {max_results}.")
+        self._max_results = max_results
+        self._threads = Threads(
+            SqliteFile(file_path(db_path), memories_of.FORMAT), readers=_READERS
+        )
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Remember a session's events in place of those remembered of it before."""
+        owner = _owner(session.app_name, session.user_id, session.id)
+        rows = _rows(session.events, "{}")
+        await self._threads.writer.submit(lambda db: memories_of.replace(db, *owner, rows), _as_is)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Remember events that the session, or the place of events without one, has not yet.
+
+        `custom_metadata` comes back with what a search finds.
+
+        Raises:
+            InputValidationError: an event or the metadata holds something that JSON cannot carry.
+        """
+        owner = _owner(app_name, user_id, session_id or _NO_SESSION)
+        rows = _rows(events, _json(custom_metadata))
+        await self._threads.writer.submit(lambda db: memories_of.add(db, *owner, rows), _as_is)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Remember ready-made entries; one whose id is remembered already is not added again.
+
+        An entry comes back as it was given; its metadata goes before `custom_metadata`.
+
+        Raises:
+            InputValidationError: an entry or the metadata holds something that JSON cannot carry.
+        """
+        owner = _owner(app_name, user_id, _NO_SESSION)
+        rows = [_entry_row(entry, custom_metadata or {}) for entry in memories]
+        await self._threads.writer.submit(lambda db: memories_of.add(db, *owner, rows), _as_is)
+
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str
+    ) -> SearchMemoryResponse:
+        """The user's memories that hold a word of the query (of its first 100), the best first."""
+        _owner(app_name, user_id, _NO_SESSION)
+        return await self._threads.reader.submit(
+            lambda db: memories_of.search(db, app_name, user_id, query, self._max_results),
+            lambda found: SearchMemoryResponse(memories=[_entry(one) for one in found]),
+        )
+
+    async def delete_user(self, app_name: str, user_id: str) -> None:
+        """Forget all that is remembered of a user; its place in the file is overwritten.
+
+        What was written last may lie in the file's write-ahead log until all have closed it.
+        """
+        owner = _owner(app_name, user_id, _NO_SESSION)[:2]
+        await self._threads.writer.submit(lambda db: memories_of.delete_user(db, *owner), _as_is)
+
+    async def close(self) -> None:
+        """Store what is queued, close the file and end the threads; harmless when repeated."""
+        await self._threads.close()
+
+
+def _as_is(answer: None) -> None:
+    return answer
+
+
+def _owner(app_name: str, user_id: str, session_id: str) -> tuple[str, str, str]:
+    for what, value in (("app_name", app_name), ("user_id", user_id), ("session_id", session_id)):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InputValidationError(
+                f"The {what} {value[:40]!r} holds half a character; remove it."
+            ) from error
+    return app_name, user_id, session_id
+
+
+def _rows(events: Sequence[Event], metadata: str) -> list[memories_of.Row]:
+    """The events that hold text, as they are now."""
+    return [
+        memories_of.Row(
+            id=event.id,
+            shown=False,
+            author=event.author,
+            timestamp=datetime.fromtimestamp(event.timestamp).isoformat(),
+            content=_content_json(event.content),
+            metadata=metadata,
+            text=text,
+        )
+        for event in events
+        if event.content is not None and (text := _text(event.content))
+    ]
+
+
+def _entry_row(entry: MemoryEntry, custom_metadata: Mapping[str, object]) -> memories_of.Row:
+    return memories_of.Row(
+        id=entry.id or new_id(),
+        shown=entry.id is not None,
+        author=entry.author,
+        timestamp=entry.timestamp,
+        content=_content_json(entry.content),
+        metadata=_json({**custom_metadata, **entry.custom_metadata}),
+        text=_text(entry.content),
+    )
+
+
+def _text(content: Content) -> str:
+    return " ".join(part.text for part in content.parts or [] if part.text)
+
+
+def _content_json(content: Content) -> str:
+    try:
+        return content.model_dump_json(by_alias=True, exclude_none=True)
+    except PydanticSerializationError as error:
+        raise InputValidationError(
+            f"A content to be remembered holds something that JSON cannot carry: {error}"
+        ) from error
+
+
+def _json(custom_metadata: Mapping[str, object] | None) -> str:
+    try:
+        return json.dumps(dict(custom_metadata or {}))
+    except (TypeError, ValueError) as error:
+        raise InputValidationError(f"custom_metadata is not JSON: {error}") from error
+
+
+def _entry(found: memories_of.Found) -> MemoryEntry:
+    metadata: dict[str, Any] = json.loads(found.metadata)
+    return MemoryEntry(
+        content=Content.model_validate_json(found.content),
+        custom_metadata=metadata,
+        id=found.id,
+        author=found.author,
+        timestamp=found.timestamp,
+    )
