@@ -18,7 +18,7 @@ from pydantic import (
 from .. import types
 from .._aclosing import Aclosing
 from ..context.callbacks import as_list
-from ..context.invocation import BaseAgentState, InvocationContext
+from ..context.invocation import InvocationContext
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
 from ..events.event import Event

@@ -84,6 +84,7 @@ class RunPorts:
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished: response events of calls that ended and are not committed yet, by call id.
       unbegun: ids of this run's long-running calls whose tool has not begun.
+      repeated: ids of calls that may have been run before, by the call that ran them.
       leftovers: what to tidy up once a call's response is committed, by call id.
       resumed: whether the run goes on with an earlier invocation.
       resume: what that invocation had done; None where the run is a new one.
@@ -97,6 +98,7 @@ class RunPorts:
         "journal",
         "leftovers",
         "mistakes",
+        "repeated",
         "resume",
         "resumed",
         "schedule",
@@ -122,6 +124,7 @@ class RunPorts:
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
         self.unbegun: set[str] = set()
+        self.repeated: dict[str, list[str]] = {}
         self.leftovers: dict[str, Callable[[], Awaitable[None]]] = {}
         self.resumed = False
         self.resume: Resume | None = None
@@ -377,4 +380,7 @@ class InvocationContext(BaseModel):
 def _with_all_below(agent: Any) -> list[Any]:
     if agent is None:
         return []
-    return [agent, *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent))]
+    return [
+        agent,
+        *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent)),
+    ]

@@ -16,6 +16,9 @@ from .event_log import AGENT_STATE, COMPACTION, END_OF_AGENT, ERROR, EventLog, E
 SEALED = "ostinato:sealed"
 """Key in the custom metadata of a response that stands for a call which never began."""
 
+RERUN = "ostinato:rerun"
+"""Key in the custom metadata of an event: ids of calls whose tools may have run before."""
+
 CHECKPOINT_PREFIX = "agent:"
 """Call id of a journal row that holds the checkpoint of the agent whose name follows."""
 
@@ -297,7 +300,9 @@ class Resume:
         return bool(found)
 
     def _position(self, branch: str | None) -> int:
-        return max((at for b, at in self._at.items() if _on_branch(branch, b, below=True)), default=0)
+        return max(
+            (at for b, at in self._at.items() if _on_branch(branch, b, below=True)), default=0
+        )
 
     def _ended(self, agent: str, branch: str | None, to: int) -> Reached:
         """Return that an agent has ended; with its end where that is the next thing on record."""

@@ -16,6 +16,7 @@ from .._later_on import NotBuilt
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
 from ..events.event import Event
+from ..sessions._resume import RERUN
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
 
@@ -188,6 +189,10 @@ def _take_effects(event: Event, tool_context: ToolContext) -> None:
         if not key.startswith(_OWN_KEYS):
             tool_context.state[key] = value
     tool_context.actions.artifact_delta.update(actions.artifact_delta)
+    repeated = (event.custom_metadata or {}).get(RERUN)
+    if repeated:
+        ports = tool_context.get_invocation_context().ports
+        ports.repeated.setdefault(tool_context.function_call_id or "", []).extend(repeated)
 
 
 def _text_of(event: Event | None) -> str:

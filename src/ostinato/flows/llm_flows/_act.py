@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...auth.redaction import public_config
 from ...context.invocation import InvocationContext
 from ...events.event import Event
+from ...sessions._resume import RERUN
 from ...tools.base_tool import BaseTool
 from . import functions
 
@@ -44,6 +45,14 @@ async def act(
     calls = call_event.get_function_calls()
     outcome = await functions.run_function_calls(ctx, calls, tools, filters, confirmations)
     response = outcome.event
+    if response is None and outcome.flagged:
+        # A long-running tool gave nothing: the log says by this alone that it ran again.
+        yield Event(
+            invocation_id=ctx.invocation_id,
+            author=ctx.agent.name,
+            branch=ctx.branch,
+            custom_metadata={RERUN: [*outcome.flagged]},
+        )
     if response is not None:
         requested = response.actions.requested_auth_configs
         if requested:

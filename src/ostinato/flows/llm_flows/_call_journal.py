@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ... import types
 from ..._log import get_logger
@@ -19,16 +19,13 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...events.event_actions import EventActions
+from ...sessions._resume import RERUN
 from ...sessions.state import State
 from ...tools.base_tool import BaseTool
 from ...tools.function_tool import REJECTED, UNCONFIRMED
 
 if TYPE_CHECKING:
     from ...sessions._durable_store import JournalRow
-
-RERUN = "ostinato:rerun"
-"""Key in the custom metadata of a response event: ids of its calls whose tools may have run
-before."""
 
 INVALID_ARGS_KEY = "__invalid_json__"
 """An adapter puts what it could not parse as a call's arguments under this key."""
@@ -64,20 +61,12 @@ def note_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseToo
             journal.expect(event.id, call.id, tool.name, "state")
 
 
-class Settled(NamedTuple):
-    """What becomes of a call whose outcome is in doubt.
+async def settle(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    """Do with a call as its tool says: it had begun when its process ended, and has no result.
 
-    Attributes:
-      answer: what to answer instead of running the tool; None to run it.
-      flagged: whether its response says that the tool may have run before.
+    Returns:
+      What to answer instead of running the tool; None to run it.
     """
-
-    answer: Any
-    flagged: bool
-
-
-async def settle(tool: BaseTool, args: dict[str, Any], context: Context) -> Settled:
-    """Do with a call as its tool says: it had begun when its process ended, and has no result."""
     call = f"call {context.function_call_id}, invocation {context.invocation_id}"
     check = tool.in_doubt_check
     if check is not None:
@@ -86,23 +75,25 @@ async def settle(tool: BaseTool, args: dict[str, Any], context: Context) -> Sett
             if inspect.iscoroutinefunction(check)
             else await asyncio.to_thread(check, args, context)
         )
-        return Settled(await found if inspect.isawaitable(found) else found, False)
+        return await found if inspect.isawaitable(found) else found
     if tool.in_doubt == "ask":
         context.request_confirmation(
             hint=f"The tool call {tool.name}() was interrupted and may have taken effect already. "
             "Approve to run it again, or reject it."
         )
         context.actions.skip_summarization = True
-        return Settled({"error": UNCONFIRMED}, False)
+        return {"error": UNCONFIRMED}
+    ports, call_id = context.get_invocation_context().ports, context.function_call_id or ""
+    ports.repeated[call_id] = [call_id]
     if tool.in_doubt == "at_most_once":
         logger.warning("Tool %r was interrupted and is not run again (%s).", tool.name, call)
-        return Settled({"error": UNKNOWN}, True)
+        return {"error": UNKNOWN}
     logger.warning(
         "Tool %r was interrupted and is run again with the same idempotency key (%s).",
         tool.name,
         call,
     )
-    return Settled(None, True)
+    return None
 
 
 def refused(tool: BaseTool, context: Context) -> dict[str, Any] | None:
@@ -113,7 +104,7 @@ def refused(tool: BaseTool, context: Context) -> dict[str, Any] | None:
 
 
 def result_text(
-    response: dict[str, Any] | None, actions: EventActions, flagged: bool
+    response: dict[str, Any] | None, actions: EventActions, flagged: Sequence[str]
 ) -> str | None:
     """Return response and effects of a call as the JSON of its row; None where they have none.
 
@@ -132,7 +123,7 @@ def result_text(
     except ValueError:
         return None  # the response event cannot be stored either, and says so
     return json.dumps(
-        {"response": response, "actions": json.loads(effects), "rerun": flagged},
+        {"response": response, "actions": json.loads(effects), "rerun": [*flagged]},
         separators=(",", ":"),
     )
 
@@ -163,5 +154,5 @@ def stored_event(
         branch=branch,
         content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
         actions=EventActions.model_validate(fields["actions"]),
-        custom_metadata={RERUN: [call[0]]} if fields["rerun"] else None,
+        custom_metadata={RERUN: fields["rerun"]} if fields["rerun"] else None,
     )

@@ -149,9 +149,7 @@ def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
     return kept
 
 
-def newest_visible(
-    log: EventLog, start: int = 0, end: int | None = None
-) -> Iterator[EventRecord]:
+def newest_visible(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[EventRecord]:
     """Yield the records from `start` to before `end` that no rewind hides, newest first."""
     index = (len(log.records) if end is None else end) - 1
     while index >= start:

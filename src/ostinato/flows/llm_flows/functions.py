@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ... import types
 from ..._later_on import not_built
@@ -16,7 +16,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
 from ...events.event import Event
-from ...events.event_actions import EventActions
+from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
 from ...telemetry.tracing import span
 from ...tools.base_tool import BaseTool
@@ -27,8 +27,14 @@ from ._call_ids import get_long_running_function_calls as get_long_running_funct
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
 from ._call_journal import INVALID_ARGS_KEY as INVALID_ARGS_KEY
-from ._call_journal import RERUN, refused, result_text, settle
+from ._call_journal import refused, result_text, settle
 from ._call_journal import stored_event as stored_event
+from ._merged_responses import deep_merge_dicts as deep_merge_dicts
+from ._merged_responses import find_event_by_function_call_id as find_event_by_function_call_id
+from ._merged_responses import find_matching_function_call as find_matching_function_call
+from ._merged_responses import (
+    merge_parallel_function_response_events as merge_parallel_function_response_events,
+)
 from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -55,7 +61,7 @@ class Outcome:
     Attributes:
       event: the response event; None where a long-running tool gave nothing yet.
       error: what to raise to the caller once `event` is committed.
-      flagged: ids of the calls whose tools may have run before.
+      flagged: ids of calls whose tools may have run before.
     """
 
     __slots__ = ("error", "event", "flagged")
@@ -64,7 +70,7 @@ class Outcome:
         self,
         event: Event | None,
         error: BaseException | None = None,
-        flagged: Sequence[str | None] = (),
+        flagged: Sequence[str] = (),
     ) -> None:
         self.event = event
         self.error = error
@@ -74,7 +80,7 @@ class Outcome:
 class _Call:
     """One call on its way through the hooks."""
 
-    __slots__ = ("agent", "args", "call", "context", "ctx", "flagged", "in_doubt", "tool")
+    __slots__ = ("agent", "args", "call", "context", "ctx", "in_doubt", "tool")
 
     def __init__(
         self,
@@ -90,7 +96,6 @@ class _Call:
         self.tool = tool
         self.context = context
         self.in_doubt = in_doubt
-        self.flagged = False
         self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
@@ -182,7 +187,7 @@ async def _run_call(
     past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
     if past is not None and past.status == "finished":
         event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        return Outcome(event, flagged=[function_call.id] if event and event.custom_metadata else ())
+        return Outcome(event, flagged=(event and event.custom_metadata or {}).get(RERUN, ()))
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
     in_doubt = past is not None and past.status == "started"
@@ -198,7 +203,7 @@ async def _run_call(
                 result = await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
                 await _store_end(run, None, alone=False)
-                return Outcome(None)
+                return Outcome(None, flagged=_flagged(run))
             response = _response(run, result)
             _count(run, result)
         except ResultTooLarge as too_large:
@@ -208,7 +213,11 @@ async def _run_call(
     event = _response_event(run, response)
     ctx.ports.finished[function_call.id or ""] = event
     await _store_end(run, response, alone)
-    return Outcome(event, error, [function_call.id] if run.flagged else ())
+    return Outcome(event, error, _flagged(run))
+
+
+def _flagged(run: _Call) -> Sequence[str]:
+    return run.ctx.ports.repeated.get(run.call.id or "", ())
 
 
 async def _store_end(run: _Call, response: dict[str, Any] | None, alone: bool) -> None:
@@ -217,7 +226,7 @@ async def _store_end(run: _Call, response: dict[str, Any] | None, alone: bool) -
     asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
     if journal is None or (alone and not asks):
         return
-    text = result_text(response, actions, run.flagged)
+    text = result_text(response, actions, _flagged(run))
     if text is None:
         return
     rows = journal.finish(run.call.id, run.tool.name, text)
@@ -298,7 +307,7 @@ async def _run_body(run: _Call) -> Any:
     tool, context = run.tool, run.context
     answer = refused(tool, context)
     if answer is None and run.in_doubt:
-        answer, run.flagged = await settle(tool, run.args, context)
+        answer = await settle(tool, run.args, context)
     if answer is not None:
         return answer
     if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
@@ -403,58 +412,3 @@ def _response_event(run: _Call, response: dict[str, Any]) -> Event:
         content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
         actions=run.context.actions,
     )
-
-
-def merge_parallel_function_response_events(function_response_events: list[Event]) -> Event:
-    """Merge the response events of one response's calls (Spec 2 §6.8).
-
-    Parts are joined in call order, actions merged deeply, the first event's timestamp kept.
-
-    Raises:
-      ValueError: there is nothing to merge.
-    """
-    if not function_response_events:
-        raise ValueError("No function response events provided.")
-    first = function_response_events[0]
-    if len(function_response_events) == 1:
-        return first
-    parts: list[types.Part] = []
-    effects: dict[str, Any] = {}
-    for event in function_response_events:
-        parts.extend((event.content.parts if event.content else None) or ())
-        deep_merge_dicts(effects, event.actions.model_dump(exclude_none=True))
-    return Event(
-        invocation_id=first.invocation_id,
-        author=first.author,
-        branch=first.branch,
-        timestamp=first.timestamp,
-        content=types.Content(role="user", parts=parts),
-        actions=EventActions.model_validate(effects),
-    )
-
-
-def deep_merge_dicts(d1: dict[str, Any], d2: dict[str, Any]) -> dict[str, Any]:
-    """Merge `d2` into `d1`, dicts within dicts too, and return `d1`."""
-    for key, value in d2.items():
-        present = d1.get(key)
-        if isinstance(present, dict) and isinstance(value, dict):
-            d1[key] = deep_merge_dicts(cast(dict[str, Any], present), cast(dict[str, Any], value))
-        else:
-            d1[key] = value
-    return d1
-
-
-def find_event_by_function_call_id(events: Sequence[Event], function_call_id: str) -> Event | None:
-    """Return the newest event that holds the call with this id."""
-    for event in reversed(events):
-        if any(call.id == function_call_id for call in event.get_function_calls()):
-            return event
-    return None
-
-
-def find_matching_function_call(events: Sequence[Event]) -> Event | None:
-    """Return the event whose call the last event answers, or None (Spec 2 §1.4)."""
-    responses = events[-1].get_function_responses() if events else []
-    if not responses or responses[0].id is None:
-        return None
-    return find_event_by_function_call_id(events[:-1], responses[0].id)
