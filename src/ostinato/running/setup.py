@@ -166,6 +166,7 @@ class RunnerSetup:
         ctx.ports.resumed = True
         if message is None:
             await turn.claim()
+            await self._store.delete_hidden_of_answered(session, invocation_id)
         else:
             answered_call(session, message)
             await self._append_new_message(ctx, turn, message, branch_of_answers(session, message))
