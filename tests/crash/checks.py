@@ -11,12 +11,11 @@ from typing import Any
 
 from ostinato.events import Event
 from ostinato.sessions import SqliteSessionService
+from ostinato.sessions._resume import RERUN
 from tests.crash.program import APP, NAMES, PLACE, USER, Program, Ways
-from tests.crash.scenarios import Scenario
+from tests.crash.scenarios import CONFIRM, Scenario
 from tests.crash.world import World
 from tests.flows.kit import unanswered
-
-RERUN = "ostinato:rerun"
 
 
 class Talk:
@@ -35,27 +34,48 @@ class Talk:
 
     @property
     def flagged(self) -> set[str]:
-        """What the calls do that were flagged as run again."""
-        answers = {r.id: e for e in self.events for r in e.get_function_responses()}
-        found: set[str] = set()
-        for event in self.events:
-            for call in event.get_function_calls():
-                answer = answers.get(call.id)
-                metadata = (answer.custom_metadata or {}) if answer else {}
-                again = metadata.get(RERUN)
-                if again is True or (again and call.id in again):
-                    found.add(str((call.args or {}).get("what")))
-        return found
+        """What the calls do that were flagged as run again, or run again by the user's leave."""
+        again = {i for e in self.events for i in (e.custom_metadata or {}).get(RERUN, ())}
+        again |= {i for e in self.events if _asks_again(e) for i in _confirmations(e)}
+        calls = [call for event in self.events for call in event.get_function_calls()]
+        return {str(call.args["what"]) for call in calls if call.args and call.id in again}
 
     def canonical(self) -> dict[str, list[Any]]:
-        """Return the log without ids, times and flags, by invocation and branch."""
+        """Return the log without ids, times, flags and questions whether to run a tool again, by
+        invocation and branch.
+        """
         began = {e.invocation_id: _text(e) for e in reversed(self.events) if e.author == "user"}
-        names: dict[str, str] = {}
+        asked = {c.id for e in self.events if _asks_again(e) for c in e.get_function_calls()}
+        names: dict[str, dict[str, str]] = {}
         found: dict[str, list[Any]] = {}
         for event in self.events:
-            place = f"{began.get(event.invocation_id)} / {event.branch}"
-            found.setdefault(place, []).append(_canonical(event, names))
+            answers = event.author == "user" and event.get_function_responses()
+            if _asks_again(event) or _only_flags(event) or (answers and answers[0].id in asked):
+                continue
+            began_with = str(began.get(event.invocation_id))
+            item = _canonical(event, names.setdefault(began_with, {}))
+            found.setdefault(f"{began_with} / {event.branch}", []).append(item)
         return found
+
+
+def _asks_again(event: Event) -> bool:
+    """Tell whether an event asks whether a tool that was interrupted is to be run again."""
+    hints = [c.hint for c in event.actions.requested_tool_confirmations.values()]
+    hints += [(c.args or {}).get("toolConfirmation", {}).get("hint") or "" for c in _asks(event)]
+    return any("was interrupted" in (hint or "") for hint in hints)
+
+
+def _asks(event: Event) -> list[Any]:
+    return [call for call in event.get_function_calls() if call.name == CONFIRM]
+
+
+def _confirmations(event: Event) -> set[str]:
+    """Return the calls that an event wants to be confirmed."""
+    return set(event.actions.requested_tool_confirmations)
+
+
+def _only_flags(event: Event) -> bool:
+    return event.content is None and RERUN in (event.custom_metadata or {})
 
 
 @dataclass
@@ -162,8 +182,8 @@ def _text(event: Event) -> str:
 
 
 def _canonical(event: Event, names: dict[str, str]) -> Any:
-    def named(call_id: str | None) -> str:
-        return names.setdefault(str(call_id), f"call {len(names)}")
+    def named(call_id: str) -> str:
+        return names.setdefault(call_id, f"call {len(names)}")
 
     data = event.model_dump(mode="json", exclude_none=True, by_alias=False)
     for key in ("id", "invocation_id", "timestamp", "branch"):
@@ -175,7 +195,10 @@ def _canonical(event: Event, names: dict[str, str]) -> Any:
     delta = data["actions"].get("artifact_delta")
     if delta:
         data["actions"]["artifact_delta"] = sorted(delta)  # saved again, a file has a new version
-    return _renamed(data, named)
+    data = _renamed(data, named)
+    if "long_running_tool_ids" in data:
+        data["long_running_tool_ids"].sort()  # a set, in no order
+    return data
 
 
 def _renamed(data: Any, named: Any) -> Any:

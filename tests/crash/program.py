@@ -186,16 +186,21 @@ class Program:
         await self.hand_on(new_message=text, state_delta=delta, **name)
 
     async def _answer(self, step: Answer) -> None:
-        call = asked_by(await self.log(), step.tool)
-        if call is None:
+        """Answer every call of a tool; after a death there may be one more question."""
+        if not asked_by(await self.log(), step.tool):
             await self.settle()
-            call = asked_by(await self.log(), step.tool)
-        assert call is not None, f"{step.tool} was never called"
-        log = await self.log()
-        answered = {r.id for e in log if e.author == "user" for r in e.get_function_responses()}
-        waiting = [m.payload for m in await self.service.messages(PLACE)]
-        if call.id not in answered and not any(str(call.id) in text for text in waiting):
-            await self.hand_on(new_message=answer_to(call, step.response))
+        assert asked_by(await self.log(), step.tool), f"{step.tool} was never called"
+        while True:
+            log = await self.log()
+            answered = {r.id for e in log if e.author == "user" for r in e.get_function_responses()}
+            waiting = [message.payload for message in await self.service.messages(PLACE)]
+            calls = [c for c in asked_by(log, step.tool) if c.id not in answered]
+            if not calls:
+                return
+            if any(str(calls[0].id) in text for text in waiting):
+                await self.settle()
+            else:
+                await self.hand_on(new_message=answer_to(calls[0], step.response))
 
     async def hand_on(self, **request: Any) -> None:
         """Run a request to its end, as a server does that passes its events on."""
@@ -213,9 +218,9 @@ def said_by_user(log: Sequence[Event]) -> list[str]:
     return [part.text for part in parts if part.text]
 
 
-def asked_by(log: Sequence[Event], tool: str) -> types.FunctionCall | None:
-    """Return the first call of a tool."""
-    return next((c for e in log for c in e.get_function_calls() if c.name == tool), None)
+def asked_by(log: Sequence[Event], tool: str) -> list[types.FunctionCall]:
+    """Return the calls of a tool."""
+    return [c for e in log for c in e.get_function_calls() if c.name == tool]
 
 
 def seem_away(number: int) -> None:
