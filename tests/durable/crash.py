@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 from collections import Counter
@@ -35,6 +36,13 @@ class DyingStore(SqliteSessionService):
         self.at, self.after = at, after
         self.commits = 0
         self.dead = False
+        self._finished = 0
+        self._news = asyncio.Condition()
+
+    async def done(self, commits: int) -> None:
+        """Wait until so many commits are done."""
+        async with self._news:
+            await self._news.wait_for(lambda: self._finished >= commits)
 
     def _check(self) -> None:
         if self.dead:
@@ -48,6 +56,9 @@ class DyingStore(SqliteSessionService):
             self.dead = True
             raise Killed
         done = await super().append(session, events, *rest, **named)
+        async with self._news:
+            self._finished += 1
+            self._news.notify_all()
         if number == self.at:
             self.dead = True
             raise Killed
@@ -105,10 +116,11 @@ class Life:
         self.world = World()
         self.leg = 0
         self.commits = 0
+        self.store: DyingStore
 
     async def process(self, at: int = 0, after: bool = False) -> bool:
         """Live for one process; tell whether it came to the end of the conversation."""
-        store = DyingStore(self.path, at, after)
+        store = self.store = DyingStore(self.path, at, after)
         config = ResumabilityConfig(is_resumable=True) if self.resumable else None
         app = App(
             name="talk", root_agent=self.scenario.tree(self.world), resumability_config=config
@@ -180,3 +192,14 @@ def flagged(log: list[Event]) -> set[str]:
 
 def calls_named(log: list[Event], name: str) -> list[types.FunctionCall]:
     return [c for e in log for c in e.get_function_calls() if c.name == name]
+
+
+def unanswered(log: list[Event]) -> list[str]:
+    """The calls without a later response."""
+    answered = [{r.id for r in e.get_function_responses()} for e in log]
+    return [
+        call.name or ""
+        for index, event in enumerate(log)
+        for call in event.get_function_calls()
+        if not any(call.id in ids for ids in answered[index + 1 :])
+    ]

@@ -190,6 +190,10 @@ class BaseAgent(BaseNode):
         ctx = self._create_invocation_context(parent_context)
         resume = ctx.ports.resume
         if resume is not None and self._has_ended(ctx, resume):
+            if resume.is_over(ctx.branch):  # its last hooks may not have run
+                event = await self._handle_after_agent_callback(ctx)
+                if event is not None:
+                    yield event
             return
         begun = resume is not None and resume.has_begun(self.name, ctx.branch)
         tracing = span("invoke_agent", self.name, invocation_id=ctx.invocation_id)

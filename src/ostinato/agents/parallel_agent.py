@@ -23,8 +23,7 @@ class ParallelAgent(BaseAgent):
         runs: list[AsyncGenerator[Event, None]] = []
         for sub_agent in self.sub_agents:
             branch = _create_branch_ctx_for_sub_agent(self, sub_agent, ctx)
-            if not ctx.end_of_agents.get(sub_agent.name):
-                runs.append(sub_agent.run_async(branch))
+            runs.append(sub_agent.run_async(branch))
         async with Aclosing(_merge_agent_run(runs)) as events:
             async for event in events:
                 yield event

@@ -276,6 +276,7 @@ class InvocationContext(BaseModel):
         else:
             return
         self.ports.checkpoints = marks
+        anew: dict[str, int] = {}  # where agents began again: index of the first record after it
         for mark in marks:
             self.end_of_agents.pop(mark.agent, None)
             self.agent_states.pop(mark.agent, None)
@@ -284,23 +285,36 @@ class InvocationContext(BaseModel):
             elif mark.state is not None:
                 self.agent_states[mark.agent] = mark.state
                 self.end_of_agents[mark.agent] = False
-                self._restart(mark.state.get("current_sub_agent"))
-        for record in self.log.invocation(self.invocation_id) if self.is_resumable else ():
-            if record.author != "user" and record.author not in self.end_of_agents:
-                # An agent that spoke without a checkpoint has started; an empty one says so.
-                self.agent_states[record.author] = {}
-                self.end_of_agents[record.author] = False
+                name = mark.state.get("current_sub_agent")
+                if name and self.agent is not None:
+                    # What its sub-agent had noted, it had before it came to it again.
+                    below = self.forget_agent_states(self.agent.root_agent.find_agent(name))
+                    anew.update(dict.fromkeys(below, mark.at))
+        if self.is_resumable:
+            self._note_speakers(anew)
 
-    def _restart(self, agent_name: str | None) -> None:
-        """Forget what an agent and those below it had noted before its parent came to it."""
-        if self.agent is not None and agent_name:
-            self.forget_agent_states(self.agent.root_agent.find_agent(agent_name))
+    def _note_speakers(self, anew: dict[str, int]) -> None:
+        """Take an agent that spoke without a checkpoint for begun; an empty one says so."""
+        first = self.log.start_of(self.invocation_id) or 0
+        for index, record in enumerate(self.log.records[first:], first):
+            name = record.author
+            if record.invocation_id != self.invocation_id or name == "user":
+                continue
+            if name not in self.end_of_agents and index >= anew.get(name, 0):
+                self.agent_states[name] = {}
+                self.end_of_agents[name] = False
 
-    def forget_agent_states(self, agent: Any) -> None:
-        """Forget what an agent and those below it had noted, for they begin anew."""
-        for found in _with_all_below(agent) if self.agent_states or self.end_of_agents else ():
-            self.end_of_agents.pop(found.name, None)
-            self.agent_states.pop(found.name, None)
+    def forget_agent_states(self, agent: Any) -> list[str]:
+        """Forget what an agent and those below it had noted, for they begin anew.
+
+        Returns:
+          Their names.
+        """
+        names = _names_below(agent) if agent is not None else []
+        for name in names:
+            self.end_of_agents.pop(name, None)
+            self.agent_states.pop(name, None)
+        return names
 
     async def begin_call(self, call_id: str | None, tool_name: str) -> None:
         """Store that a tool begins, unless the event with its call said so already.
@@ -377,10 +391,5 @@ class InvocationContext(BaseModel):
         return None
 
 
-def _with_all_below(agent: Any) -> list[Any]:
-    if agent is None:
-        return []
-    return [
-        agent,
-        *(found for sub_agent in agent.sub_agents for found in _with_all_below(sub_agent)),
-    ]
+def _names_below(agent: Any) -> list[str]:
+    return [agent.name, *(name for below in agent.sub_agents for name in _names_below(below))]

@@ -64,7 +64,10 @@ class Journal:
         return [*self._take_pending(), *(expected or ())]
 
     def row(self, call_id: str | None) -> JournalRow | None:
-        """Return what an earlier process had stored of a call, as it is to be run now."""
+        """Return what an earlier process had stored of a call, as it is to be run now.
+
+        None once the call has begun or ended in this process.
+        """
         return self._stored.get(self._key(call_id))
 
     def expect(
@@ -87,6 +90,7 @@ class Journal:
         if key in self._begun:
             return ()
         self._begun.add(key)
+        self._stored.pop(key, None)
         return [*self._take_pending(), JournalRow(self._invocation_id, key, "started", tool)]
 
     def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
@@ -98,6 +102,7 @@ class Journal:
           result: response and effects as JSON text.
         """
         row = JournalRow(self._invocation_id, self._key(call_id), "finished", tool, result)
+        self._stored.pop(row.call_id, None)
         return [*self._take_pending(), row]
 
     def add(self, rows: Iterable[JournalRow]) -> None:

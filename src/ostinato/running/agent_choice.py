@@ -80,7 +80,10 @@ def go_on(ctx: InvocationContext, root_agent: BaseAgent) -> None:
         start = log.records.index(asked)
     else:
         ctx.agent, start = find_agent_to_run(log, root_agent, newest + 1), newest + 1
-    ports.resume = Resume(log, ctx.invocation_id, start, ports.checkpoints)
+    resume = ports.resume = Resume(log, ctx.invocation_id, start, ports.checkpoints)
+    if isinstance(ctx.agent, LlmAgent) and not resume.look(ctx.agent.name, ctx.branch).closed:
+        # What ended was a later run of it, to which another agent had transferred.
+        ctx.end_of_agents.pop(ctx.agent.name, None)
 
 
 def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:

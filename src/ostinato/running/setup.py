@@ -171,8 +171,7 @@ class RunnerSetup:
             answered_call(session, message)
             await self._append_new_message(ctx, turn, message, branch_of_answers(session, message))
         ctx.populate_invocation_agent_states()
-        if not ctx.end_of_agents.get(self.agent.name):
-            go_on(ctx, self.agent)
+        go_on(ctx, self.agent)
         return ctx
 
     async def _new_invocation_context(

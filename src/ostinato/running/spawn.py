@@ -60,7 +60,11 @@ async def spawn(
     runner = make_runner(
         None if artifacts is None else ParentArtifacts(artifacts, parent.session.id)
     )
-    place = {"user_id": parent.user_id, "session_id": session_id, "run_config": parent.run_config}
+    place: dict[str, Any] = {
+        "user_id": parent.user_id,
+        "session_id": session_id,
+        "run_config": parent.run_config,
+    }
     if begun is not None and begun.events:
         run = runner.run_async(**place, invocation_id=begun.events[0].invocation_id)
         async with Aclosing(run) as events:

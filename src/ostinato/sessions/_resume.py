@@ -281,6 +281,11 @@ class Resume:
                 return True
         return False
 
+    def is_over(self, branch: str | None) -> bool:
+        """Tell whether everything on a branch was taken: what is done now was never done."""
+        position = self._position(branch)
+        return all(i < position or r.branch != branch for i, r in self._records)
+
     def enter(self, agent: str, branch: str | None) -> None:
         """Note that an agent goes on from its checkpoint: what came before that is done."""
         mark = self._entries.pop(agent, None)

@@ -54,9 +54,9 @@ def pending_calls(ctx: InvocationContext, reached: Reached | None) -> Pending:
         return Pending(None, set(), True)
     # A run that is not resumable ends at a long-running call, and asks the model at its answer.
     resume = ctx.ports.resume
-    ended = reached is not None and reached.kind == "calls"
-    pauses = ended and resume is not None and resume.is_newest(reached.record)
-    return Pending(None, set(), pauses)
+    if reached is None or reached.kind != "calls" or resume is None:
+        return Pending(None, set(), False)
+    return Pending(None, set(), resume.is_newest(reached.record))
 
 
 def _is_to_run(ctx: InvocationContext, call: OpenCall) -> bool:

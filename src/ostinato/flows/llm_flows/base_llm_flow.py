@@ -389,6 +389,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
 
 def _asks_for_credential(event: Event) -> bool:
     """Tell whether an event asks the user for a credential; the run waits for the answer."""
+    if event.actions.requested_auth_configs:
+        return True
     return bool(event.long_running_tool_ids) and any(
         call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
     )
