@@ -187,20 +187,19 @@ class Program:
 
     async def _answer(self, step: Answer) -> None:
         """Answer every call of a tool; after a death there may be one more question."""
-        if not asked_by(await self.log(), step.tool):
-            await self.settle()
-        assert asked_by(await self.log(), step.tool), f"{step.tool} was never called"
         while True:
             log = await self.log()
             answered = {r.id for e in log if e.author == "user" for r in e.get_function_responses()}
-            waiting = [message.payload for message in await self.service.messages(PLACE)]
-            calls = [c for c in asked_by(log, step.tool) if c.id not in answered]
-            if not calls:
+            calls = asked_by(log, step.tool)
+            waiting = [c for c in calls if c.id not in answered]
+            messages = [message.payload for message in await self.service.messages(PLACE)]
+            if waiting and not any(str(waiting[0].id) in text for text in messages):
+                await self.hand_on(new_message=answer_to(waiting[0], step.response))
+                continue
+            await self.settle()
+            if calls == asked_by(await self.log(), step.tool) and not messages:
+                assert calls, f"{step.tool} was never called"
                 return
-            if any(str(calls[0].id) in text for text in waiting):
-                await self.settle()
-            else:
-                await self.hand_on(new_message=answer_to(calls[0], step.response))
 
     async def hand_on(self, **request: Any) -> None:
         """Run a request to its end, as a server does that passes its events on."""
