@@ -12,7 +12,7 @@ from ostinato.agents import BaseAgent
 from ostinato.testing import call
 from ostinato.tools import AgentTool, LongRunningFunctionTool
 from tests.durable.crash import Life, Scenario, World, lines_by_branch
-from tests.durable.test_crash_points import booking, clerk
+from tests.durable.test_crash_points import approve, booking, clerk, confirmed
 
 
 def ordering_and_booking(world: World) -> BaseAgent:
@@ -58,3 +58,22 @@ async def test_the_session_of_an_agent_tool_is_gone_when_its_process_died_before
         assert await life.process()
         with sqlite3.connect(life.path) as db:
             assert db.execute("SELECT id FROM sessions").fetchall() == [("one",)], at
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_the_model_is_not_asked_before_the_user_allows_a_call_in_doubt_once_more(
+    tmp_path: Path, resumable: bool
+) -> None:
+    scenario = Scenario(confirmed, "Go", approve)
+    whole = Life(scenario, tmp_path / "whole.db", resumable)
+    assert await whole.process()
+    asked = 0
+    for at in range(1, whole.commits + 1):
+        life = Life(scenario, tmp_path / f"{at}.db", resumable)
+        assert not await life.process(at, after=True)
+        assert await life.process()
+        text = str(lines_by_branch(await life.log()))
+        again = "was interrupted" in text
+        asked += again
+        assert ("Done." in text) is not again, at
+    assert asked > 0
