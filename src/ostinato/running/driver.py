@@ -133,7 +133,9 @@ class RunnerDriver(RunnerSetup):
           None where the request's invocation has begun before, and only its events are wanted.
         """
         request = turn.request
-        if request.once and log_of(session).start_of(request.id) is not None:
+        # A message that waited may have been asked for again by its key, and run since.
+        repeated = request.once or (turn.takes_over and request.invocation_id is None)
+        if repeated and log_of(session).start_of(request.id) is not None:
             return None
         if request.once or request.invocation_id is None:
             return await self._setup_context_for_new_invocation(session, turn)

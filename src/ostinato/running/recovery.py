@@ -169,6 +169,9 @@ class Recovery:
                         pass
             finally:
                 await turn.end(None)
+            if turn.fence is None and isinstance(left, InboxMessage):
+                # Its key names an invocation that had begun already: there was nothing to run.
+                await self._set_aside(place, left, "")
         except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
             return Recovered(place, invocation_id, "taken", str(error))
         except Exception as error:  # boundary: the error is on record; its caller is gone
@@ -188,7 +191,9 @@ class Recovery:
         config = self._config
         if metadata:
             config = config.model_copy(update={"custom_metadata": metadata})
-        return RunRequest(place, left.invocation_id, message, None, state_delta, config)
+        return RunRequest(
+            place, left.invocation_id, message, None, state_delta, config, complete=True
+        )
 
     async def _set_aside(self, place: Place, left: Lease | InboxMessage, reason: str) -> None:
         """Take away what could not even be begun, so that it does not stand in the way for ever."""
