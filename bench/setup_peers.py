@@ -10,10 +10,12 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("PEER_ROOT", Path(__file__).resolve().parents[1] / ".venvs"))
 
+_SQL = ["sqlalchemy[asyncio]>=2", "aiosqlite", "asyncpg", "aiomysql"]
+
 # Folder -> what is installed in it: the versions that the figures and the golden traces are about.
 REQUIREMENTS = {
-    "adk23": ["google-adk==2.3.0", "sqlalchemy[asyncio]>=2", "aiosqlite"],
-    "adk": ["google-adk==2.13.0", "sqlalchemy[asyncio]>=2", "aiosqlite"],
+    "adk23": ["google-adk==2.3.0", *_SQL],
+    "adk": ["google-adk==2.13.0", *_SQL],
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim==2.68.0"],
     "langgraph": ["langgraph==1.2.22", "langchain==1.4.7", "langgraph-checkpoint-sqlite"],

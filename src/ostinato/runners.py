@@ -121,7 +121,7 @@ class Runner(RunnerDriver):
         service = self.session_service if self._store.durable else sessions.InMemorySessionService()
 
         def make_runner(files: BaseArtifactService | None) -> Runner:
-            return Runner(
+            runner = Runner(
                 agent=agent,
                 app_name=self.app_name,
                 plugins=self.app.plugins if include_plugins else None,
@@ -130,6 +130,8 @@ class Runner(RunnerDriver):
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
+            runner.spending = request["parent"].ports.spending
+            return runner
 
         return running.spawn(StoreAccess(service), make_runner, **request)
 

@@ -222,6 +222,7 @@ async def test_deleting_starts_the_versions_anew(service: BaseArtifactService) -
 
 BAD_NAMES = ["", "user:", "..", "../x", "a/../b", "a\\..\\b", "/etc/x", "\\x", "C:\\x", "c:/x"]
 BAD_NAMES += ["user:../x", "user:/x", "x\0y", "x" * 201, "\ud800"]
+BAD_NAMES += ["x" * 400, "user:\\x", "user:C:/x", "user:..", "user:a/../b", "user:\0", "../../x"]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -252,6 +253,7 @@ async def test_owners_ids_are_checked(service: BaseArtifactService, ids: dict[st
 ODD_NAMES = ["a", "a/b", "a//b", "a/./b", "a/", ".", ".x", "x.", " ", "a%2Fb", "a:b", "versions"]
 ODD_NAMES += ["a/versions/0", "metadata.json", "content", "é", "你" * 190, "x" * 200, "user:user:x"]
 ODD_NAMES += ["你" * 189 + "好", "a\nb", "a|b*?", "...", "x~%~y"]
+ODD_NAMES += ["User:x", "USER:x", "user", "user: x", "CON", "nul.txt", ".staging", "apps", "..x"]
 
 
 async def test_odd_names_are_names_like_others(service: BaseArtifactService) -> None:

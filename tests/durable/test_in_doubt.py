@@ -52,9 +52,9 @@ def given(log: Any) -> list[Any]:
 
 
 async def test_it_runs_again_with_the_same_key_a_flag_and_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    quick_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = await interrupted(tmp_path / "s.db", paying)
+    life = await interrupted(quick_path / "s.db", paying)
     with caplog.at_level(logging.WARNING):
         assert await life.process()
     log = await life.log()
@@ -68,8 +68,8 @@ async def test_it_runs_again_with_the_same_key_a_flag_and_a_warning(
     assert "'pay'" in caplog.text and (asked.id or "-") in caplog.text
 
 
-async def test_at_most_once_tells_the_model_that_the_outcome_is_unknown(tmp_path: Path) -> None:
-    life = await interrupted(tmp_path / "s.db", lambda w: paying(w, in_doubt="at_most_once"))
+async def test_at_most_once_tells_the_model_that_the_outcome_is_unknown(quick_path: Path) -> None:
+    life = await interrupted(quick_path / "s.db", lambda w: paying(w, in_doubt="at_most_once"))
     assert await life.process()
     log = await life.log()
     assert list(life.world.effects.values()) == [1]
@@ -81,7 +81,7 @@ async def test_at_most_once_tells_the_model_that_the_outcome_is_unknown(tmp_path
 
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("happened", [True, False])
-async def test_a_check_finds_out(tmp_path: Path, plain: bool, happened: bool) -> None:
+async def test_a_check_finds_out(quick_path: Path, plain: bool, happened: bool) -> None:
     seen: list[Any] = []
 
     def check(args: dict[str, Any], tool_context: Any) -> Any:
@@ -92,7 +92,7 @@ async def test_a_check_finds_out(tmp_path: Path, plain: bool, happened: bool) ->
         return check(args, tool_context)
 
     probe = check if plain else check_later
-    life = await interrupted(tmp_path / "s.db", lambda w: paying(w, check=probe))
+    life = await interrupted(quick_path / "s.db", lambda w: paying(w, check=probe))
     assert await life.process()
     log = await life.log()
     ((key, times),) = life.world.effects.items()
@@ -103,7 +103,7 @@ async def test_a_check_finds_out(tmp_path: Path, plain: bool, happened: bool) ->
 
 @pytest.mark.parametrize("approved", [True, False])
 @pytest.mark.parametrize("confirming", [True, False])
-async def test_a_person_is_asked(tmp_path: Path, approved: bool, confirming: bool) -> None:
+async def test_a_person_is_asked(quick_path: Path, approved: bool, confirming: bool) -> None:
     options: dict[str, Any] = {"require_confirmation": True} if confirming else {"in_doubt": "ask"}
 
     def confirm(log: Any) -> Any:
@@ -115,7 +115,7 @@ async def test_a_person_is_asked(tmp_path: Path, approved: bool, confirming: boo
     legs = ("Go", confirm, decide) if confirming else ("Go", decide)
     # With confirmation: message, call, request, response; answer, begin, response.
     at = 7 if confirming else RESPONSE
-    life = await interrupted(tmp_path / "s.db", lambda w: paying(w, **options), *legs, at=at)
+    life = await interrupted(quick_path / "s.db", lambda w: paying(w, **options), *legs, at=at)
     assert list(life.world.effects.values()) == [1]
     assert await life.process()
     log = await life.log()
@@ -129,7 +129,7 @@ async def test_a_person_is_asked(tmp_path: Path, approved: bool, confirming: boo
     assert trace(log)[-1] == "clerk: Done."
 
 
-async def test_a_call_that_waits_for_confirmation_has_not_begun(tmp_path: Path) -> None:
+async def test_a_call_that_waits_for_confirmation_has_not_begun(quick_path: Path) -> None:
     """Killed between request and response, and before the confirmed tool began."""
 
     def confirm(log: Any) -> Any:
@@ -138,7 +138,7 @@ async def test_a_call_that_waits_for_confirmation_has_not_begun(tmp_path: Path) 
     for at in range(2, 7):
         life = Life(
             Scenario(clerk(lambda w: paying(w, require_confirmation=True)), "Go", confirm),
-            tmp_path / f"{at}.db",
+            quick_path / f"{at}.db",
             resumable=False,
         )
         assert not await life.process(at)
@@ -149,7 +149,7 @@ async def test_a_call_that_waits_for_confirmation_has_not_begun(tmp_path: Path) 
         assert list(life.world.effects.values()) == [1] and flagged(log) == set()
 
 
-async def test_a_finished_call_runs_no_hook_and_no_tool_again(tmp_path: Path) -> None:
+async def test_a_finished_call_runs_no_hook_and_no_tool_again(quick_path: Path) -> None:
     """Two calls of one response: the first has ended, the second was cut off."""
     hooks: list[str] = []
 
@@ -179,7 +179,7 @@ async def test_a_finished_call_runs_no_hook_and_no_tool_again(tmp_path: Path) ->
             after_tool_callback=after,
         )
 
-    life = Life(Scenario(tree), tmp_path / "s.db", resumable=False)
+    life = Life(Scenario(tree), quick_path / "s.db", resumable=False)
     assert not await life.process()
     finished = [row for row in life.rows("tool, status, result") if row[1] == "finished"]
     assert [row[0] for row in finished] == ["quick"] and "s3cret" not in finished[0][2]
@@ -199,7 +199,7 @@ async def test_a_finished_call_runs_no_hook_and_no_tool_again(tmp_path: Path) ->
     assert flagged(log) == {calls_named(log, "slow")[0].id}
 
 
-async def test_a_call_behind_a_hook_has_not_begun_before_its_hook_let_it(tmp_path: Path) -> None:
+async def test_a_call_behind_a_hook_has_not_begun_before_its_hook_let_it(quick_path: Path) -> None:
     def tree(world: World) -> LlmAgent:
         def die(**_: Any) -> None:
             if not world.asked:
@@ -210,21 +210,21 @@ async def test_a_call_behind_a_hook_has_not_begun_before_its_hook_let_it(tmp_pat
         make = clerk(paying, before_tool_callback=die)
         return make(world)
 
-    life = Life(Scenario(tree), tmp_path / "s.db", resumable=False)
+    life = Life(Scenario(tree), quick_path / "s.db", resumable=False)
     assert not await life.process()
     assert [row for row in life.rows("status") if row[0] == "started"] == []
     assert await life.process()
     assert list(life.world.effects.values()) == [1] and flagged(await life.log()) == set()
 
 
-async def test_a_plain_turn_costs_no_commit_of_its_own(tmp_path: Path) -> None:
-    life = Life(Scenario(clerk(paying)), tmp_path / "s.db", resumable=False)
+async def test_a_plain_turn_costs_no_commit_of_its_own(quick_path: Path) -> None:
+    life = Life(Scenario(clerk(paying)), quick_path / "s.db", resumable=False)
     assert await life.process()
     assert life.commits == 4
 
 
 def test_a_policy_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(AgentConfigError, match="in_doubt is 'never'.*rerun, at_most_once, ask"):
+    with pytest.raises(AgentConfigError, match=r"in_doubt is 'never'.*rerun, at_most_once, ask"):
         FunctionTool(lambda: None, in_doubt="never")  # type: ignore[arg-type]
 
 
@@ -243,7 +243,7 @@ def test_a_tool_that_asks_for_confirmation_asks_in_doubt_too(
     assert FunctionTool(lambda: None, **options).in_doubt == expected
 
 
-async def test_a_tool_of_the_user_s_own_class_may_say_so_in_its_class(tmp_path: Path) -> None:
+async def test_a_tool_of_the_user_s_own_class_may_say_so_in_its_class(quick_path: Path) -> None:
     class Pays(BaseTool):
         in_doubt = "at_most_once"
 
@@ -258,7 +258,7 @@ async def test_a_tool_of_the_user_s_own_class_may_say_so_in_its_class(tmp_path: 
             self.world.effect(tool_context, "pay")
             return "paid"
 
-    life = await interrupted(tmp_path / "s.db", Pays)
+    life = await interrupted(quick_path / "s.db", Pays)
     assert await life.process()
     assert list(life.world.effects.values()) == [1]
     assert "unknown" in given(await life.log())[0]["error"]

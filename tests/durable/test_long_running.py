@@ -52,10 +52,10 @@ def spoken(log: Any) -> list[str]:
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 async def test_answers_in_any_order_each_to_a_new_process(
-    tmp_path: Path, order: tuple[int, ...]
+    quick_path: Path, order: tuple[int, ...]
 ) -> None:
     scenario = Scenario(side_by_side, "Go", *map(telling, order))
-    life = Life(scenario, tmp_path / "s.db", resumable=True)
+    life = Life(scenario, quick_path / "s.db", resumable=True)
     legs = scenario.legs
     for number in range(len(legs)):
         scenario.legs = legs[: number + 1]
@@ -73,20 +73,20 @@ async def test_answers_in_any_order_each_to_a_new_process(
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 async def test_a_crash_between_the_answers_loses_none(
-    tmp_path: Path, order: tuple[int, ...]
+    quick_path: Path, order: tuple[int, ...]
 ) -> None:
     scenario = Scenario(side_by_side, "Go", *map(telling, order))
-    whole = Life(scenario, tmp_path / "whole.db", resumable=True)
+    whole = Life(scenario, quick_path / "whole.db", resumable=True)
     assert await whole.process()
     wanted = sorted(spoken(await whole.log()))
     for at in range(2, whole.commits + 1, 3):
-        life = Life(scenario, tmp_path / f"{at}.db", resumable=True)
+        life = Life(scenario, quick_path / f"{at}.db", resumable=True)
         assert not await life.process(at, after=True)
         assert await life.process()
         assert sorted(spoken(await life.log())) == wanted, at
 
 
-async def test_a_loop_waits_in_its_second_round_over_a_restart(tmp_path: Path) -> None:
+async def test_a_loop_waits_in_its_second_round_over_a_restart(quick_path: Path) -> None:
     def tree(world: World) -> BaseAgent:
         def turn(request: Any) -> Any:
             rounds = str(request.contents).count("Round.")
@@ -100,7 +100,7 @@ async def test_a_loop_waits_in_its_second_round_over_a_restart(tmp_path: Path) -
         return answer(calls_named(log, "ask")[0], {"ok": True})
 
     scenario = Scenario(tree, "Go", tell)
-    life = Life(scenario, tmp_path / "s.db", resumable=True)
+    life = Life(scenario, quick_path / "s.db", resumable=True)
     scenario.legs = scenario.legs[:1]
     assert await life.process()
     assert spoken(await life.log()) == ["Round."]
@@ -122,7 +122,7 @@ class _Waits:
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_a_cancelled_long_running_call_stays_open_only_if_its_tool_had_begun(
-    tmp_path: Path, begun: bool
+    quick_path: Path, begun: bool
 ) -> None:
     waits = _Waits()
 
@@ -136,7 +136,7 @@ async def test_a_cancelled_long_running_call_stays_open_only_if_its_tool_had_beg
         tools=[LongRunningFunctionTool(ask)],
         **hook,
     )
-    service = SqliteSessionService(tmp_path / "s.db", synchronous="NORMAL")
+    service = SqliteSessionService(quick_path / "s.db", synchronous="NORMAL")
     runner = Runner(agent=agent, app_name="talk", session_service=service, auto_create_session=True)
 
     async def consume() -> None:

@@ -8,6 +8,7 @@ from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.sessions._durable_store import Claim, Fence, Place
 from ostinato.sessions.base_session_service import BaseSessionService, GetSessionConfig
+from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
@@ -21,7 +22,7 @@ STALE = (
 )
 PLACE = Place("app", "ann", "s1")
 
-Store = InMemorySessionService | SqliteSessionService
+Store = InMemorySessionService | SqliteSessionService | DatabaseSessionService
 
 
 def said(text: str, delta: dict[str, Any] | None = None, **fields: Any) -> Event:

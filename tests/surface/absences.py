@@ -108,7 +108,7 @@ ABSENCES: list[Absence] = [
         "artifacts.in_memory_artifact_service:InMemoryArtifactService.artifacts",
     ),
     *_each(
-        SQL, "Schemas and migrations of SQL databases.",
+        SQL, "Classes of an object mapper; `ostinato migrate` copies databases.",
         "sessions.migration.*", "sessions.schemas.*",
     ),
     # Models.

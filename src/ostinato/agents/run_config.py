@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.context.budget import Budget as Budget
+    from ostinato.context.budget import Price as Price
     from ostinato.context.run_config import RunConfig as RunConfig
     from ostinato.context.run_config import StreamingMode as StreamingMode
     from ostinato.context.run_config import ToolThreadPoolConfig as ToolThreadPoolConfig

@@ -8,5 +8,7 @@ if TYPE_CHECKING:
     from ostinato.apps.app import App as App
     from ostinato.context.app_config import EventsCompactionConfig as EventsCompactionConfig
     from ostinato.context.app_config import ResumabilityConfig as ResumabilityConfig
+    from ostinato.context.budget import Budget as Budget
+    from ostinato.context.budget import Price as Price
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validat
 from ..agents.base_agent import BaseAgent
 from ..context.app_config import EventsCompactionConfig as EventsCompactionConfig
 from ..context.app_config import ResumabilityConfig as ResumabilityConfig
+from ..context.budget import Budget
 from ..errors import AgentConfigError
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
@@ -26,6 +27,7 @@ class App(BaseModel):
       context_cache_config: provider-side caching.
       resumability_config: whether runs may pause and be resumed.
       tool_errors: what a raising tool does: `raise` to the caller, or `feedback` to the model.
+      budget: what each invocation may use.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -37,6 +39,7 @@ class App(BaseModel):
     context_cache_config: ContextCacheConfig | None = None
     resumability_config: ResumabilityConfig | None = None
     tool_errors: Literal["raise", "feedback"] = "raise"
+    budget: Budget | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

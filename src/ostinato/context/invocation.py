@@ -18,6 +18,7 @@ from ..sessions._resume import Checkpoint, Resume, recorded_checkpoints
 from ..sessions.event_log import EventLog
 from ..sessions.session import Session, log_of
 from .app_config import EventsCompactionConfig, ResumabilityConfig
+from .budget import Spending
 from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
 
@@ -89,6 +90,7 @@ class RunPorts:
       resumed: whether the run goes on with an earlier invocation.
       resume: what that invocation had done; None where the run is a new one.
       checkpoints: what its agents had noted, oldest first.
+      spending: what the invocation has used of its budget; None where it has none.
     """
 
     __slots__ = (
@@ -103,6 +105,7 @@ class RunPorts:
         "resumed",
         "schedule",
         "spawn",
+        "spending",
         "tool_errors",
         "unbegun",
     )
@@ -115,12 +118,14 @@ class RunPorts:
         commit: Commit | None = None,
         journal: RunJournal | None = None,
         tool_errors: str = "raise",
+        spending: Spending | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.journal = journal
         self.spawn = spawn
         self.schedule = schedule
         self.tool_errors = tool_errors
+        self.spending = spending
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
         self.unbegun: set[str] = set()
@@ -335,7 +340,10 @@ class InvocationContext(BaseModel):
 
         Raises:
           LlmCallsLimitExceededError: it is one more than `RunConfig.max_llm_calls` allows.
+          BudgetExceededError: the budget has no room for it.
         """
+        if self.ports.spending is not None:
+            self.ports.spending.begin_model_call(self.agent)
         self._invocation_cost_manager.increment_and_enforce_llm_calls_limit(self.run_config)
 
     def count_mistake(self, kind: str, message: str) -> None:

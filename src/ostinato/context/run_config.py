@@ -10,6 +10,7 @@ from .. import types
 from .._log import get_logger
 from ..sessions.base_session_service import GetSessionConfig
 from ..types.late_field import later
+from .budget import Budget
 
 if TYPE_CHECKING:
     from ..types import (
@@ -78,7 +79,7 @@ class ToolThreadPoolConfig(BaseModel):
 class RunConfig(BaseModel):
     """Settings of one run (Spec 1 §17, §18; Spec 4 §10).
 
-    The fields that google-adk does not have are the last seven.
+    The fields that google-adk does not have are the last eight.
 
     Attributes:
       streaming_mode: NONE for whole responses, SSE for partial events before each whole one.
@@ -96,6 +97,7 @@ class RunConfig(BaseModel):
       quote_agents: mark quotes of other agents as untrusted data in the context.
       on_busy: what a request does where another invocation runs in the session: `queue` waits for
         its turn, `reject` raises SessionBusyError, `interrupt` cancels the one that runs.
+      budget: what the invocation may use; its limits come before those of `App.budget`.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -133,6 +135,7 @@ class RunConfig(BaseModel):
     max_tool_result_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     quote_agents: bool = False
     on_busy: Literal["queue", "reject", "interrupt"] = "queue"
+    budget: Budget | None = None
 
     @model_validator(mode="before")
     @classmethod

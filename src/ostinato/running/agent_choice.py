@@ -9,10 +9,9 @@ from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..context.invocation import InvocationContext
 from ..errors import AgentConfigError
-from ..flows.llm_flows._history import newest_visible
 from ..models.base_llm import BaseLlm
 from ..sessions._resume import Resume
-from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog
+from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog, newest_visible
 from ..tools.base_toolset import BaseToolset
 
 logger = get_logger(__name__)

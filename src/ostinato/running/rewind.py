@@ -12,8 +12,7 @@ from ..context.invocation import new_invocation_context_id
 from ..errors import NotFoundError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..flows.llm_flows._history import visible_records
-from ..sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord
+from ..sessions.event_log import ARTIFACT_DELTA, STATE_DELTA, EventLog, EventRecord, visible_records
 from ..sessions.session import Session, log_of
 from ..sessions.state import State
 

@@ -10,6 +10,7 @@ from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
+from ..context.budget import Budget, Spending
 from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts
 from ..durable.journal import Journal
@@ -27,6 +28,7 @@ from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent
 from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
+from .spending import count_again
 from .store_access import StoreAccess
 from .tree_digest import tree_digest
 from .turn import Turn
@@ -36,7 +38,13 @@ class RunnerSetup:
     """Services and settings of a runner, and the contexts of invocations made of them.
 
     Args and errors of the constructor are those of `Runner`.
+
+    Attributes:
+      spending: what the run that this runner works for has used of its budget; None where it works
+        for none.
     """
+
+    spending: Spending | None = None
 
     def __init__(
         self,
@@ -177,12 +185,18 @@ class RunnerSetup:
     async def _new_invocation_context(
         self, session: Session, turn: Turn, user_content: types.Content | None
     ) -> InvocationContext:
-        run_config = turn.request.config
+        run_config, spending = turn.request.config, self.spending
+        if spending is None and (run_config.budget or self.app.budget):
+            budget = run_config.budget or Budget()
+            spending = Spending(budget.over(self.app.budget))
+        if spending is not None:
+            count_again(spending, log_of(session), turn.invocation_id, self.agent)
         ports = RunPorts(
             spawn=self._spawn,
             commit=turn.commit,
             journal=await self._open_journal(session, turn),
             tool_errors=run_config.tool_errors or self.app.tool_errors,
+            spending=spending,
         )
         return InvocationContext(
             artifact_service=self.artifact_service,

@@ -179,7 +179,10 @@ class DurableStore(Protocol):
         Args:
           config: which events to load.
           complete: all of them; otherwise what was made into a summary may be left out, so that the
-            log holds the summaries and what came after the newest one.
+            log holds the summaries in force and the tail: the newest turn, invocations with a call
+            that waits, and all that no summary stands for. Every request is the same then. What
+            reads further back needs the complete log: a rewind, the resume of an invocation from
+            before the newest turn, the overlap of a sliding window.
         """
         ...
 

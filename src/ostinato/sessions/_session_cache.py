@@ -63,11 +63,12 @@ class Entry:
 
     Attributes:
       sid: number of the session in the store; a session that is deleted and made again has another.
-      log: its events, all from the first on.
+      log: its events, all from the first on, or from number `tail` on with summaries before them.
       own, user, app: its state; `user` and `app` are shared with other entries.
       updated: time of the last change, seconds since 1970.
       size: bytes, about.
       seq: number of the newest event in the log.
+      tail: number of the event from which on the log holds all.
     """
 
     sid: int
@@ -78,6 +79,7 @@ class Entry:
     updated: float
     size: int = _ENTRY_BYTES
     seq: int = 0
+    tail: int = 1
 
     @property
     def known(self) -> tuple[int, int, int]:
@@ -92,6 +94,17 @@ class Entry:
             self.log.append(record)
             self.seq += 1
             self.size += len(record.data) + _RECORD_BYTES
+
+    def hold(self, loaded: Loaded) -> None:
+        """Start the log anew from what was read, where that reaches further back than the log."""
+        if loaded.first >= self.tail and (self.seq or loaded.first == 1):
+            return
+        newer = self.log.records[len(self.log) - max(0, self.seq - loaded.revision) :]
+        records = [*loaded.summaries, *loaded.records, *newer]
+        self.seq = max(self.seq, loaded.revision)
+        self.tail = loaded.first
+        self.log = EventLog(records, offset=self.seq - len(records))
+        self.size = _ENTRY_BYTES + sum(len(r.data) + _RECORD_BYTES for r in records)
 
     def merged(self) -> tuple[dict[str, Any], set[str]]:
         """Return a copy of the merged state, and the removed keys."""
@@ -156,6 +169,7 @@ class SessionCache:
                 self._entries[key] = entry
                 self._size += entry.size + entry.own.size
             before = entry.size + entry.own.size
+            entry.hold(loaded)
             entry.extend(loaded.first, loaded.records)
             if entry.own.revision <= loaded.revision:
                 entry.updated = loaded.updated

@@ -164,8 +164,12 @@ _MEANINGS = {
 _NO_MODULE = "no such module: "
 
 
-def store_error(error: sqlite3.Error, file: SqliteFile) -> StoreError:
-    """Return the error that callers get for an error of SQLite: what happened, what to do."""
+def store_error(error: sqlite3.Error, name: str) -> StoreError:
+    """Return the error that callers get for an error of SQLite: what happened, what to do.
+
+    Args:
+      name: what the message calls the file.
+    """
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     meaning = _MEANINGS.get(code, f"failed: {error}")
     if str(error).startswith(_NO_MODULE):
@@ -174,4 +178,4 @@ def store_error(error: sqlite3.Error, file: SqliteFile) -> StoreError:
             f"needs an SQLite with the module {module}, which this Python's lacks; use a Python "
             "whose sqlite3 has it"
         )
-    return StoreError(f"The {file.name} {meaning}.")
+    return StoreError(f"The {name} {meaning}.")

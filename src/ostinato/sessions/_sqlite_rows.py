@@ -15,12 +15,20 @@ from ..errors import AlreadyExistsError, StaleSessionError
 from . import _sqlite_leases as leases
 from ._durable_store import Claim, Fence, JournalRow, Place
 from ._lease_rules import clashes
-from ._stored_rows import STALE, Appended, Changes, Key, Loaded, StateRow, decode, session_not_found
+from ._sqlite_events import SHIFT, events, insert, move_tail, summaries
+from ._stored_rows import (
+    STALE,
+    Appended,
+    Changes,
+    Key,
+    Known,
+    Loaded,
+    StateRow,
+    decode,
+    session_not_found,
+)
 from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
 from .event_log import EventRecord
-
-_SHIFT = 32  # pos = sid << _SHIFT | seq
-_EVENT = "pos, id, invocation_id, author, branch, timestamp, data"
 
 
 def create(db: sqlite3.Connection, key: Key, changes: Changes, now: float) -> Loaded:
@@ -125,10 +133,10 @@ def append(
     elif batch.revision < revision:
         _check_outside(db, sid, batch, revision)
     seen = known(sid)
-    missing = _events(db, sid, seen + 1, revision) if seen is not None else []
+    missing = events(db, sid, seen + 1, revision) if seen is not None else []
     done = Appended(sid, revision + 1, revision, [], updated, (seen or 0) + 1, missing, [], [], [])
     for record, changes in batch.events:
-        _insert(db, done, record, changes)
+        insert(db, done, record, changes)
     if done.records:
         done.updated = done.records[-1].timestamp
         db.execute(
@@ -139,6 +147,7 @@ def append(
     done.user_revision = _write_shared(db, key[0], key[1], done.user)
     done.app_revision = _write_shared(db, key[0], "", done.app)
     leases.write_journal(db, sid, batch.rows)
+    move_tail(db, done)
     return done, fence
 
 
@@ -146,7 +155,7 @@ def _check_outside(db: sqlite3.Connection, sid: int, batch: Batch, revision: int
     """Refuse an append from outside that would overwrite a value nobody there has seen."""
     if not any(changes is not None and changes.own for _, changes in batch.events):
         return
-    newer = _events(db, sid, batch.revision + 1, revision, "AND instr(data, '\"stateDelta\"')")
+    newer = events(db, sid, batch.revision + 1, revision, "AND instr(data, '\"stateDelta\"')")
     for record in clashes((record for record, _ in batch.events), newer, batch.own):
         stored = db.execute(
             "SELECT 1 FROM events WHERE sid = ? AND id = ?", (sid, record.id)
@@ -155,69 +164,49 @@ def _check_outside(db: sqlite3.Connection, sid: int, batch: Batch, revision: int
             raise StaleSessionError(STALE)
 
 
-def _insert(
-    db: sqlite3.Connection, done: Appended, record: EventRecord, changes: Changes | None
-) -> None:
-    stored = db.execute(
-        f"INSERT INTO events(sid, {_EVENT}) VALUES(?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT(sid, id) DO NOTHING",
-        (
-            done.sid,
-            done.sid << _SHIFT | done.revision + 1,
-            record.id,
-            record.invocation_id,
-            record.author,
-            record.branch,
-            record.timestamp,
-            record.data,
-        ),
-    )
-    if not stored.rowcount:
-        return
-    done.revision += 1
-    done.records.append(record)
-    if changes is not None:
-        done.own += changes.own
-        done.user += changes.user
-        done.app += changes.app
-
-
 def load(
     db: sqlite3.Connection,
     key: Key,
-    known: Callable[[int], tuple[int, int, int, int] | None],
+    known: Callable[[int], Known | None],
     config: GetSessionConfig | None = None,
+    complete: bool = True,
 ) -> Loaded | None:
     """Read what the caller does not know of a session; None where there is none.
 
+    What is known is of no use where it lacks events that are asked for; then all of those are read.
+
     Args:
-      known: gives, for a session's number, the revisions of session, user and app state and the
-        number of the newest event that the caller holds; None where it holds nothing.
+      known: gives, for a session's number, what the caller holds; None where it holds nothing.
       config: which events to read; for a caller that holds nothing.
+      complete: all events; otherwise the summaries in force and the tail will do.
     """
     row = db.execute(
         "SELECT sid, updated, revision, "
         "ifnull((SELECT revision FROM scopes WHERE app = s.app AND user = s.user), 0), "
-        "ifnull((SELECT revision FROM scopes WHERE app = s.app AND user = ''), 0) "
+        "ifnull((SELECT revision FROM scopes WHERE app = s.app AND user = ''), 0), tail "
         "FROM sessions s WHERE app = ? AND user = ? AND id = ?",
         key,
     ).fetchone()
     if row is None:
         return None
-    loaded = Loaded(*row)
-    own, user, app, seq = known(loaded.sid) or (-1, -1, -1, 0)
-    loaded.first = seq + 1
+    loaded = Loaded(*row[:5])
+    tail = 1 if complete else row[5]
+    held = known(loaded.sid) or Known()
+    loaded.first = held.seq + 1
     if config is not None:
         loaded.first = _first(db, loaded, config)
+    elif not held.seq or held.tail > tail:
+        loaded.first = tail
+        loaded.summaries = summaries(db, loaded.sid) if tail > 1 else []
     if loaded.first <= loaded.revision:
-        loaded.records = _events(db, loaded.sid, loaded.first, loaded.revision)
-    if own < loaded.revision:
+        loaded.records = events(db, loaded.sid, loaded.first, loaded.revision)
+    if held.own < loaded.revision:
         loaded.own = db.execute(
             "SELECT key, value FROM session_state WHERE sid = ?", (loaded.sid,)
         ).fetchall()
-    if user < loaded.user_revision:
+    if held.user < loaded.user_revision:
         loaded.user = shared(db, key[0], key[1])
-    if app < loaded.app_revision:
+    if held.app < loaded.app_revision:
         loaded.app = shared(db, key[0], "")
     return loaded
 
@@ -235,36 +224,13 @@ def _first(db: sqlite3.Connection, loaded: Loaded, config: GetSessionConfig) -> 
     if config.num_recent_events is not None:
         first = max(1, loaded.revision - config.num_recent_events + 1)
     if config.after_timestamp is not None:
-        base = loaded.sid << _SHIFT
+        base = loaded.sid << SHIFT
         (pos,) = db.execute(
             "SELECT min(pos) FROM events WHERE pos BETWEEN ? AND ? AND timestamp >= ?",
             (base | first, base | loaded.revision, config.after_timestamp),
         ).fetchone()
         first = loaded.revision + 1 if pos is None else pos - base
     return first
-
-
-def _events(
-    db: sqlite3.Connection, sid: int, first: int, last: int, which: str = ""
-) -> list[EventRecord]:
-    if first > last:
-        return []
-    base = sid << _SHIFT
-    rows = db.execute(
-        f"SELECT {_EVENT} FROM events WHERE pos BETWEEN ? AND ? {which} ORDER BY pos",
-        (base | first, base | last),
-    )
-    return [
-        EventRecord.stored(
-            id=row[1],
-            invocation_id=row[2],
-            author=row[3],
-            branch=row[4],
-            timestamp=row[5],
-            data=row[6],
-        )
-        for row in rows
-    ]
 
 
 @dataclass(slots=True)

@@ -78,7 +78,8 @@ _MIGRATIONS = (
     ) WITHOUT ROWID;
     """,
     # Lease: `begun` is when its open invocation was first claimed. Inbox: `id` is the invocation
-    # that the message will begin.
+    # that the message will begin. sessions.tail: seq of the first event that a run needs beside the
+    # summaries, whose seqs are in ostinato_summaries; see `_log_tail.py`.
     """
     ALTER TABLE ostinato_lease ADD COLUMN invocation_id TEXT NOT NULL DEFAULT '';
     ALTER TABLE ostinato_lease ADD COLUMN digest TEXT NOT NULL DEFAULT '';
@@ -92,6 +93,12 @@ _MIGRATIONS = (
     ALTER TABLE ostinato_inbox ADD COLUMN expires REAL NOT NULL DEFAULT 0;
     CREATE INDEX inbox_owners ON ostinato_inbox(owner);
     CREATE INDEX inbox_times ON ostinato_inbox(created);
+    ALTER TABLE sessions ADD COLUMN tail INTEGER NOT NULL DEFAULT 1;
+    CREATE TABLE ostinato_summaries(
+      sid INTEGER NOT NULL REFERENCES sessions(sid) ON DELETE CASCADE,
+      seq INTEGER NOT NULL,
+      PRIMARY KEY(sid, seq)
+    ) WITHOUT ROWID;
     """,
 )
 VERSION = len(_MIGRATIONS)

@@ -201,7 +201,7 @@ class _Lane:
         loops: dict[asyncio.AbstractEventLoop, list[_Answer]] = {}
         for job, error in done:
             if isinstance(error, sqlite3.Error):
-                error = _chained(store_error(error, self._file), error)
+                error = _chained(store_error(error, self._file.name), error)
             loops.setdefault(job.loop, []).append((job, error))
         for loop, answers in loops.items():
             try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InputValidationError, SessionNotFoundError
 from .event_log import EventRecord
@@ -38,6 +38,22 @@ class Changes:
     app: list[StateRow] = field(default_factory=list[StateRow])
 
 
+class Known(NamedTuple):
+    """What a reader holds of a session already.
+
+    Attributes:
+      own, user, app: revisions of the state of session, user and app.
+      seq: number of the newest event held.
+      tail: number of the event from which on all are held; 1 where that is every event.
+    """
+
+    own: int = -1
+    user: int = -1
+    app: int = -1
+    seq: int = 0
+    tail: int = 1
+
+
 @dataclass(slots=True)
 class Loaded:
     """What was read of a session.
@@ -47,7 +63,8 @@ class Loaded:
       updated: time of its last change, seconds since 1970.
       revision, user_revision, app_revision: revisions of what was read.
       first: number of the first event read.
-      records: the events read.
+      records: the events read; all from `first` on.
+      summaries: events before the first that were read too, because they stand for those between.
       own, user, app: state rows; None where they were not read because they are known.
     """
 
@@ -58,6 +75,7 @@ class Loaded:
     app_revision: int
     first: int = 1
     records: list[EventRecord] = field(default_factory=list[EventRecord])
+    summaries: list[EventRecord] = field(default_factory=list[EventRecord])
     own: list[StateRow] | None = None
     user: list[StateRow] | None = None
     app: list[StateRow] | None = None

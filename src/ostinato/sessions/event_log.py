@@ -8,14 +8,14 @@ a session is shared by its store, by the `Session` handed to a run and by the pr
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
 from ..errors import InputValidationError
 from ..events.event import Event
-from ..events.event_actions import EventActions
+from ..events.event_actions import EventActions, EventCompaction
 
 # Kinds of records that the runtime looks for without building the Event.
 COMPACTION = 1
@@ -215,7 +215,8 @@ class EventLog:
 
     Attributes:
       records: the records; append through `append` only.
-      offset: events of the session that are older than `records[0]` and were not loaded.
+      offset: how many events of the session were not loaded; with the number of records it makes
+        the number of the newest event.
       views: projections of this log, kept by whoever makes them under a key of their own.
     """
 
@@ -272,3 +273,50 @@ class EventLog:
             if record.calls and any(call == call_id for call, _ in record.calls):
                 return record
         return None
+
+
+def visible_indexes(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[int]:
+    """Yield the indexes from `start` to before `end` that no rewind hides, newest first.
+
+    A rewind hides everything from the invocation it names up to itself.
+    """
+    index = (len(log.records) if end is None else end) - 1
+    while index >= start:
+        record = log.records[index]
+        if record.kinds & REWIND:
+            target = record.event().actions.rewind_before_invocation_id or ""
+            first = log.start_of(target)
+            index = index - 1 if first is None else min(first, index) - 1
+            continue
+        yield index
+        index -= 1
+
+
+def newest_visible(log: EventLog, end: int | None = None) -> Iterator[EventRecord]:
+    """Yield the records before index `end` that no rewind hides, newest first."""
+    return (log.records[index] for index in visible_indexes(log, 0, end))
+
+
+def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
+    """Return the records that no rewind hides, oldest first."""
+    kept = [log.records[index] for index in visible_indexes(log, start)]
+    kept.reverse()
+    return kept
+
+
+def in_force(found: Sequence[EventCompaction]) -> list[EventCompaction]:
+    """Return the summaries that count, by their start; both their ends rise.
+
+    A summary whose range lies within another's is superseded by it; of equal ranges the later
+    counts.
+
+    Args:
+      found: the summaries in the order in which they were made.
+    """
+    # Widest first among equal starts; the later one first among equal ranges.
+    order = sorted(reversed(found), key=lambda c: (c.start_timestamp, -c.end_timestamp))
+    kept: list[EventCompaction] = []
+    for one in order:
+        if not kept or one.end_timestamp > kept[-1].end_timestamp:
+            kept.append(one)
+    return kept

@@ -21,7 +21,7 @@ from ._sqlite_file import SqliteFile, Synchronous, file_path
 from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import FORMAT
 from ._sqlite_worker import Threads
-from ._stored_rows import Appended, Changes, Key, Loaded, StateRow, split
+from ._stored_rows import Appended, Changes, Key, Known, Loaded, StateRow, split
 from .base_session_service import (
     GetSessionConfig,
     ListSessionsResponse,
@@ -96,33 +96,7 @@ class SqliteSessionService(SqliteOwnership):
         config: GetSessionConfig | None = None,
     ) -> Session | None:
         """Return a copy of a session; see the port."""
-        key = (app_name, user_id, session_id)
-        if not _storable(key):
-            return None
-        if config is not None and _asks_for_all(config):
-            config = None
-        used: Entry | None = None
-
-        def known(sid: int) -> tuple[int, int, int, int] | None:
-            nonlocal used
-            entry = self._cache.find(key)
-            if entry is None or entry.sid != sid:
-                return None
-            used = entry
-            return (*entry.known, entry.seq)
-
-        def work(db: sqlite3.Connection) -> Loaded | None:
-            return rows_of.load(db, key, known, config)
-
-        def show(loaded: Loaded | None) -> Session | None:
-            if loaded is None:
-                self._cache.drop(key)
-                return None
-            if config is None or used is not None:
-                return _view(key, self._cache.admit(key, loaded, used), config)
-            return _part(key, loaded)
-
-        return await self._reader.submit(work, show)
+        return await self._load((app_name, user_id, session_id), config, complete=True)
 
     async def open_session(
         self,
@@ -134,9 +108,37 @@ class SqliteSessionService(SqliteOwnership):
         complete: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
-        return await self.get_session(
-            app_name=app_name, user_id=user_id, session_id=session_id, config=config
-        )
+        return await self._load((app_name, user_id, session_id), config, complete)
+
+    async def _load(
+        self, key: Key, config: GetSessionConfig | None, complete: bool
+    ) -> Session | None:
+        if not _storable(key):
+            return None
+        if config is not None and _asks_for_all(config):
+            config = None
+        used: Entry | None = None
+
+        def known(sid: int) -> Known | None:
+            nonlocal used
+            entry = self._cache.find(key)
+            if entry is None or entry.sid != sid or (config is not None and entry.tail > 1):
+                return None
+            used = entry
+            return Known(*entry.known, entry.seq, entry.tail)
+
+        def work(db: sqlite3.Connection) -> Loaded | None:
+            return rows_of.load(db, key, known, config, complete)
+
+        def show(loaded: Loaded | None) -> Session | None:
+            if loaded is None:
+                self._cache.drop(key)
+                return None
+            if config is None or used is not None:
+                return _view(key, self._cache.admit(key, loaded, used), config)
+            return _part(key, loaded)
+
+        return await self._reader.submit(work, show)
 
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None

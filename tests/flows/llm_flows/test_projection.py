@@ -16,7 +16,7 @@ from ostinato.flows.llm_flows._history import Entry, Projection, View
 from ostinato.models.llm_request import LlmRequest
 from ostinato.plugins import PluginManager
 from ostinato.sessions import InMemorySessionService, Session
-from ostinato.sessions.event_log import EventLog, EventRecord
+from ostinato.sessions.event_log import EventLog, EventRecord, newest_visible
 from ostinato.testing import ScriptedModel
 
 
@@ -258,13 +258,13 @@ def rewind(to: str) -> Event:
 def test_what_no_rewind_hides_is_read_newest_first_and_only_from_the_start() -> None:
     events = [says("user", str(n), invocation_id=f"e-{n}") for n in range(3)]
     log = log_of(*events, rewind("e-2"), rewind("e-x"))
-    assert [r.invocation_id for r in _history.newest_visible(log)] == ["e-1", "e-0"]
+    assert [r.invocation_id for r in newest_visible(log)] == ["e-1", "e-0"]
     assert [r.invocation_id for r in _history.visible_records(log, 1)] == ["e-1"]
     assert [r.invocation_id for r in _history.visible_records(log)] == ["e-0", "e-1"]
-    assert list(_history.newest_visible(EventLog())) == []
+    assert list(newest_visible(EventLog())) == []
     own = EventActions(rewind_before_invocation_id="r")
     log = log_of(events[0], Event(author="user", invocation_id="r", actions=own))
-    assert [r.invocation_id for r in _history.newest_visible(log)] == ["e-0"]
+    assert [r.invocation_id for r in newest_visible(log)] == ["e-0"]
 
 
 @pytest.mark.spec(103)

@@ -5,14 +5,21 @@ earlier contents (rewind, compaction, a late response, live transcriptions) rebu
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from ... import types
 from ...events.event_actions import EventActions, EventCompaction
-from ...sessions.event_log import COMPACTION, REWIND, EventLog, EventRecord
+from ...sessions.event_log import (
+    COMPACTION,
+    REWIND,
+    EventLog,
+    EventRecord,
+    in_force,
+    visible_records,
+)
 
 RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
 # A call of the framework's own, or of the tool of that name, which is long-running and has answers
@@ -140,27 +147,6 @@ class Projection:
         self._last = arranged[-1] if arranged else None
         # A late response shapes only the request it ends; the next one is laid out anew.
         self._stale = bool(entries and entries[-1].responses and arranged != entries)
-
-
-def visible_records(log: EventLog, start: int = 0) -> list[EventRecord]:
-    """Drop what rewinds hide: everything from the named invocation up to the rewind itself."""
-    kept = list(newest_visible(log, start))
-    kept.reverse()
-    return kept
-
-
-def newest_visible(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[EventRecord]:
-    """Yield the records from `start` to before `end` that no rewind hides, newest first."""
-    index = (len(log.records) if end is None else end) - 1
-    while index >= start:
-        record = log.records[index]
-        if record.kinds & REWIND:
-            target = record.event().actions.rewind_before_invocation_id or ""
-            first = log.start_of(target)
-            index = index - 1 if first is None else min(first, index) - 1
-            continue
-        yield record
-        index -= 1
 
 
 def belongs_to_branch(branch: str | None, event_branch: str | None) -> bool:
@@ -304,9 +290,6 @@ def summaries_of(
 ) -> tuple[dict[int, list[EventCompaction]], set[int]]:
     """Find the summaries that count and what they stand for.
 
-    A summary whose range lies within another's is superseded by it; of equal ranges the later
-    counts.
-
     Returns:
       Summaries by the index of the last record each stands for, and the indexes of all records
       that a request leaves out: those covered, and the compaction records themselves.
@@ -319,12 +302,7 @@ def summaries_of(
                 found.append(compaction)
     if not found:
         return {}, set()
-    # Widest first among equal starts; the later one first among equal ranges.
-    order = sorted(reversed(found), key=lambda c: (c.start_timestamp, -c.end_timestamp))
-    kept: list[EventCompaction] = []
-    for one in order:
-        if not kept or one.end_timestamp > kept[-1].end_timestamp:
-            kept.append(one)
+    kept = in_force(found)
     starts = [c.start_timestamp for c in kept]
     last_covered: dict[int, int] = {}
     hidden: set[int] = set()

@@ -196,7 +196,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         streaming = ctx.run_config is not None and (
             ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
         )
-        complete = False
+        complete, spending = False, ctx.ports.spending
         call = span("call_llm", llm_request.model or "", invocation_id=ctx.invocation_id)
         responses = agent.canonical_model.generate_content_async(llm_request, stream=streaming)
         try:
@@ -204,7 +204,11 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 while True:
                     call.resume()
                     try:
-                        response = await anext(responses, None)
+                        response = await (
+                            anext(responses, None)
+                            if spending is None
+                            else spending.next_response(responses, agent)
+                        )
                     except Exception as error:  # boundary: hooks may answer a model's error
                         response = await self._on_model_error(ctx, llm_request, skeleton, error)
                         if response is None:

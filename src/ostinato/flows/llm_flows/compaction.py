@@ -14,9 +14,8 @@ from ...events.event import Event
 from ...events.event_actions import EventCompaction
 from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
-from ...sessions.event_log import COMPACTION, EventLog, EventRecord
+from ...sessions.event_log import COMPACTION, EventLog, EventRecord, visible_records
 from ._base_llm_processor import BaseLlmRequestProcessor
-from ._history import visible_records
 from .event_summarizer import LlmEventSummarizer
 
 logger = get_logger(__name__)

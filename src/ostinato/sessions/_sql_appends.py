@@ -1,0 +1,362 @@
+"""Appends to sessions in a SQL database: one transaction with as few statements as it takes.
+
+The session's row is locked first, always, so that appends to one session follow one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import _clock
+from ..errors import StaleSessionError
+from ._adk_events import event_data
+from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
+from ._lease_rules import check_fence, clashes, grant
+from ._sql_dialects import Dialect, micros, micros_of
+from ._sql_rows import SqlRows, changed_state, identity, parameters
+from ._sql_statements import APPENDS, compiled, fetch_one
+from ._stored_rows import STALE, Appended, Changes, Key, session_not_found
+from .event_log import EventRecord
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class Batch(NamedTuple):
+    """What one append brings.
+
+    Attributes:
+      key: the session.
+      events: events, each with its state changes; one that is stored already is passed over.
+      rows: rows of the journal.
+      fence, claim: as in `DurableStore.append`.
+    """
+
+    key: Key
+    events: Sequence[tuple[EventRecord, Changes | None]] = ()
+    rows: Sequence[JournalRow] = ()
+    fence: Fence | None = None
+    claim: Claim | None = None
+
+
+class _Locked(NamedTuple):
+    """The row of a session that is locked; `sid` and what follows is None where it has none of
+    ours.
+    """
+
+    update_time: Any
+    state: str | None
+    waiting: int | None
+    sid: int
+    generation: int
+    revision: int
+    last_micros: int
+    update_micros: int
+    updated: float
+    owner: str
+    process: str
+    token: int
+    left: float
+    invocation_id: str
+    digest: str
+    attempts: int
+    stuck: str
+
+
+class SqlAppends:
+    """Statements of appends in the words of one database.
+
+    Args:
+      dialect: the database.
+      rows: the statements about sessions.
+    """
+
+    def __init__(self, dialect: Dialect, rows: SqlRows) -> None:
+        self._dialect = dialect
+        self._rows = rows
+        self._sql = compiled(APPENDS, dialect)
+
+    async def append(
+        self,
+        db: AsyncConnection,
+        batch: Batch,
+        known: Callable[[int], int | None],
+        standing: Callable[[], tuple[int, Set[str]]],
+        *,
+        repeated: bool,
+    ) -> tuple[Appended, Fence | None]:
+        """Insert events with the state they bring, and rows of the journal, if its rules allow it.
+
+        Args:
+          known: gives, for a session's number, the number of the newest event that the caller's
+            log holds; None where it keeps no log of that session.
+          standing: gives the number of the newest event that the appender has seen, and the ids
+            of newer ones that are the appender's all the same.
+          repeated: whether some of the events may be stored already.
+
+        Returns:
+          What was stored, and the fence that a claim gave.
+
+        Raises:
+          SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError: see
+            `DurableStore.append`.
+          sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
+        """
+        changes = _changes(batch)
+        names = _lookup(batch.key, bool(changes.own), batch.claim is not None)
+        locked = await self._locked(db, batch.key, names)
+        lease = await self._admit(db, batch, locked, standing, names)
+        if repeated:
+            batch = batch._replace(events=await self._fresh(db, batch, names))
+            changes = _changes(batch)
+        done = await self._outcome(db, locked, known, names)
+        done.records = [record for record, _ in batch.events]
+        done.revision += len(done.records)
+        done.own = changes.own
+        advanced: dict[str, Any] = {
+            "sid": locked.sid,
+            "revision": done.revision,
+            "last": locked.last_micros,
+            "update": locked.update_micros,
+            "updated": locked.updated,
+        }
+        if done.records:
+            advanced["last"] = await self._insert_events(db, done.records, locked, names)
+            advanced["updated"] = done.updated = done.records[-1].timestamp
+            advanced["update"] = max(advanced["last"], locked.update_micros + 1)
+            await self._touch(db, locked, changes, advanced["update"], names)
+        if lease is not None:
+            await self._grant(db, lease, {**names, **advanced}, locked.waiting is not None)
+        elif done.records:
+            await db.execute(self._sql["advance"], advanced)
+        await self._rows.write_shared(db, batch.key, changes, advanced["update"])
+        await self._write_journal(db, locked.sid, batch.rows)
+        return done, None if lease is None else Fence(lease.owner, lease.token)
+
+    async def _fresh(
+        self, db: AsyncConnection, batch: Batch, names: Mapping[str, Any]
+    ) -> list[tuple[EventRecord, Changes | None]]:
+        """Return the events of a batch that are not stored, each once."""
+        fresh: dict[str, tuple[EventRecord, Changes | None]] = {}
+        for record, changes in batch.events:
+            if record.id not in fresh and not await self._is_stored(db, names, record.id):
+                fresh[record.id] = (record, changes)
+        return list(fresh.values())
+
+    async def _touch(
+        self,
+        db: AsyncConnection,
+        locked: _Locked,
+        changes: Changes,
+        update: int,
+        names: Mapping[str, Any],
+    ) -> None:
+        """Write the session's state and its time, by which google-adk notices."""
+        values = {**names, "time": self._dialect.stamp(update)}
+        if changes.own:
+            values["state"] = changed_state(locked.state, changes.own)
+        await db.execute(self._sql["touch state" if changes.own else "touch"], values)
+
+    async def lock(self, db: AsyncConnection, place: Place) -> int:
+        """Lock a session's row; return the number of the session.
+
+        Raises:
+          SessionNotFoundError: no such session.
+        """
+        return (await self._locked(db, place, _lookup(place, False, False))).sid
+
+    async def _locked(self, db: AsyncConnection, key: Key, names: Mapping[str, Any]) -> _Locked:
+        """Lock the session's row, and number what google-adk has appended meanwhile."""
+        row = await fetch_one(db, self._sql["lock"], names)
+        if row is None:
+            raise session_not_found(key)
+        locked = _Locked(*row)
+        update = micros(locked.update_time)
+        if row[3] is not None and update == locked.update_micros:
+            return locked
+        count, newest = await fetch_one(db, self._sql["extent"], names)
+        noted = {
+            **names,
+            "revision": count,
+            "last": 0 if newest is None else micros(newest),
+            "update": update,
+            "updated": update / 1e6,
+        }
+        if row[3] is None:
+            await db.execute(self._sql["adopt"], noted)
+        else:
+            last = self._dialect.stamp(locked.last_micros)
+            before: int = (
+                await db.execute(self._sql["before"], {**names, "last": last})
+            ).scalar_one()
+            moved = before != locked.revision
+            noted |= {"sid": locked.sid, "generation": locked.generation + moved}
+            await db.execute(self._sql["adopt again"], noted)
+        return _Locked(*await fetch_one(db, self._sql["lock"], names))
+
+    async def _admit(
+        self,
+        db: AsyncConnection,
+        batch: Batch,
+        locked: _Locked,
+        standing: Callable[[], tuple[int, Set[str]]],
+        names: Mapping[str, Any],
+    ) -> Lease | None:
+        """Refuse an append that its rules forbid; return the lease that a claim gets."""
+        place = Place(*batch.key)
+        if batch.claim is not None:
+            first = None
+            if locked.waiting is not None:
+                row = await fetch_one(db, self._sql["message"], {**names, "pos": locked.waiting})
+                first = InboxMessage(*row)
+            held = Lease(
+                place,
+                locked.owner,
+                locked.process,
+                locked.token,
+                locked.left,
+                locked.invocation_id,
+                locked.digest,
+                locked.attempts,
+                locked.stuck,
+            )
+            stored = held if locked.token else None
+            return grant(place, stored, first, batch.claim, locked.revision)
+        if batch.fence is not None:
+            check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
+            return None
+        if any(changes is not None and changes.own for _, changes in batch.events):
+            await self._check_outside(db, batch, locked, standing(), names)
+        return None
+
+    async def _check_outside(
+        self,
+        db: AsyncConnection,
+        batch: Batch,
+        locked: _Locked,
+        standing: tuple[int, Set[str]],
+        names: Mapping[str, Any],
+    ) -> None:
+        """Refuse an append from outside that would overwrite a value nobody there has seen."""
+        seen, own = standing
+        if seen >= locked.revision:
+            return
+        newer = await self._rows.newest(db, names, locked.last_micros, locked.revision - seen)
+        for record in clashes((record for record, _ in batch.events), newer, own):
+            if not await self._is_stored(db, names, record.id):
+                raise StaleSessionError(STALE)
+
+    async def _is_stored(
+        self, db: AsyncConnection, names: Mapping[str, Any], event_id: str
+    ) -> bool:
+        found = await db.execute(self._sql["stored"], {**names, "event": event_id})
+        return found.first() is not None
+
+    async def _outcome(
+        self,
+        db: AsyncConnection,
+        locked: _Locked,
+        known: Callable[[int], int | None],
+        names: Mapping[str, Any],
+    ) -> Appended:
+        """Return what the append starts from, with the events that the caller's log lacks."""
+        number = identity(locked.sid, locked.generation)
+        seen = known(number)
+        done = Appended(
+            number,
+            locked.revision + 1,
+            locked.revision,
+            [],
+            locked.updated,
+            (seen or 0) + 1,
+            [],
+            [],
+            [],
+            [],
+        )
+        if seen is not None and seen < locked.revision:
+            done.missing = await self._rows.newest(
+                db, names, locked.last_micros, locked.revision - seen
+            )
+        return done
+
+    async def _insert_events(
+        self, db: AsyncConnection, records: Sequence[EventRecord], locked: _Locked, names: Any
+    ) -> int:
+        """Insert events; return the time of the newest row.
+
+        Rows are read in the order of their times, by google-adk too, so each gets one of its own:
+        behind the one before even where its event happened earlier. The JSON has the event's.
+        """
+        values: list[dict[str, Any]] = []
+        last = locked.last_micros
+        for record in records:
+            last = max(last + 1, micros_of(record.timestamp))
+            values.append(
+                {
+                    **names,
+                    "event": record.id,
+                    "invocation": record.invocation_id,
+                    "time": self._dialect.stamp(last),
+                    "data": event_data(record),
+                }
+            )
+        await db.execute(self._sql["insert"], values)
+        return last
+
+    async def _grant(
+        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any], waiting: bool
+    ) -> None:
+        granted = {
+            **values,
+            "owner": lease.owner,
+            "process": lease.process,
+            "token": lease.token,
+            "seconds": lease.left,
+            "invocation": lease.invocation_id,
+            "digest": lease.digest,
+            "attempts": lease.attempts,
+        }
+        await db.execute(self._sql["advance claimed"], granted)
+        if waiting:
+            await db.execute(self._sql["take message"], granted)
+
+    async def _write_journal(
+        self, db: AsyncConnection, sid: int, rows: Sequence[JournalRow]
+    ) -> None:
+        """Write rows of the journal; a `started` one never replaces a `finished` one."""
+        if rows:
+            await db.execute(
+                self._sql["journal"],
+                [
+                    {
+                        "sid": sid,
+                        "invocation": row.invocation_id,
+                        "call": row.call_id,
+                        "status": row.status,
+                        "tool": row.tool,
+                        "result": row.result,
+                    }
+                    for row in rows
+                ],
+            )
+
+
+def _changes(batch: Batch) -> Changes:
+    changes = Changes()
+    for _, one in batch.events:
+        if one is not None:
+            changes.own += one.own
+            changes.user += one.user
+            changes.app += one.app
+    return changes
+
+
+def _lookup(key: Key, with_state: bool, with_inbox: bool) -> dict[str, Any]:
+    return {
+        **parameters(key),
+        "now": _clock.now(),
+        "with_state": int(with_state),
+        "with_inbox": int(with_inbox),
+    }

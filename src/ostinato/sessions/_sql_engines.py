@@ -1,0 +1,273 @@
+"""Connections to a SQL database: one pool for each event loop, transactions, and turns on SQLite.
+
+A connection belongs to the loop that opened it, and a pool is closed with its loop. What runs in a
+transaction is not cut short by the cancelling of whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._optional import need
+from ..errors import InputValidationError, OstinatoError, StoreError
+from ._sql_errors import meaning_of, passes
+from ._sql_url import Target
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+_R = TypeVar("_R")
+Work = Callable[["AsyncConnection"], Awaitable[_R]]
+
+_TRIES = 12  # of a transaction that met another one
+_PAUSE = 0.05  # seconds at most before the second of them; longer before each later one
+_BUSY_SECONDS = 10  # how long SQLite waits for another process
+
+
+class Engines:
+    """Pools of connections to one database, made and closed as event loops come and go.
+
+    Args:
+      target: the database.
+      settings: what the caller wants `create_async_engine` to be told.
+
+    Raises:
+      InputValidationError: SQLAlchemy refuses the settings.
+    """
+
+    def __init__(self, target: Target, settings: dict[str, Any]) -> None:
+        self._target = target
+        self._settings = _with_defaults(target, settings)
+        self._lock = threading.Lock()
+        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = (
+            weakref.WeakKeyDictionary()
+        )
+        # SQLite has one writer at a time, and one connection where it keeps all in memory.
+        self._turns = Turns() if target.dialect.name == "sqlite" else None
+        self._shared: _Pool | None = None
+        self._spare: AsyncEngine | None = self._make()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def read(self, work: Work[_R]) -> _R:
+        """Run `work` in a transaction that writes nothing; see `write` for errors."""
+        return await self._run(self._attempts(work, "BEGIN"))
+
+    async def write(
+        self,
+        work: Work[_R],
+        show: Callable[[_R], None] | None = None,
+        turns: Turns | None = None,
+    ) -> _R:
+        """Run `work` in a transaction, again from its start where another one got in its way.
+
+        Args:
+          show: called with the answer once it is committed, even if nobody waits for it any more.
+          turns: a lock to hold meanwhile.
+
+        Raises:
+          StoreError: the database cannot be reached or written.
+          InputValidationError: the database cannot hold what was to be written.
+          OstinatoError: what `work` raised; nothing was written.
+        """
+        return await self._run(self._in_turn(work, show, turns or Turns()))
+
+    async def _in_turn(self, work: Work[_R], show: Callable[[_R], None] | None, turns: Turns) -> _R:
+        async with turns:
+            answer = await self._attempts(work, "BEGIN IMMEDIATE")
+            if show is not None:
+                show(answer)
+            return answer
+
+    async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
+        task = asyncio.create_task(attempts)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _attempts(self, work: Work[_R], begin: str) -> _R:
+        for attempt in range(1, _TRIES + 1):
+            try:
+                return await self._transaction(work, begin)
+            except OstinatoError:
+                raise
+            except Exception as error:  # boundary: errors of drivers get their meaning here
+                if not passes(error) or attempt == _TRIES:
+                    meaning = meaning_of(error, self._target)
+                    if meaning is None:
+                        raise
+                    raise meaning from error
+            await asyncio.sleep(random.random() * _PAUSE * attempt)
+        raise AssertionError("unreachable")
+
+    async def _transaction(self, work: Work[_R], begin: str) -> _R:
+        alone = self._turns is not None and (begin != "BEGIN" or self._target.in_memory)
+        async with self._turns if self._turns is not None and alone else nullcontext():
+            engine = await self._engine()
+            async with engine.connect() as connection:
+                if self._turns is not None:
+                    await connection.execution_options(begin=begin)
+                async with connection.begin():
+                    return await work(connection)
+
+    async def _engine(self) -> AsyncEngine:
+        if self._closed:
+            raise StoreError(
+                f"The session store {self._target.name!r} has been closed; make a new "
+                "DatabaseSessionService."
+            )
+        if self._target.in_memory:  # its one connection holds the data and serves every loop
+            if self._shared is None:
+                self._shared = _Pool(self._spare or self._make())
+            return self._shared.engine
+        loop = asyncio.get_running_loop()
+        pool = self._open.get(loop)
+        if pool is None:
+            with self._lock:
+                engine, self._spare = self._spare or self._make(), None
+                self._open[loop] = pool = _Pool(engine)
+            await pool.close_with_loop()
+        return pool.engine
+
+    def _make(self) -> AsyncEngine:
+        try:
+            engine: AsyncEngine = need("sqlalchemy.ext.asyncio", extra="sql").create_async_engine(
+                self._target.url, **self._settings
+            )
+        except (TypeError, ValueError) as error:
+            raise InputValidationError(
+                f"The database's engine cannot be made with {sorted(self._settings)}: {error}"
+            ) from error
+        if self._target.dialect.name == "sqlite":
+            event = need("sqlalchemy", extra="sql").event
+            event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+            event.listen(engine.sync_engine, "begin", _begin_sqlite)
+        return engine
+
+    async def close(self) -> None:
+        """Wait for what is under way and close the pools; those of other loops with their loops."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        while mine := [t for t in self._tasks if t.get_loop() is loop]:
+            await asyncio.wait(mine)
+        pool = self._shared or self._open.pop(loop, None)
+        if pool is not None:
+            await pool.close()
+
+
+def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "hide_parameters": True,
+        **settings,
+    }  # messages of users stay out of errors
+    if target.dialect.name != "sqlite":
+        chosen.setdefault("pool_pre_ping", True)
+        chosen.setdefault("pool_timeout", 120)
+        if target.dialect.name == "mysql":
+            chosen.setdefault("isolation_level", "READ COMMITTED")  # no locks on gaps
+        return chosen
+    arguments: dict[str, Any] = chosen.get("connect_args") or {}
+    chosen["connect_args"] = {
+        "check_same_thread": False,
+        "timeout": _BUSY_SECONDS,
+        **arguments,
+    }
+    if target.in_memory:
+        chosen.setdefault("poolclass", need("sqlalchemy.pool", extra="sql").StaticPool)
+    return chosen
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # `_begin_sqlite` says when a transaction begins
+    cursor = connection.cursor()
+    try:
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA journal_mode=WAL")
+    finally:
+        cursor.close()
+
+
+def _begin_sqlite(connection: Any) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+
+class _Pool:
+    """An engine that is closed when its event loop ends."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._guard: AsyncGenerator[None] | None = None
+
+    async def close_with_loop(self) -> None:
+        """Have the running loop close the engine when it shuts down its generators."""
+        self._guard = _disposing(self.engine)
+        await anext(self._guard)
+
+    async def close(self) -> None:
+        """Close the engine now."""
+        if self._guard is not None:
+            await self._guard.aclose()
+        else:
+            await self.engine.dispose()
+
+
+async def _disposing(engine: AsyncEngine) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        await engine.dispose()
+
+
+class Turns:
+    """A lock that tasks of several event loops take in the order in which they asked."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._taken = False
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return
+            turn: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((loop, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            with self._guard:
+                if (loop, turn) in self._waiting:
+                    self._waiting.remove((loop, turn))
+                    raise
+            self._give()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._give()
+
+    def _give(self) -> None:
+        while True:
+            with self._guard:
+                if not self._waiting:
+                    self._taken = False
+                    return
+                loop, turn = self._waiting.popleft()
+            try:
+                loop.call_soon_threadsafe(_grant, turn)
+            except RuntimeError:  # that loop is closed: nobody waits there any more
+                continue
+            return
+
+
+def _grant(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)

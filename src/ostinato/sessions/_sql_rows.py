@@ -1,0 +1,338 @@
+"""The rows of sessions in a SQL database: statements that create, load, list and delete them.
+
+Called inside transactions of `_sql_engines.py`. Appends are in `_sql_appends.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._optional import need
+from ..errors import AlreadyExistsError
+from ._adk_events import record_of
+from ._session_cache import Entry
+from ._sql_dialects import Dialect, micros, micros_of
+from ._sql_statements import APP_STATE, SESSIONS, USER_STATE, compiled, fetch, fetch_one
+from ._stored_rows import Changes, Key, Loaded, StateRow, decode, encode, session_not_found
+from .base_session_service import GetSessionConfig
+from .event_log import STATE_DELTA, EventRecord
+from .state import SCOPED_PREFIXES
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+_MOST = 2**31 - 1  # events of one session
+_SCOPES = 10_000  # shared states that are remembered as text
+
+
+class _Head(NamedTuple):
+    """What one query tells of a session; `sid` and what follows is None where it has no row of
+    ours, `own` where it is known already.
+    """
+
+    update_time: Any
+    sid: int | None
+    generation: int
+    revision: int
+    last_micros: int
+    update_micros: int
+    updated: float
+    own: str | None
+    user: str | None
+    app: str | None
+
+
+def identity(sid: int, generation: int) -> int:
+    """Return the number under which a session is cached: another one where events moved."""
+    return sid << 16 | generation & 0xFFFF
+
+
+def state_rows(text: str | None) -> list[StateRow]:
+    """Return the rows of a state that is stored as one JSON object."""
+    return [(k, encode(k, v)) for k, v in json.loads(text).items()] if text else []
+
+
+def changed_state(text: str | None, rows: Sequence[StateRow]) -> str:
+    """Return the JSON object with rows written on top; a removed key is null, as for google-adk."""
+    state: dict[str, Any] = json.loads(text) if text else {}
+    state.update((k, None if v is None else decode(v)) for k, v in rows)
+    return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+
+
+class SqlRows:
+    """Statements about sessions in the words of one database.
+
+    Args:
+      dialect: the database.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._shared = _Shared()
+        self._sql = compiled(SESSIONS, dialect)
+        self._write_user = compiled(USER_STATE, dialect)
+        self._write_app = compiled(APP_STATE, dialect)
+        self._duplicate: type[Exception] = need("sqlalchemy.exc", extra="sql").IntegrityError
+
+    async def create(self, db: AsyncConnection, key: Key, changes: Changes, now: float) -> Loaded:
+        """Insert a session.
+
+        Raises:
+          AlreadyExistsError: there is one with this id.
+        """
+        stamp = micros_of(now)
+        names = parameters(key)
+        state = changed_state(None, changes.own)
+        initial = changed_state(None, [row for row in changes.own if row[1] is not None])
+        try:
+            await db.execute(
+                self._sql["create"], {**names, "state": state, "time": self._dialect.stamp(stamp)}
+            )
+        except self._duplicate as error:
+            raise AlreadyExistsError(f"Session with id {key[2]} already exists.") from error
+        await db.execute(
+            self._sql["create ours"],
+            {
+                **names,
+                "revision": 0,
+                "last": 0,
+                "update": stamp,
+                "updated": now,
+                "initial": initial,
+            },
+        )
+        await self.write_shared(db, key, changes, stamp)
+        # google-adk takes it for granted that a session's user and app have such rows
+        time = self._dialect.stamp(stamp)
+        for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
+            if await fetch_one(db, self._sql[which], names) is None:
+                await db.execute(sql["insert"], {**names, "time": time})
+        loaded = await self.load(db, key, None, None)
+        assert loaded is not None
+        return loaded
+
+    async def write_shared(
+        self, db: AsyncConnection, key: Key, changes: Changes, stamp: int
+    ) -> None:
+        """Write state of the user, then of the app: always in this order, so that two appends
+        never wait for each other.
+        """
+        names = {"app": key[0], "user": key[1], "time": self._dialect.stamp(stamp)}
+        for sql, rows in ((self._write_user, changes.user), (self._write_app, changes.app)):
+            if not rows:
+                continue
+            row = await fetch_one(db, sql["read"], names)
+            if row is None:
+                await db.execute(sql["insert"], names)
+                row = await fetch_one(db, sql["read"], names)
+            await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
+
+    async def load(
+        self, db: AsyncConnection, key: Key, entry: Entry | None, config: GetSessionConfig | None
+    ) -> Loaded | None:
+        """Read what the caller does not know of a session; None where there is none.
+
+        Args:
+          entry: what the caller knows of it.
+          config: which events to read; for a caller that knows nothing.
+
+        Returns:
+          What was read; its `sid` is 0 where google-adk has changed the session since we did.
+        """
+        names = parameters(key)
+        knows = {"sid": 0, "revision": -1}
+        if entry is not None:
+            knows = {"sid": entry.sid >> 16, "revision": entry.own.revision}
+        row = await fetch_one(db, self._sql["head"], {**names, **knows})
+        if row is None:
+            return None
+        head = _Head(*row)
+        if head.sid is None or micros(head.update_time) != head.update_micros:
+            return await self._load_changed(db, key, head, config)
+        loaded = Loaded(identity(head.sid, head.generation), head.updated, head.revision, 0, 0)
+        if entry is not None and entry.sid != loaded.sid:
+            return await self.load(db, key, None, config)
+        seen = entry.seq if entry is not None else 0
+        await self._read_events(db, names, head, loaded, seen, config)
+        if entry is None or entry.own.revision < head.revision:
+            loaded.own = state_rows(head.own)
+        self._read_shared(key, head, loaded, entry)
+        return loaded
+
+    async def _read_events(
+        self,
+        db: AsyncConnection,
+        names: Mapping[str, Any],
+        head: _Head,
+        loaded: Loaded,
+        seen: int,
+        config: GetSessionConfig | None,
+    ) -> None:
+        count = head.revision - seen
+        if config is not None and config.num_recent_events is not None:
+            count = min(count, config.num_recent_events)
+        loaded.first = head.revision + 1
+        if count <= 0:
+            return
+        since = None if config is None else config.after_timestamp
+        found: list[EventRecord] = await self.newest(db, names, head.last_micros, count, since)
+        loaded.records = found
+        loaded.first = head.revision - len(found) + 1
+
+    async def newest(
+        self,
+        db: AsyncConnection,
+        names: Mapping[str, Any],
+        last: int,
+        count: int,
+        since: float | None = None,
+    ) -> list[EventRecord]:
+        """Read the newest events up to a row's time, oldest first.
+
+        Args:
+          last: time of the newest row, microseconds since 1970.
+          count: how many at most.
+          since: only what happened then or later, seconds since 1970.
+        """
+        values = {**names, "last": self._dialect.stamp(last), "count": count}
+        if since is None:
+            rows = await fetch(db, self._sql["newest"], values)
+            return _records(reversed(rows))
+        values["since"] = self._dialect.stamp(micros_of(since))
+        rows = await fetch(db, self._sql["newest since"], values)
+        records = _records(reversed(rows))
+        return list(itertools.dropwhile(lambda record: record.timestamp < since, records))
+
+    async def _load_changed(
+        self, db: AsyncConnection, key: Key, head: _Head, config: GetSessionConfig | None
+    ) -> Loaded:
+        """Read a session that google-adk has changed since we wrote it, or that it made."""
+        if head.own is None:
+            changed = await self.load(db, key, None, config)
+            assert changed is not None
+            return changed
+        records = _records(await fetch(db, self._sql["all"], parameters(key)))
+        count = len(records)
+        first = 0
+        if config is not None and config.num_recent_events is not None:
+            first = max(0, count - config.num_recent_events)
+        if config is not None and config.after_timestamp is not None:
+            while first < count and records[first].timestamp < config.after_timestamp:
+                first += 1
+        loaded = Loaded(0, micros(head.update_time) / 1e6, count, 0, 0, first + 1, records[first:])
+        loaded.own = state_rows(head.own)
+        self._read_shared(key, head, loaded, None)
+        return loaded
+
+    def _read_shared(self, key: Key, head: _Head, loaded: Loaded, entry: Entry | None) -> None:
+        loaded.user_revision = self._shared.revision((key[0], key[1]), head.user)
+        loaded.app_revision = self._shared.revision((key[0], ""), head.app)
+        if entry is None or entry.user.revision < loaded.user_revision:
+            loaded.user = state_rows(head.user)
+        if entry is None or entry.app.revision < loaded.app_revision:
+            loaded.app = state_rows(head.app)
+
+    async def user_state(self, db: AsyncConnection, app: str, user: str) -> list[StateRow]:
+        """Return the state that a user's sessions share."""
+        row = await fetch_one(db, self._sql["user state"], {"app": app, "user": user})
+        return state_rows(row[1]) if row is not None else []
+
+    async def initial(self, db: AsyncConnection, key: Key) -> dict[str, Any]:
+        """Return the state a session was created with.
+
+        Of a session that google-adk made: the keys that no event has written.
+
+        Raises:
+          SessionNotFoundError: no such session.
+        """
+        row = await fetch_one(db, self._sql["initial"], parameters(key))
+        if row is None:
+            raise session_not_found(key)
+        if row[0] is not None:
+            return decode(row[0])
+        written: set[str] = set()
+        for record in _records(await fetch(db, self._sql["all"], parameters(key))):
+            if record.kinds & STATE_DELTA:
+                written.update(record.event().actions.state_delta)
+        return {
+            k: v
+            for k, v in json.loads(row[1]).items()
+            if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
+        }
+
+    async def listing(self, db: AsyncConnection, app: str, user: str | None) -> Listing:
+        """Read the sessions of a user, or of all users for None; hidden ones are left out."""
+        names = {"app": app, "user": user}
+        of = "app" if user is None else "user"
+        found = Listing(
+            [
+                (
+                    (app, row[0], row[1]),
+                    row[5] if micros(row[2]) == row[4] else micros(row[2]) / 1e6,
+                    row[6],
+                    state_rows(row[3]),
+                )
+                for row in await fetch(db, self._sql[f"list {of}"], names)
+            ]
+        )
+        states = "user states" if user is None else "user state"
+        for row in await fetch(db, self._sql[states], names):
+            found.shared[row[0]] = state_rows(row[1])
+        for row in await fetch(db, self._sql["app state"], names):
+            found.shared[""] = state_rows(row[0])
+        return found
+
+    async def delete(self, db: AsyncConnection, key: Key) -> None:
+        """Delete a session with all its rows."""
+        await db.execute(self._sql["delete"], parameters(key))
+
+
+@dataclass(slots=True)
+class Listing:
+    """Sessions of an app, without their events.
+
+    Attributes:
+      sessions: key, time of the last change, revision and state rows of each, newest first.
+      shared: shared state rows by user; those of the app under ''.
+    """
+
+    sessions: list[tuple[Key, float, int, list[StateRow]]]
+    shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
+
+
+def parameters(key: Key) -> dict[str, Any]:
+    """Return the names of a session as statements want them."""
+    return {"app": key[0], "user": key[1], "id": key[2]}
+
+
+def _records(rows: Any) -> list[EventRecord]:
+    return [record_of(row[0], row[1], micros(row[2]), row[3]) for row in rows]
+
+
+class _Shared:
+    """Numbers for states that sessions share: another text has another, higher number.
+
+    google-adk counts nothing when it writes them, so the text itself tells.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._known: OrderedDict[tuple[str, str], tuple[str | None, int]] = OrderedDict()
+
+    def revision(self, scope: tuple[str, str], text: str | None) -> int:
+        """Return the number of a state."""
+        with self._lock:
+            known = self._known.get(scope)
+            if known is None or known[0] != text:
+                self._known[scope] = known = (text, next(self._numbers))
+            self._known.move_to_end(scope)
+            if len(self._known) > _SCOPES:
+                self._known.popitem(last=False)
+            return known[1]

@@ -1,0 +1,66 @@
+"""Sessions as callers see them, made from what a store has read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import _clock
+from ..events.event import Event
+from ._session_cache import Entry, Scope
+from ._stored_rows import Changes, Key, Loaded, StateRow, split
+from .base_session_service import GetSessionConfig, drop_temp_delta
+from .event_log import EventLog, EventRecord
+from .in_memory_session_service import limited
+from .session import Session, session_on
+
+
+def snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | None]:
+    """Take what is to be stored of an event; its `temp:` keys go to the session alone."""
+    if not event.id:
+        event.id = _clock.new_id()
+    delta = event.actions.state_delta
+    changes = None
+    if delta:
+        changes = split(delta)
+        session.state.update(drop_temp_delta(event))
+    return EventRecord.of(event), changes
+
+
+def scope_of(rows: Sequence[StateRow]) -> Scope:
+    """Return state made of its rows."""
+    scope = Scope()
+    scope.write(0, rows)
+    return scope
+
+
+def cached_view(key: Key, entry: Entry, config: GetSessionConfig | None) -> Session:
+    """Return the session of a cache's entry; its log is shared where all events are wanted."""
+    return _session(key, limited(entry.log, config), entry)
+
+
+def part_view(key: Key, loaded: Loaded) -> Session:
+    """Return a session that is not cached, such as one of which only some events were read."""
+    log = EventLog(loaded.records, offset=loaded.first - 1)
+    own, user, app = (scope_of(rows or ()) for rows in (loaded.own, loaded.user, loaded.app))
+    return _session(key, log, Entry(loaded.sid, log, own, user, app, loaded.updated))
+
+
+def listed_view(
+    key: Key, revision: int, updated: float, own: Scope, user: Scope, app: Scope
+) -> Session:
+    """Return a session without its events."""
+    entry = Entry(0, EventLog(), own, user, app, updated)
+    return _session(key, EventLog(offset=revision), entry)
+
+
+def _session(key: Key, log: EventLog, entry: Entry) -> Session:
+    state, removed = entry.merged()
+    return session_on(
+        log,
+        id=key[2],
+        app_name=key[0],
+        user_id=key[1],
+        state=state,
+        tombstones=removed,
+        last_update_time=entry.updated,
+    )

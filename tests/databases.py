@@ -1,0 +1,76 @@
+"""Databases for tests: a new one on a real server for each test that asks, dropped after it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+SERVERS = {
+    "postgres": os.environ.get(
+        "OSTINATO_TEST_POSTGRES_URL", "postgresql+asyncpg://postgres@127.0.0.1:5432/test"
+    ),
+    "mariadb": os.environ.get(
+        "OSTINATO_TEST_MYSQL_URL", "mysql+aiomysql://root@127.0.0.1:3306/test"
+    ),
+}
+_numbers = itertools.count(1)
+
+
+def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Await `work()` in an event loop of its own, whatever runs in this thread."""
+    outcome: list[Any] = []
+
+    def body() -> None:
+        try:
+            outcome.append(asyncio.run(work()))
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+def execute(url: str, *statements: str, **values: Any) -> list[tuple[Any, ...]]:
+    """Run statements, each committed by itself; return the rows of the last one."""
+
+    async def work() -> list[tuple[Any, ...]]:
+        engine = create_async_engine(url, isolation_level="AUTOCOMMIT")
+        rows: list[tuple[Any, ...]] = []
+        try:
+            async with engine.connect() as connection:
+                for statement in statements:
+                    result = await connection.execute(text(statement), values)
+                    rows = [tuple(row) for row in result] if result.returns_rows else []
+        finally:
+            await engine.dispose()
+        return rows
+
+    return run(work)
+
+
+@contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """Make an empty database on a server; yield its URL."""
+    admin = SERVERS[server]
+    name = f"ostinato_{os.getpid()}_{next(_numbers)}"
+    try:
+        execute(admin, f"CREATE DATABASE {name}")
+    except OSError as error:
+        pytest.skip(f"no {server} answers: {error}")
+    try:
+        yield make_url(admin).set(database=name).render_as_string(hide_password=False)
+    finally:
+        execute(admin, f"DROP DATABASE {name}{' WITH (FORCE)' if server == 'postgres' else ''}")
