@@ -19,7 +19,7 @@ from ..errors import SessionBusyError, SessionNotFoundError, StaleSessionError
 from ..events.event import Event
 from ..sessions._durable_store import InboxMessage, Lease, Place
 from ..sessions.base_session_service import HIDDEN_PREFIX
-from .ahead import BUSY, ahead_of, is_left
+from .ahead import BUSY, ahead_of, is_left, is_open
 from .request import RunRequest
 from .store_access import StoreAccess
 from .turn import Turn
@@ -108,6 +108,21 @@ class Recovery:
             await turn.queue()
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    async def wait_for_end(self, place: Place, invocation_id: str) -> None:
+        """Wait for an invocation that another process runs; go on with it where that one dies."""
+        pause = _FIRST_PAUSE
+        while True:
+            lease = await self._durable.lease(place)
+            if lease is None or not is_open(lease) or lease.owner == self._keeper.owner:
+                return
+            if lease.invocation_id != invocation_id:
+                return
+            if is_left(lease):
+                await self._finish(place, lease)
+            else:
+                await asyncio.sleep(pause)
+                pause = min(_LONGEST_PAUSE, pause * 1.5)
 
     async def resume_open(
         self, app_name: str, key: Callable[[Place], SessionKey], limit: int

@@ -110,9 +110,17 @@ class Turn:
             jump=isinstance(self._over, Lease),
             message=self.request.id,
         )
-        self.fence = await self._store.commit(self.session, events, rows, claim=claim)
-        assert self.fence is not None
-        keeper.hold(self.request.place, self.fence, self)
+        claiming = asyncio.ensure_future(
+            self._store.commit(self.session, events, rows, claim=claim)
+        )
+        try:
+            await _ended(claiming)
+        finally:
+            if not claiming.cancelled() and claiming.exception() is None:
+                fence = self.fence = claiming.result()
+                assert fence is not None
+                keeper.hold(self.request.place, fence, self)
+        claiming.result()
 
     async def claim(self) -> None:
         """Claim the session by itself, before something that may be done once only."""
@@ -129,6 +137,13 @@ class Turn:
         await durable.put_message(request.place, message, keeper.seconds)
         self._queued = True
         keeper.wait(1)
+
+    async def was_taken(self) -> bool:
+        """Tell whether somebody who believed this process dead has begun with its message."""
+        if not self._queued or self._durable is None:
+            return False
+        waiting = await self._durable.messages(self.request.place)
+        return all(message.invocation_id != self.request.id for message in waiting)
 
     async def park(self, reason: str) -> None:
         """Give the session back with its invocation marked as stuck."""
@@ -180,6 +195,18 @@ class Turn:
         if self.step.task is not None and not self._cut:
             self._cut = True
             self.step.cut()
+
+
+async def _ended(claiming: asyncio.Future[Fence | None]) -> None:
+    """Wait for a claim; who is cancelled meanwhile may own the session, and has to know it."""
+    cancelled: asyncio.CancelledError | None = None
+    while not claiming.done():
+        try:
+            await asyncio.wait((claiming,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 class Step:
