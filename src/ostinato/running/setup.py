@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from .. import types
+from .._shielded import shielded
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
@@ -180,8 +181,7 @@ class RunnerSetup:
         ctx.ports.resumed = True
         try:
             if message is None:
-                await turn.claim()
-                await self._store.delete_hidden_of_answered(session, invocation_id)
+                await shielded(self._take_over(ctx, session, turn))
             else:
                 answered_call(session, message)
                 branch = branch_of_answers(session, message)
@@ -195,6 +195,12 @@ class RunnerSetup:
         ctx.populate_invocation_agent_states()
         go_on(ctx, self.agent)
         return ctx
+
+    async def _take_over(self, ctx: InvocationContext, session: Session, turn: Turn) -> None:
+        """Claim an invocation that is gone on with; what its last owner wrote counts up to now."""
+        await turn.claim()
+        ctx.ports.journal = await self._open_journal(session, turn)
+        await self._store.delete_hidden_of_answered(session, turn.invocation_id)
 
     async def _new_invocation_context(
         self, session: Session, turn: Turn, user_content: types.Content | None

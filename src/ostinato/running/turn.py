@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
+from .._shielded import shielded
 from ..durable.inbox import message_text
 from ..durable.lease import LeaseKeeper
 from ..errors import CallerError, LeaseLostError
@@ -110,17 +111,20 @@ class Turn:
             jump=isinstance(self._over, Lease),
             message=self.request.id,
         )
-        claiming = asyncio.ensure_future(
-            self._store.commit(self.session, events, rows, claim=claim)
-        )
-        try:
-            await _ended(claiming)
-        finally:
-            if not claiming.cancelled() and claiming.exception() is None:
-                fence = self.fence = claiming.result()
-                assert fence is not None
-                keeper.hold(self.request.place, fence, self)
-        claiming.result()
+        # Whoever is cancelled meanwhile may own the session, and has to know it to give it back.
+        await shielded(self._claim(keeper, claim, events, rows))
+
+    async def _claim(
+        self,
+        keeper: LeaseKeeper,
+        claim: Claim,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow],
+    ) -> None:
+        assert self.session is not None
+        self.fence = await self._store.commit(self.session, events, rows, claim=claim)
+        assert self.fence is not None
+        keeper.hold(self.request.place, self.fence, self)
 
     async def claim(self) -> None:
         """Claim the session by itself, before something that may be done once only."""
@@ -134,9 +138,9 @@ class Turn:
             return
         text = message_text(request.message, request.state_delta, request.config.custom_metadata)
         message = InboxMessage(request.id, keeper.owner, keeper.process, text)
-        await durable.put_message(request.place, message, keeper.seconds)
-        self._queued = True
+        self._queued = True  # before: who is cancelled now may have stored it all the same
         keeper.wait(1)
+        await durable.put_message(request.place, message, keeper.seconds)
 
     async def was_taken(self) -> bool:
         """Tell whether somebody who believed this process dead has begun with its message."""
@@ -195,18 +199,6 @@ class Turn:
         if self.step.task is not None and not self._cut:
             self._cut = True
             self.step.cut()
-
-
-async def _ended(claiming: asyncio.Future[Fence | None]) -> None:
-    """Wait for a claim; who is cancelled meanwhile may own the session, and has to know it."""
-    cancelled: asyncio.CancelledError | None = None
-    while not claiming.done():
-        try:
-            await asyncio.wait((claiming,))
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
 
 
 class Step:
