@@ -14,12 +14,15 @@ from ._aclosing import Aclosing
 from .agents.base_agent import BaseAgent
 from .apps.app import App
 from .context.invocation import new_invocation_context_id
+from .durable.inbox import Work
 from .errors import RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import toolsets_of
 from .running.driver import RunnerDriver
+from .running.message import as_content
 from .running.request import RunRequest
+from .running.run_table import keyed_invocation_id
 from .running.store_access import StoreAccess
 from .running.turn import Turn
 from .running.turns import TURNS
@@ -186,6 +189,43 @@ class Runner(RunnerDriver):
         reason = RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
         return TURNS.stop(self._key(place), reason, invocation_id)
 
+    async def submit(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        new_message: types.Content | dict[str, Any] | str,
+        state_delta: dict[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """Store a message for whichever worker comes first, and do not wait for its answer.
+
+        Workers run the messages of a session one after another, in the order they came.
+
+        Args:
+          user_id: the user.
+          session_id: the session.
+          new_message: the user's message, or function responses.
+          state_delta: state changes that go with the message.
+          idempotency_key: names this request; repeated, it starts nothing more.
+
+        Returns:
+          The id of the invocation that the message will begin.
+
+        Raises:
+          SessionNotFoundError: there is no such session.
+          InputValidationError: the message is empty or cannot be stored, or no other process
+            reaches the store.
+        """
+        place = Place(self.app_name, user_id, session_id)
+        invocation_id = new_invocation_context_id()
+        if idempotency_key is not None:
+            invocation_id = keyed_invocation_id(place, idempotency_key)
+        once = idempotency_key is not None
+        message = as_content(new_message)
+        work = Work(place, invocation_id, message, state_delta, once=once)
+        return await self.backlog().put(work)
+
     async def resume_open(
         self, *, run_config: RunConfig | None = None, limit: int = 10
     ) -> list[Recovered]:
@@ -205,7 +245,7 @@ class Runner(RunnerDriver):
         recovery = self._recovery(run_config or context.RunConfig())
         if recovery is None:
             return []
-        return await recovery.resume_open(self.app_name, self._key, limit)
+        return await recovery.resume_open(self.app_name, limit)
 
     def run(
         self,

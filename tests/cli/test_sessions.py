@@ -55,6 +55,43 @@ def test_list_is_newest_first_and_can_be_narrowed(kept: Ostinato) -> None:
     assert kept("sessions", "list", "--app", "none").out == "No sessions found.\n"
 
 
+STUCK = """
+import asyncio, sys
+from ostinato.sessions._durable_store import Claim, Place
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
+
+async def main() -> None:
+    service = SqliteSessionService(sys.argv[1])
+    for app, user, name in (("desk", "user", "first"), ("shop", "ann", "second")):
+        session = await service.get_session(app_name=app, user_id=user, session_id=name)
+        claim = Claim("me", "p", 30.0, f"inv-{name}", "d")
+        fence = await service.append(session, [], claim=claim)
+        if app == "desk":
+            await service.park(Place(app, user, name), fence, "failed 3 times: KeyError")
+    await service.close()
+
+asyncio.run(main())
+"""
+
+
+def test_list_shows_what_is_stuck(kept: Ostinato) -> None:
+    assert kept("sessions", "list", "--stuck").out == "No invocation is stuck.\n"
+    subprocess.run([sys.executable, "-c", STUCK, ".ostinato/sessions.db"], check=True)
+    lines = [
+        line.strip().split(maxsplit=5)
+        for line in kept("sessions", "list", "--stuck").out.splitlines()
+    ]
+    assert lines[0] == ["SESSION", "APP", "USER", "INVOCATION", "ATTEMPTS", "REASON"]
+    assert [row[:5] for row in lines[1:]] == [["first", "desk", "user", "inv-first", "1"]]
+    assert lines[1][5].strip() == "failed 3 times: KeyError"
+    none = "No invocation is stuck.\n"
+    assert kept("sessions", "list", "--stuck", "--app", "shop").out == none
+    assert kept("sessions", "list", "--stuck", "--user", "ann").out == none
+    gone = kept("sessions", "list", "--stuck", "--db", "nowhere.db")
+    assert gone.code != 0
+    assert "no file nowhere.db" in gone.err
+
+
 def test_show_is_the_conversation(kept: Ostinato) -> None:
     out = kept("sessions", "show", "fir").out
     assert out.startswith("first  app desk, user user, 4 events, updated ")

@@ -1,4 +1,4 @@
-"""What is easily left behind by a death: a response that was not committed yet, a hidden session."""
+"""What is easily left behind by a death: a response that was not committed, a hidden session."""
 
 from __future__ import annotations
 

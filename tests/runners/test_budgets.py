@@ -22,6 +22,23 @@ from ostinato.tools import AgentTool, LongRunningFunctionTool
 from tests.flows.kit import SESSION, USER, Store, Talk, answer_to, responses
 
 
+class Clock:
+    """The event loop's clock, which a test moves on; timers that are due then go off."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._real, self._ahead = self._loop.time, 0.0
+        self._loop.time = lambda: self._real() + self._ahead  # type: ignore[method-assign]
+
+    def move(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+@pytest.fixture
+async def clock() -> Clock:
+    return Clock()
+
+
 def used(turn: Any, tokens: int = 10, **counts: int) -> LlmResponse:
     """A turn that reports its tokens: all in the prompt, unless `counts` says otherwise."""
     parts = turn if isinstance(turn, list) else [turn]
@@ -40,17 +57,18 @@ class Work:
     def __init__(self) -> None:
         self.runs: list[str] = []
         self.cancelled: list[str] = []
-        self.waiting = asyncio.Event()
+        self.waiting = asyncio.Semaphore(0)
 
     async def dig(self) -> str:
         """Dig."""
         self.runs.append("dig")
+        self.waiting.release()
         return "dug"
 
     async def wait(self) -> str:
         """Wait."""
         self.runs.append("wait")
-        self.waiting.set()
+        self.waiting.release()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -60,9 +78,14 @@ class Work:
 
 
 class EndlessModel(ScriptedModel):
-    """Never answers, and notes that it was cancelled."""
+    """Never answers, for more than a minute, and notes that it was cancelled."""
 
+    clock: Any = None
     cancelled: list[str] = []
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -71,6 +94,7 @@ class EndlessModel(ScriptedModel):
             async for response in super().generate_content_async(llm_request, stream):
                 yield response
             return
+        self.clock.move(61)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -205,45 +229,49 @@ async def test_a_model_without_a_price_is_the_developer_s_mistake(store: Store) 
     assert final_text(await talk.say()) == "Hello."
 
 
-async def test_time_cancels_the_model_call(store: Store) -> None:
-    model = EndlessModel()
-    talk = Talk(agent(model), store, budget=Budget(max_seconds=0.5))
-    await check_ended(talk, await talk.fails(), "max_seconds=0.5", "seconds")
+async def test_time_cancels_the_model_call(store: Store, clock: Clock) -> None:
+    model = EndlessModel(clock)
+    talk = Talk(agent(model), store, budget=Budget(max_seconds=60))
+    await check_ended(talk, await talk.fails(), "max_seconds=60", "seconds")
     assert model.cancelled == ["model"]
     await talk.check_goes_on(model)
 
 
 async def test_an_error_hook_may_have_the_last_word_on_a_model_call_that_was_cut(
-    store: Store,
+    store: Store, clock: Clock
 ) -> None:
-    model = EndlessModel()
+    model = EndlessModel(clock)
     content = types.Content(role="model", parts=[types.Part(text="Out of time.")])
     root = agent(model, on_model_error_callback=lambda **_: LlmResponse(content=content))
-    talk = Talk(root, store, budget=Budget(max_seconds=0.5))
+    talk = Talk(root, store, budget=Budget(max_seconds=60))
     assert final_text(await talk.say()) == "Out of time."
+    assert model.cancelled == ["model"]
     await talk.check_sound()
 
 
-async def test_time_cancels_the_tools_that_run_and_no_sibling_runs_on(store: Store) -> None:
+async def test_time_cancels_the_tools_that_run_and_no_sibling_runs_on(
+    store: Store, clock: Clock
+) -> None:
     work = Work()
     model = ScriptedModel([[call("wait"), call("dig"), call("wait")]])
-    talk = Talk(agent(model, work.dig, work.wait), store, budget=Budget(max_seconds=0.5))
-    log = await check_ended(talk, await talk.fails(), "max_seconds=0.5", "seconds")
+    talk = Talk(agent(model, work.dig, work.wait), store, budget=Budget(max_seconds=60))
+    run = asyncio.create_task(talk.fails())
+    for _ in range(3):
+        await work.waiting.acquire()
+    clock.move(61)
+    log = await check_ended(talk, await run, "max_seconds=60", "seconds")
     assert work.cancelled == ["wait", "wait"]
     assert [list(r) for r in responses(log)] == [["error"], ["result"], ["error"]]
     await talk.check_goes_on(model)
 
 
-async def test_time_that_went_by_elsewhere_counts_before_the_next_call(store: Store) -> None:
-    async def dawdle(**_: Any) -> None:
-        gone_by = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.01, gone_by.set)
-        await gone_by.wait()
-
+async def test_time_that_went_by_elsewhere_counts_before_the_next_call(
+    store: Store, clock: Clock
+) -> None:
     model = ScriptedModel(["Never said."])
-    root = agent(model, before_agent_callback=dawdle)
-    talk = Talk(root, store, budget=Budget(max_seconds=0.001))
-    await check_ended(talk, await talk.fails(), "max_seconds=0.001")
+    root = agent(model, before_agent_callback=lambda **_: clock.move(60))
+    talk = Talk(root, store, budget=Budget(max_seconds=60))
+    await check_ended(talk, await talk.fails(), "max_seconds=60")
     assert model.requests == []
 
 
@@ -262,7 +290,7 @@ async def test_cancelling_the_run_is_not_the_budget_s(store: Store) -> None:
     root = agent(ScriptedModel([call("wait")]), work.wait)
     talk = Talk(root, store, budget=Budget(max_seconds=60))
     run = talk.runner.start(user_id=USER, session_id=SESSION, new_message="Go")
-    await work.waiting.wait()
+    await work.waiting.acquire()
     assert await run.cancel()
     with pytest.raises(RunCancelledError):
         await run.result()

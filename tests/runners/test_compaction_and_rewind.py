@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.apps import App, EventsCompactionConfig
+from ostinato.apps.base_events_summarizer import BaseEventsSummarizer
 from ostinato.errors import NotFoundError
 from ostinato.events import Event, EventActions
 from ostinato.events.event_actions import EventCompaction
@@ -204,3 +206,43 @@ async def test_a_rewound_agent_does_not_go_on_with_the_conversation(store: Store
     second = await talk.say("Q2")
     await rewind(talk, second[0].invocation_id)
     assert [e.author for e in await talk.say("Q3")] == ["root"]
+
+
+async def test_a_window_overlaps_what_only_the_store_holds(tmp_path: Path) -> None:
+    """A process that has just loaded the tail of the log summarises what one does that has all."""
+    seen: dict[str, list[list[str | None]]] = {"warm": [], "cold": []}
+
+    class Notes(BaseEventsSummarizer):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+            texts = [(e.content.parts or [])[0].text for e in events if e.content]
+            seen[self.name].append(texts)
+            content = types.Content(role="model", parts=[types.Part(text="Short.")])
+            compaction = EventCompaction(
+                start_timestamp=events[0].timestamp,
+                end_timestamp=events[-1].timestamp,
+                compacted_content=content,
+            )
+            actions = EventActions(compaction=compaction)
+            return Event(author="user", invocation_id="e-summary", actions=actions)
+
+    for name in seen:
+        store = Store(tmp_path / f"{name}.db")
+        for turn in range(6):
+            if name == "cold" and turn:
+                await store.close()
+                store = Store(tmp_path / f"{name}.db")
+            app = App(
+                name="talk",
+                root_agent=LlmAgent(name="root", model=ScriptedModel([f"answer {turn}"])),
+                events_compaction_config=EventsCompactionConfig(
+                    summarizer=Notes(name), compaction_interval=2, overlap_size=2
+                ),
+            )
+            await Talk(app, store).say(f"question {turn}")
+        await store.close()
+    assert len(seen["warm"]) == 3
+    assert seen["warm"][1][0] == "question 0"
+    assert seen["cold"] == seen["warm"]

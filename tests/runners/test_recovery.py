@@ -35,7 +35,8 @@ async def left_open(
     session = await owner.service.create_session(app_name="talk", user_id=USER, session_id=SESSION)
     claim.setdefault("digest", tree_digest(LlmAgent(name="root", model=ScriptedModel([]))))
     for number in range(attempts):
-        wish = Claim("gone", process, seconds, "e-left", over=number or None, **claim)
+        gone = f"gone {number}"
+        wish = Claim(gone, process, seconds, "e-left", over=number or None, **claim)
         await owner.service.append(session, [said("left")] if not number else [], claim=wish)
 
 
@@ -166,3 +167,13 @@ async def test_a_zombie_adds_nothing_and_starts_nothing(two_owners: list[Owner])
     assert words(await talk.stored()) == ["first"]
     lease = await two.service.lease(PLACE)
     assert lease is not None and lease.owner == "other"
+
+
+async def test_a_lease_is_given_back_where_the_store_is_closed_right_after_the_run(
+    two_owners: list[Owner],
+) -> None:
+    one, two = two_owners
+    await one.talk(["Done."]).say()
+    await one.service.close()
+    lease = await two.service.lease(PLACE)
+    assert lease is not None and lease.owner == lease.invocation_id == ""

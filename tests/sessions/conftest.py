@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import ProgrammingError
 
 from ostinato import _clock
+from ostinato.events.event import Event
+from ostinato.sessions.base_session_service import BaseSessionService, ListSessionsResponse
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from tests.databases import SERVERS, execute, new_database
 from tests.sessions.talk import OWNER, Clock, Store
+
+
+class Plain(BaseSessionService):
+    """A service of somebody else: the port's methods, nothing of ours; keeps all in ours."""
+
+    def __init__(self) -> None:
+        self.kept = InMemorySessionService()
+
+    async def create_session(self, **how: Any) -> Session:
+        return await self.kept.create_session(**how)
+
+    async def get_session(self, **how: Any) -> Session | None:
+        return await self.kept.get_session(**how)
+
+    async def list_sessions(
+        self, *, app_name: str, user_id: str | None = None
+    ) -> ListSessionsResponse:
+        return await self.kept.list_sessions(app_name=app_name, user_id=user_id)
+
+    async def delete_session(self, **how: Any) -> None:
+        await self.kept.delete_session(**how)
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        return await self.kept.append_event(session, event)
+
 
 STORES: dict[str, Callable[[Path], Any]] = {
     "dict": lambda folder: InMemorySessionService(),
@@ -32,17 +61,39 @@ _urls: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 )
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     """A new, empty session store."""
-    if request.param in SERVERS:
-        with new_database(request.param) as url:
-            service = DatabaseSessionService(url)
-            _urls[service] = url
-            yield service
-            await service.close()
+    async with made(request.param, tmp_path) as service:
+        yield service
+
+
+@pytest.fixture(
+    params=[
+        *STORES,
+        "plain",
+        *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS),
+    ]
+)
+async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """A new session service: each of our stores, and one of somebody else."""
+    if request.param == "plain":
+        yield Plain()
         return
-    service = STORES[request.param](tmp_path)
-    yield service
-    if not isinstance(service, InMemorySessionService):
-        await service.close()
+    async with made(request.param, tmp_path) as service:
+        yield service
+
+
+@asynccontextmanager
+async def made(name: str, folder: Path) -> AsyncIterator[Any]:
+    """Make a store for the length of a `with` block."""
+    with ExitStack() as stack:
+        if name in SERVERS:
+            url = stack.enter_context(new_database(name))
+            store: Any = DatabaseSessionService(url)
+            _urls[store] = url
+        else:
+            store = STORES[name](folder)
+        yield store
+        if hasattr(store, "close"):
+            await store.close()
 
 
 @pytest.fixture
@@ -66,12 +117,13 @@ class ServerClock(Clock):
 
     @now.setter
     def now(self, value: float) -> None:
-        execute(
-            self._url,
-            "UPDATE ostinato_sessions SET expires = expires - :by, begun = begun - :by",
-            "UPDATE ostinato_inbox SET expires = expires - :by",
-            by=value - self._now,
-        )
+        with suppress(ProgrammingError):  # no table yet, nothing that could grow older
+            execute(
+                self._url,
+                "UPDATE ostinato_sessions SET expires = expires - :by, begun = begun - :by",
+                "UPDATE ostinato_inbox SET expires = expires - :by",
+                by=value - self._now,
+            )
         self._now = value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -286,3 +287,66 @@ async def test_names_and_texts_that_no_store_can_hold(store: Store, session: Ses
     with pytest.raises(InputValidationError):
         await begin(store, session, claim("\ud800"))
     assert await store.lease(PLACE) is None
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 20_000, "../../etc", "/etc/passwd", "C:\\x"])
+async def test_places_that_cannot_be(store: Store, session: Session, name: str) -> None:
+    for place in (Place(name, "ann", "s1"), Place("app", name, "s1"), Place("app", "ann", name)):
+        assert await store.lease(place) is None
+        assert await store.messages(place) == []
+        assert await store.journal(place, "e-1") == []
+        assert not await store.request_cancel(place)
+        await store.release(place, Fence("me", 1))
+        await store.park(place, Fence("me", 1), "why")
+    assert await store.open_leases(name) == []
+    assert await store.waiting_places(name) == []
+    assert await store.delete_sessions_before(name, 1e12) == 0
+    await store.delete_user("app", name)
+    assert (await reloaded(store, session)).id == "s1"
+
+
+async def test_of_many_who_claim_at_once_one_gets_it(store: Store, session: Session) -> None:
+    found = await asyncio.gather(
+        *(
+            store.append(session, [said(f"by {n}")], claim=claim(f"owner{n}", f"e-{n}"))
+            for n in range(20)
+        ),
+        return_exceptions=True,
+    )
+    given = [one for one in found if isinstance(one, Fence)]
+    assert len(given) == 1
+    assert sum(isinstance(one, SessionBusyError) for one in found) == 19
+    name = given[0].owner.removeprefix("owner")
+    assert texts(await reloaded(store, session)) == texts(session) == [f"by {name}"]
+
+
+async def test_a_lease_handed_over_stays_open_and_its_owner_writes_nothing_more(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    for attempt, owner in enumerate(("me", "you"), 1):
+        lease = await store.lease(PLACE)
+        over = lease.token if lease is not None else None
+        fence = await begin(store, session, claim(owner, over=over, jump=True), said(owner))
+        lease = await store.lease(PLACE)
+        assert lease is not None and lease.attempts == 1, attempt
+        await store.hand_over(PLACE, fence)
+        await store.hand_over(PLACE, fence)
+        lease = await store.lease(PLACE)
+        assert lease is not None and lease.left <= 0
+        assert (lease.invocation_id, lease.attempts, lease.process) == ("e-1", 0, "")
+        assert lease.owner not in ("", owner)
+        assert [open_.invocation_id for open_ in await store.open_leases()] == ["e-1"]
+        await refused(store, session, LeaseLostError, fence=fence)
+        assert [r.lost for r in await store.renew([(PLACE, fence)], 30.0)] == [True]
+        await store.release(PLACE, fence)
+        assert len(await store.open_leases()) == 1
+        await refused(store, session, SessionBusyError, claim=claim("she", "e-2"))
+
+
+async def test_the_same_owner_that_claims_again_begins_nothing_anew(
+    store: Store, session: Session
+) -> None:
+    for token in (1, 2, 3):
+        assert await begin(store, session, claim()) == Fence("me", token)
+    lease = await store.lease(PLACE)
+    assert lease is not None and lease.attempts == 1

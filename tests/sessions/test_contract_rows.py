@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostinato.errors import SessionBusyError, SessionNotFoundError, StaleSessionError
-from ostinato.sessions._durable_store import InboxMessage, JournalRow, Place
+from ostinato.sessions._durable_store import Fence, InboxMessage, JournalRow, Place
 from ostinato.sessions.session import Session, log_of, revision_of
 from tests.sessions.talk import (
     OWNER,
@@ -286,3 +286,84 @@ async def test_listed_and_limited_sessions_know_their_revision(
         assert revision_of(each) == 3
     await store.append_event(listed, said("m", {"k": 9}))
     assert (await reloaded(store, session)).state == {"k": 9}
+
+
+async def test_a_claim_takes_the_message_it_names_whatever_it_begins(
+    store: Store, session: Session
+) -> None:
+    """A message that answers a call goes on with the invocation of the call."""
+    await store.put_message(PLACE, message("e-answer", owner=""), 0.0)
+    await begin(store, session, claim(invocation="e-1", message="e-answer"))
+    assert await waiting(store) == []
+
+
+async def test_a_claim_may_leave_its_message_for_a_later_one(
+    store: Store, session: Session
+) -> None:
+    await store.put_message(PLACE, message("e-1", owner=""), 0.0)
+    await begin(store, session, claim(keep_message=True))
+    assert await waiting(store) == ["e-1"]
+    assert await begin(store, session, claim(), said("its event")) == Fence("me", 2)
+    assert await waiting(store) == []
+    lease = await store.lease(PLACE)
+    assert lease is not None and (lease.attempts, lease.invocation_id) == (1, "e-1")
+
+
+async def test_messages_nobody_waits_for_are_taken_one_of_each_session(
+    store: Store, clock: Clock
+) -> None:
+    places = []
+    for name in ("s1", "s2", "s3"):
+        await store.create_session(**OWNER, session_id=name)
+        place = Place("app", "ann", name)
+        places.append(place)
+        for number in (1, 2):
+            clock.now += 1
+            await store.put_message(place, message(f"e-{name}-{number}", owner=""), 0.0)
+    clock.now += 1
+    taken = await store.take_messages("app", "you", "p", 30.0, 2)
+    assert taken == [(places[0], "e-s1-1"), (places[1], "e-s2-1")]
+    assert [(m.owner, m.process) for m in await store.messages(places[0])] == [
+        ("you", "p"),
+        ("", "process of "),
+    ]
+    assert await store.take_messages("app", "she", "p", 30.0, 9) == [(places[2], "e-s3-1")]
+    assert await store.take_messages("app", "she", "p", 30.0, 9) == []
+    clock.now += 29
+    assert await store.take_messages("app", "she", "p", 30.0, 9) == []
+    await store.renew_messages("you", 30.0)
+    clock.now += 2
+    assert await store.take_messages("app", "he", "p", 30.0, 9) == [(places[2], "e-s3-1")]
+
+
+async def test_messages_of_others_of_another_app_and_of_held_sessions_are_not_taken(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    await store.put_message(PLACE, message("e-live", owner="alive"), 30.0)
+    clock.now += 1
+    assert await store.take_messages("app", "you", "p", 30.0, 9) == []
+    await store.leave_message(PLACE, "e-live", keep=True)
+    assert await store.take_messages("another", "you", "p", 30.0, 9) == []
+    fence = await begin(store, session, claim("he", "e-0", jump=True, message=None))
+    assert await store.take_messages("app", "you", "p", 30.0, 9) == []
+    clock.now += 100  # its lease has ended: the invocation that was left open comes first
+    assert await store.take_messages("app", "you", "p", 30.0, 9) == []
+    await store.park(PLACE, fence, "no way")
+    assert await store.take_messages("app", "you", "p", 30.0, 9) == [(PLACE, "e-live")]
+
+
+async def test_two_that_take_at_once_are_given_different_messages(
+    store: Store, clock: Clock
+) -> None:
+    for number in range(20):
+        name = f"s{number}"
+        await store.create_session(**OWNER, session_id=name)
+        await store.put_message(Place("app", "ann", name), message(f"e-{name}", owner=""), 0.0)
+    clock.now += 1
+    both = await asyncio.gather(
+        *(store.take_messages("app", f"owner {n}", "p", 30.0, 10) for n in range(2))
+    )
+    names = [name for taken in both for _, name in taken]
+    rest = await store.take_messages("app", "owner 3", "p", 30.0, 20)
+    names += [name for _, name in rest]
+    assert sorted(names) == sorted(f"e-s{n}" for n in range(20))

@@ -179,7 +179,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(steps, min_size=4, max_size=25))
 def test_a_run_sees_the_same_in_a_partial_log(script: list[tuple[Any, ...]]) -> None:
     with closing(connect(SqliteFile(MEMORY, FORMAT))) as db:

@@ -74,14 +74,18 @@ def summary(end: int) -> Event:
     )
 
 
-async def cost(path: Path, monkeypatch: pytest.MonkeyPatch, count: int, **how: Any) -> list[int]:
-    """Open a session of `count` events afresh; return statements, steps and records."""
+async def make(path: Path, count: int) -> None:
+    """Make a file with a session of `count` events, of which all but ten are summarised."""
     maker = SqliteSessionService(path, synchronous="NORMAL")
     await maker.create_session(**KEY, state={"k": 1})
     fill(path, count)
     listed = (await maker.list_sessions(**OWNER)).sessions[0]
     await maker.append_event(listed, summary(count - 10))
     await maker.close()
+
+
+async def cost(path: Path, monkeypatch: pytest.MonkeyPatch, count: int, **how: Any) -> list[int]:
+    """Open that session afresh; return statements, steps and records."""
     with monkeypatch.context() as patch:
         meter = Meter(patch)
         service = SqliteSessionService(path, synchronous="NORMAL")
@@ -93,36 +97,34 @@ async def cost(path: Path, monkeypatch: pytest.MonkeyPatch, count: int, **how: A
     return [len(meter.statements), meter.steps, len(log_of(session))]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [{"complete": False}, {"config": GetSessionConfig(num_recent_events=20)}],
-    ids=["compacted", "limited"],
-)
 async def test_a_long_session_opens_like_a_short_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = await cost(tmp_path / "short.db", monkeypatch, 100, **how)
-    long = await cost(tmp_path / "long.db", monkeypatch, LONG, **how)
-    assert short[2] <= 21
-    assert short[1] > 0
-    assert (long[0], long[2]) == (short[0], short[2])
-    assert long[1] <= short[1] + 5
+    paths = {100: tmp_path / "short.db", LONG: tmp_path / "long.db"}
+    for count, path in paths.items():
+        await make(path, count)
+    for how in ({"complete": False}, {"config": GetSessionConfig(num_recent_events=20)}):
+        short, long = [await cost(path, monkeypatch, count, **how) for count, path in paths.items()]
+        assert short[2] <= 21
+        assert short[1] > 0
+        assert (long[0], long[2]) == (short[0], short[2])
+        assert long[1] <= short[1] + 5
 
 
 async def test_the_meter_sees_what_reading_everything_costs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await make(tmp_path / "short.db", 100)
+    await make(tmp_path / "long.db", 1000)
     short = await cost(tmp_path / "short.db", monkeypatch, 100)
     long = await cost(tmp_path / "long.db", monkeypatch, 1000)
     assert long[2] == 1001
     assert long[1] > 5 * short[1]
 
 
-async def test_a_partial_log_grows_and_becomes_whole_when_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_partial_log_grows_and_becomes_whole_when_asked(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    await cost(path, monkeypatch, 100)
+    await make(path, 100)
     service = SqliteSessionService(path, synchronous="NORMAL")
     part = await service.open_session(**KEY, complete=False)
     again = await service.open_session(**KEY, complete=False)
@@ -146,11 +148,9 @@ async def test_a_partial_log_grows_and_becomes_whole_when_asked(
     await service.close()
 
 
-async def test_a_rewind_makes_a_cached_partial_log_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_rewind_makes_a_cached_partial_log_whole(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    await cost(path, monkeypatch, 100)
+    await make(path, 100)
     service = SqliteSessionService(path, synchronous="NORMAL")
     part = await service.open_session(**KEY, complete=False)
     assert part is not None and log_of(part).offset > 0

@@ -140,3 +140,36 @@ def test_shared_state_is_one_object_for_all_sessions() -> None:
     bob = cache.admit(("app", "bob", "s1"), loaded(sid=3), None)
     assert one.user is two.user is not bob.user
     assert one.app is two.app is bob.app
+
+
+def test_a_partial_log_gives_way_to_one_that_reaches_further_back() -> None:
+    cache = SessionCache(10**6)
+    part = loaded("d", "e", first=4)
+    part.summaries = [record("b")]
+    entry = cache.admit(KEY, part, None)
+    assert ([r.id for r in entry.log.records], entry.log.offset) == (["b", "d", "e"], 2)
+    assert (entry.seq, entry.tail) == (5, 4)
+    log = entry.log
+    cache.extend(KEY, appended("f", first=6))
+    assert [r.id for r in log.records] == ["b", "d", "e", "f"]
+    cache.admit(KEY, loaded("g", first=7), entry)
+    assert entry.log is log and entry.seq == 7
+    whole = loaded("a", "b", "c", "d", "e", "f")  # read before the last was stored
+    cache.admit(KEY, whole, None)
+    assert [r.id for r in entry.log.records] == list("abcdefg")
+    assert (entry.seq, entry.tail, entry.log.offset) == (7, 1, 0)
+    cache.admit(KEY, part, None)  # reaches less far: nothing changes
+    assert ids(cache) == list("abcdefg")
+
+
+def test_a_partial_log_counts_for_what_it_holds() -> None:
+    cache = SessionCache(5000)
+    part = loaded("d", first=4)
+    part.summaries = [record(f"s{n}") for n in range(10)]
+    cache.admit(("app", "ann", "s2"), loaded(sid=2), None)
+    cache.admit(KEY, part, None)
+    assert cache.find(("app", "ann", "s2")) is None
+    cache.drop(KEY)
+    cache.admit(("app", "ann", "s3"), loaded(sid=3), None)
+    cache.admit(("app", "ann", "s4"), loaded(sid=4), None)
+    assert cache.find(("app", "ann", "s3")) is not None

@@ -12,7 +12,6 @@ PARTS = (
     "live",
     "task modes",
     "workflow",
-    "SQL stores",
     "Vertex",
     "LangGraph",
     "A2A",
@@ -242,7 +241,7 @@ A.19 Session and state
 190 BaseSessionService: create, get, list, delete, append; GetSessionConfig narrows a get
 191 Listed sessions have no events
 192 InMemorySessionService
-193 [SQL stores] DatabaseSessionService over SQLite, PostgreSQL and MySQL, both schemas
+193 DatabaseSessionService over SQLite, PostgreSQL and MySQL, both schemas
 194 A stale writer gets the specified error
 195 [Vertex] VertexAiSessionService with its rules of ids and keys
 A.20 Artifacts and memory

@@ -20,7 +20,9 @@ _HOMES = {
     "run": "ostinato.cli.run",
     "create": "ostinato.cli.create",
     "sessions": "ostinato.cli.sessions",
+    "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",
+    "worker": "ostinato.cli.worker",
 }
 
 

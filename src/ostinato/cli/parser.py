@@ -18,6 +18,7 @@ examples:
   ostinato run my_agent "What time is it?"     ask one question
   ostinato run my_agent --session 3f2a91c0     go on with a session
   ostinato sessions list                       see what there is
+  ostinato worker my_agent                     run what was submitted, until it is stopped
   ostinato doctor                              see what is installed and what is missing
 """
 
@@ -36,6 +37,19 @@ examples:
 exit codes: 0 it went well, 1 the run failed, 2 wrong usage, 130 interrupted
 """
 
+_WORKER_EXAMPLES = """\
+Messages are submitted with Runner.submit. Any number of workers may run on one store; they run each
+message once, those of a session in order, and go on with what a dead worker left. On SIGTERM or
+Ctrl-C a worker takes nothing more, gives what runs the grace time, and hands the rest over.
+
+examples:
+  ostinato worker my_agent                                        one SQLite file, one machine
+  ostinato worker my_agent --db postgresql+asyncpg://user@host/db any number of machines
+  ostinato worker my_agent --once                                 run what waits, and end
+
+exit codes: 0 it was stopped or had nothing left to do, 1 it failed, 2 wrong usage
+"""
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
@@ -50,6 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_create(commands)
     _add_sessions(commands)
+    _add_worker(commands)
+    _add_migrate(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."
     return parser
@@ -124,6 +140,60 @@ def _add_run(commands: _Commands) -> None:
     )
 
 
+def _add_migrate(commands: _Commands) -> None:
+    migrate = commands.add_parser(
+        "migrate",
+        help="copy the sessions of one SQL database into another",
+        description="Copy every session of a SQL database into another one, such as those of "
+        "google-adk 1 into a new database. What is there already stays; the first is not changed.",
+    )
+    migrate.add_argument("--from", dest="source", metavar="URL", required=True)
+    migrate.add_argument("--to", dest="target", metavar="URL", required=True)
+
+
+def _add_worker(commands: _Commands) -> None:
+    worker = commands.add_parser(
+        "worker",
+        help="run what was submitted for an agent",
+        description="Run messages that were submitted for an agent, and what dead workers left.",
+        epilog=_WORKER_EXAMPLES,
+        formatter_class=_RAW,
+    )
+    worker.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
+    worker.add_argument(
+        "--db",
+        metavar="DB",
+        default=DEFAULT_DB,
+        help=f"SQLite file, or URL of a database (default: {DEFAULT_DB})",
+    )
+    worker.add_argument(
+        "--concurrency", metavar="N", type=int, default=10, help="invocations at once (default: 10)"
+    )
+    worker.add_argument(
+        "--engine",
+        choices=("pool", "dbos"),
+        default="pool",
+        help="pool needs nothing but the database; dbos adds limits and schedules (default: pool)",
+    )
+    worker.add_argument(
+        "--lease",
+        metavar="SECONDS",
+        type=float,
+        default=10.0,
+        help="others go on with what it ran, so long after it was last heard of (default: 10)",
+    )
+    worker.add_argument(
+        "--grace",
+        metavar="SECONDS",
+        type=float,
+        default=30.0,
+        help="how long what runs may go on after SIGTERM (default: 30)",
+    )
+    worker.add_argument(
+        "--once", action="store_true", help="end as soon as there is nothing left to do"
+    )
+
+
 def _add_store(group: Any, user_help: str, app: bool = False) -> None:
     group.add_argument(
         "--db", metavar="FILE", default=DEFAULT_DB, help=f"SQLite file (default: {DEFAULT_DB})"
@@ -159,6 +229,9 @@ def _add_sessions(commands: _Commands) -> None:
         verb.add_argument("id", metavar="ID", help="the session, or the beginning of its id")
     for verb in (listing, show, export, delete):
         _add_store(verb, "only sessions of this user", app=True)
+    listing.add_argument(
+        "--stuck", action="store_true", help="list invocations that nobody begins again by itself"
+    )
     show.add_argument("--verbose", "-v", action="store_true", help="shorten nothing")
     export.add_argument("file", metavar="FILE", nargs="?", help="file to write (default: stdout)")
     imported.add_argument("file", metavar="FILE", help="file to read; - for the standard input")

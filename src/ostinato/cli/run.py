@@ -13,10 +13,8 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from .. import types
-from ..artifacts.file_artifact_service import FileArtifactService
 from ..context.run_config import RunConfig, StreamingMode
 from ..errors import InputValidationError
-from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
 from ..sessions.sqlite_session_service import SqliteSessionService
@@ -27,6 +25,7 @@ from .pending import find, pending_calls, short_id
 from .places import DEFAULT_DB, DEFAULT_USER, Places, make_folder, places_of, program
 from .printer import Printer
 from .screen import Screen
+from .services import runner_of
 from .shown import ForPerson, ForProgram
 from .stand_in import stand_in, stand_in_line, use_model
 
@@ -131,7 +130,7 @@ async def _run(
     places = places_of(args.db)
     make_folder(places)
     sessions = SqliteSessionService(places.db)
-    runner = _runner(loaded, sessions, places)
+    runner = runner_of(loaded, sessions, places)
     try:
         session_id = args.session or await _newest(args, runner)
         if args.jsonl:
@@ -157,17 +156,6 @@ async def _run(
     finally:
         await runner.close()
         await sessions.close()
-
-
-def _runner(loaded: Loaded, sessions: SqliteSessionService, places: Places) -> Runner:
-    services: dict[str, Any] = {
-        "session_service": sessions,
-        "artifact_service": FileArtifactService(places.artifacts),
-        "memory_service": InMemoryMemoryService(),
-    }
-    if loaded.app is not None:
-        return Runner(app=loaded.app, **services)
-    return Runner(agent=loaded.root, app_name=loaded.app_name, **services)
 
 
 async def _newest(args: argparse.Namespace, runner: Runner) -> str | None:

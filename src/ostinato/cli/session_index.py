@@ -1,19 +1,20 @@
-"""Which sessions lie in a SQLite file, of all apps and users at once, with the number of events.
-
-The session service lists one app at a time and opens the file for writing; this only reads.
-"""
+"""Which sessions lie in a SQLite file, of all apps and users at once, and which are stuck."""
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import StoreError
+from ..sessions._durable_store import Lease
+from ..sessions.session import revision_of
+from ..sessions.sqlite_session_service import SqliteSessionService
 from .failure import USAGE, CliError
 from .places import DEFAULT_DB
 
-_HIDDEN = "_child:"  # sessions of agents that were called as tools
+_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,25 @@ def read_index(db: Path, app: str | None, user: str | None) -> list[Entry]:
     Raises:
       CliError: there is no file, or it holds no sessions of ours.
     """
+    _check(db)
+    return asyncio.run(_read(db, app, user))
+
+
+def read_stuck(db: Path, app: str | None, user: str | None) -> Sequence[Lease]:
+    """Return what is stored of the invocations that are stuck, oldest first.
+
+    Args:
+      app: only those of this app.
+      user: only those of this user.
+
+    Raises:
+      CliError: there is no file, or it holds no sessions of ours.
+    """
+    _check(db)
+    return asyncio.run(_read_stuck(db, app, user))
+
+
+def _check(db: Path) -> None:
     if not db.is_file():
         raise CliError(
             f"There is no file {db}, so there are no sessions here. "
@@ -52,18 +72,39 @@ def read_index(db: Path, app: str | None, user: str | None) -> list[Entry]:
                 else "Check --db."
             )
         )
+
+
+async def _read(db: Path, app: str | None, user: str | None) -> list[Entry]:
+    service = SqliteSessionService(db)
+    found: list[Entry] = []
+    token: str | None = None
     try:
-        with closing(sqlite3.connect(f"{db.resolve().as_uri()}?mode=rw", uri=True)) as connection:
-            rows = connection.execute(
-                "SELECT app, user, id, updated, "
-                "(SELECT count(*) FROM events e WHERE e.sid = s.sid) FROM sessions s "
-                "WHERE (?1 IS NULL OR app = ?1) AND (?2 IS NULL OR user = ?2) "
-                "AND substr(id, 1, ?3) <> ?4 ORDER BY updated DESC, sid DESC",
-                (app, user, len(_HIDDEN), _HIDDEN),
-            ).fetchall()
-    except sqlite3.Error as error:
-        raise CliError(f"{db} holds no sessions of Ostinato ({error}). Check --db.") from error
-    return [Entry(*row) for row in rows]
+        while True:
+            page = await service.list_sessions(
+                app_name=app, user_id=user, page_size=_PAGE, page_token=token
+            )
+            found.extend(
+                Entry(s.app_name, s.user_id, s.id, s.last_update_time, revision_of(s))
+                for s in page.sessions
+            )
+            token = page.next_page_token
+            if token is None:
+                return found
+    except StoreError as error:
+        raise CliError(f"{db} holds no sessions that can be read. {error} Check --db.") from error
+    finally:
+        await service.close()
+
+
+async def _read_stuck(db: Path, app: str | None, user: str | None) -> list[Lease]:
+    service = SqliteSessionService(db)
+    try:
+        leases = await service.open_leases(app, stuck=True)
+    except StoreError as error:
+        raise CliError(f"{db} holds no sessions that can be read. {error} Check --db.") from error
+    finally:
+        await service.close()
+    return [lease for lease in leases if user in (None, lease.place.user_id)]
 
 
 def find_session(db: Path, app: str | None, user: str | None, wanted: str) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from .places import Places, make_folder, places_of
 from .printer import Printer
 from .screen import Screen
 from .session_file import read_session, store_session
-from .session_index import Entry, find_session, read_index
+from .session_index import Entry, find_session, read_index, read_stuck
 from .shorten import as_json, safe
 
 
@@ -38,6 +39,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, places: Places) -> int:
+    if args.stuck:
+        return _list_stuck(args, places)
     entries = read_index(places.db, args.app, args.user)
     screen = Screen()
     if not entries:
@@ -47,14 +50,47 @@ def _list(args: argparse.Namespace, places: Places) -> int:
         (safe(e.id), safe(e.app), safe(e.user), _when(e.updated), str(e.events)) for e in entries
     ]
     titles = ("SESSION", "APP", "USER", "UPDATED", "EVENTS")
+    _table(screen, titles, rows, numbers=True)
+    return 0
+
+
+def _list_stuck(args: argparse.Namespace, places: Places) -> int:
+    leases = read_stuck(places.db, args.app, args.user)
+    screen = Screen()
+    if not leases:
+        screen.line(("No invocation is stuck.", "dim"))
+        return 0
+    rows = [
+        (
+            safe(lease.place.session_id),
+            safe(lease.place.app_name),
+            safe(lease.place.user_id),
+            safe(lease.invocation_id),
+            str(lease.attempts),
+            safe(lease.stuck),
+        )
+        for lease in leases
+    ]
+    titles = ("SESSION", "APP", "USER", "INVOCATION", "ATTEMPTS", "REASON")
+    _table(screen, titles, rows)
+    return 0
+
+
+def _table(
+    screen: Screen,
+    titles: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    numbers: bool = False,
+) -> None:
+    """Write rows under titles; the last column at its right edge where it holds numbers."""
+    right = len(titles) - 1 if numbers else None
     widths = [
         max(cell_len(row[column]) for row in [titles, *rows]) for column in range(len(titles))
     ]
-    screen.line(*((_cell(t, widths[c], c == 4), "dim") for c, t in enumerate(titles)))
+    screen.line(*((_cell(t, widths[c], c == right), "dim") for c, t in enumerate(titles)))
+    styles = ("bold", "", "", "dim", "", "")
     for row in rows:
-        styles = ("bold", "", "", "dim", "")
-        screen.line(*((_cell(t, widths[c], c == 4), styles[c]) for c, t in enumerate(row)))
-    return 0
+        screen.line(*((_cell(t, widths[c], c == right), styles[c]) for c, t in enumerate(row)))
 
 
 def _cell(text: str, width: int, right: bool) -> str:

@@ -27,6 +27,7 @@ from ..sessions._durable_store import Place
 from ..sessions._resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
+from .backlog import Backlog
 from .compaction import compact
 from .message import answered_call, as_content
 from .recovery import Recovery, busy_error
@@ -56,9 +57,29 @@ class RunnerDriver(RunnerSetup):
             keeper,
             make_turn=self._turn,
             run=self._invocation,
+            key=self._key,
             max_attempts=self.max_attempts,
             config=config,
         )
+
+    def backlog(self, config: context.RunConfig | None = None) -> Backlog:
+        """Return what waits in the store for this app, for engines.
+
+        Args:
+          config: settings for what it runs.
+
+        Raises:
+          InputValidationError: no other process reaches the store.
+        """
+        keeper = self._keeper()
+        recovery = self._recovery(config or context.RunConfig())
+        if keeper is None or recovery is None:
+            raise InputValidationError(
+                "Requests wait for other processes only in a store that these reach: use a "
+                "SqliteSessionService on a file, or a DatabaseSessionService."
+            )
+        create = self.auto_create_session
+        return Backlog(self.app_name, self._store, keeper, recovery, create=create)
 
     def _run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
         """Run a request; one that names itself, once."""
@@ -133,9 +154,7 @@ class RunnerDriver(RunnerSetup):
           None where the request's invocation has begun before, and only its events are wanted.
         """
         request = turn.request
-        # A message that waited may have been asked for again by its key, and run since.
-        repeated = request.once or (turn.takes_over and request.invocation_id is None)
-        if repeated and log_of(session).start_of(request.id) is not None:
+        if request.once and log_of(session).start_of(request.id) is not None:
             return None
         if await turn.was_taken():
             answered = answered_call(session, request.message or types.Content())
@@ -190,7 +209,7 @@ class RunnerDriver(RunnerSetup):
                 with mark:
                     await run.aclose()
             with mark, turn.step:
-                await compact(ctx, self.agent)
+                await compact(ctx, self.agent, lambda: self._store.load(request.place))
             turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised

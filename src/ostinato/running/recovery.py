@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -10,12 +11,18 @@ from typing import Literal, Protocol
 from .. import context
 from .._aclosing import Aclosing
 from .._log import get_logger
+from ..auth.redaction import public_message
 from ..context.invocation import new_invocation_context_id
-from ..durable.inbox import read_message
+from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper
 from ..durable.running import SessionKey
 from ..durable.session_locks import SESSION_LOCKS
-from ..errors import SessionBusyError, SessionNotFoundError, StaleSessionError
+from ..errors import (
+    NothingToResumeError,
+    SessionBusyError,
+    SessionNotFoundError,
+    StaleSessionError,
+)
 from ..events.event import Event
 from ..sessions._durable_store import InboxMessage, Lease, Place
 from ..sessions.base_session_service import HIDDEN_PREFIX
@@ -23,10 +30,14 @@ from .ahead import BUSY, ahead_of, is_left, is_open
 from .request import RunRequest
 from .store_access import StoreAccess
 from .turn import Turn
+from .turns import TURNS
 
 logger = get_logger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds between looks at a session that others hold
+
+
+Outcome = Literal["finished", "paused", "failed", "stuck", "taken", "handed over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +48,17 @@ class Recovered:
       place: the session.
       invocation_id: the invocation.
       outcome: `finished`, `paused` where it waits for an answer, `failed` where it raised, `stuck`
-        where it was parked, `taken` where another process was faster.
+        where it was parked, `taken` where another process was faster, `handed over` where
+        another one is to go on.
       reason: the error's text, or why it was parked.
+      seconds: how long it took.
     """
 
     place: Place
     invocation_id: str
-    outcome: Literal["finished", "paused", "failed", "stuck", "taken"]
+    outcome: Outcome
     reason: str = ""
+    seconds: float = 0.0
 
 
 class MakesTurns(Protocol):
@@ -63,6 +77,7 @@ class Recovery:
       keeper: the leases of this process.
       make_turn: makes a turn for a request.
       run: runs a turn.
+      key: gives the key under which a session is locked in this process.
       max_attempts: how often an invocation is begun before it is parked.
       config: settings for what is run.
     """
@@ -74,6 +89,7 @@ class Recovery:
         *,
         make_turn: MakesTurns,
         run: Callable[[Turn], AsyncGenerator[Event, None]],
+        key: Callable[[Place], SessionKey],
         max_attempts: int,
         config: context.RunConfig | None = None,
     ) -> None:
@@ -83,6 +99,8 @@ class Recovery:
         self._keeper = keeper
         self._make_turn = make_turn
         self._run = run
+        self._key = key
+        self._turns: set[Turn] = set()
         self._max_attempts = max_attempts
         self._config = config or context.RunConfig()
 
@@ -124,33 +142,81 @@ class Recovery:
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
 
-    async def resume_open(
-        self, app_name: str, key: Callable[[Place], SessionKey], limit: int
-    ) -> list[Recovered]:
+    async def ensure(self, place: Place, invocation_id: str) -> list[Recovered]:
+        """Run an invocation, unless that has been done or somebody is at it.
+
+        One that was left open is gone on with; one whose message waits is begun when its turn has
+        come, after what was left before it. Otherwise there is nothing to do.
+
+        Returns:
+          What was run.
+        """
+        done: list[Recovered] = []
+        pause = _FIRST_PAUSE
+        async with SESSION_LOCKS.held(self._key(place)):
+            while True:
+                lease = await self._durable.lease(place)
+                if lease is not None and is_open(lease) and lease.invocation_id == invocation_id:
+                    if is_left(lease):
+                        done.append(await self._finish(place, lease))
+                    return done
+                message = await self._message(place, invocation_id)
+                if message is None:
+                    return done
+                ahead = await ahead_of(self._durable, self._keeper, place, invocation_id)
+                if ahead is not BUSY:
+                    done.append(await self._finish(place, ahead or message))
+                    if done[-1].outcome == "handed over":
+                        return done
+                    continue
+                await asyncio.sleep(pause)
+                pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    async def is_open(self, place: Place, invocation_id: str) -> bool:
+        """Tell whether an invocation waits for its turn, or has begun and not ended."""
+        lease = await self._durable.lease(place)
+        if lease is not None and is_open(lease) and lease.invocation_id == invocation_id:
+            return True
+        return await self._message(place, invocation_id) is not None
+
+    async def _message(self, place: Place, invocation_id: str) -> InboxMessage | None:
+        for message in await self._durable.messages(place):
+            if message.invocation_id == invocation_id:
+                return message
+        return None
+
+    async def left_open(self, app_name: str) -> list[Lease]:
+        """Return the invocations of an app that were begun and that nobody runs any more."""
+        return [
+            lease
+            for lease in await self._durable.open_leases(app_name)
+            if is_left(lease) and not lease.place.session_id.startswith(HIDDEN_PREFIX)
+        ]
+
+    def hand_over(self) -> None:
+        """Have others go on with what runs here: nothing more of it is written. Whoever runs it is
+        then to be cancelled."""
+        for turn in self._turns:
+            turn.handed_over = True
+
+    async def resume_open(self, app_name: str, limit: int) -> list[Recovered]:
         """Go on with everything of an app that nobody runs any more.
 
         Args:
           app_name: the app.
-          key: gives the key under which a session is locked in this process.
           limit: how many sessions at once.
         """
-        places = {
-            lease.place: None
-            for lease in await self._durable.open_leases(app_name)
-            if is_left(lease) and not lease.place.session_id.startswith(HIDDEN_PREFIX)
-        }
+        places = {lease.place: None for lease in await self.left_open(app_name)}
         places.update(dict.fromkeys(await self._durable.waiting_places(app_name)))
         gate = asyncio.Semaphore(limit)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._settle(place, key(place), gate)) for place in places]
+            tasks = [group.create_task(self._settle(place, gate)) for place in places]
         return [recovered for task in tasks for recovered in task.result()]
 
-    async def _settle(
-        self, place: Place, key: SessionKey, gate: asyncio.Semaphore
-    ) -> list[Recovered]:
+    async def _settle(self, place: Place, gate: asyncio.Semaphore) -> list[Recovered]:
         """Run everything that was left behind in one session."""
         done: list[Recovered] = []
-        async with gate, SESSION_LOCKS.held(key):
+        async with gate, SESSION_LOCKS.held(self._key(place)):
             while True:
                 ahead = await ahead_of(self._durable, self._keeper, place, None)
                 if ahead is None or ahead is BUSY:
@@ -162,60 +228,80 @@ class Recovery:
 
     async def _finish(self, place: Place, left: Lease | InboxMessage) -> Recovered:
         """Go on with an invocation, or run a message; its errors are on record, not raised."""
-        request = self._request(place, left)
-        invocation_id = request.invocation_id or request.id
+        request = await self._request(place, left)
         turn = self._make_turn(request, over=left)
+        begun = time.monotonic()
+        outcome, reason = await self._outcome(turn, left)
+        if turn.kept and outcome not in ("taken", "handed over"):
+            # It could not even be begun, or had been before; it is not to stand in the way.
+            await self._durable.leave_message(place, request.id, keep=False)
+        elif outcome == "failed" and turn.fence is None:
+            await self._park(self._make_turn(request, over=left), reason)
+        invocation_id = request.invocation_id or request.id
+        return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
+
+    async def _outcome(self, turn: Turn, left: Lease | InboxMessage) -> tuple[Outcome, str]:
+        session_id = turn.request.place.session_id
         try:
             if isinstance(left, Lease):
                 reason = self._why_stuck(left, turn.digest)
                 if reason:
                     await self._park(turn, reason)
-                    return Recovered(place, invocation_id, "stuck", reason)
+                    return "stuck", reason
                 logger.warning(
                     "Going on with invocation %s in session %s, which its process left open "
                     "(attempt %d).",
                     left.invocation_id,
-                    place.session_id,
+                    session_id,
                     left.attempts + 1,
                 )
-            try:
-                async with Aclosing(self._run(turn)) as events:
-                    async for _ in events:
-                        pass
-            finally:
-                await turn.end(None)
-            if turn.fence is None and isinstance(left, InboxMessage):
-                # Its key names an invocation that had begun already: there was nothing to run.
-                await self._set_aside(place, left, "")
+            await self._drive(turn)
         except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
-            return Recovered(place, invocation_id, "taken", str(error))
+            return "handed over" if turn.handed_over else "taken", str(error)
         except Exception as error:  # boundary: the error is on record; its caller is gone
-            logger.exception("Invocation %s in session %s failed.", invocation_id, place.session_id)
-            text = f"{type(error).__name__}: {error}"
-            if turn.fence is None:
-                await self._set_aside(place, left, text)
-            return Recovered(place, invocation_id, "failed", text)
-        return Recovered(place, invocation_id, "paused" if turn.paused else "finished")
+            logger.exception("Invocation %s in session %s failed.", turn.invocation_id, session_id)
+            return "failed", f"{type(error).__name__}: {error}"
+        return "paused" if turn.paused else "finished", ""
 
-    def _request(self, place: Place, left: Lease | InboxMessage) -> RunRequest:
+    async def _drive(self, turn: Turn) -> None:
+        """Run a turn to its end; it can be cancelled and handed over meanwhile."""
+        key = self._key(turn.request.place)
+        self._turns.add(turn)
+        TURNS.add(key, turn)
+        try:
+            async with Aclosing(self._run(turn)) as events:
+                async for _ in events:
+                    pass
+        except NothingToResumeError:
+            await turn.claim()  # its process died before it had stored anything; give it back
+        finally:
+            TURNS.remove(key, turn)
+            self._turns.discard(turn)
+            await turn.end(None)
+
+    async def _request(self, place: Place, left: Lease | InboxMessage) -> RunRequest:
+        message: InboxMessage | None
         if isinstance(left, Lease):
+            message = await self._message(place, left.invocation_id)
+        else:
+            message = left
+        if message is None:
             return RunRequest(
                 place, new_invocation_context_id(), None, left.invocation_id, None, self._config
             )
-        message, state_delta, metadata = read_message(left.payload)
+        work = Work.read(place, message.invocation_id, message.payload)
         config = self._config
-        if metadata:
-            config = config.model_copy(update={"custom_metadata": metadata})
+        if work.metadata:
+            config = config.model_copy(update={"custom_metadata": work.metadata})
         return RunRequest(
-            place, left.invocation_id, message, None, state_delta, config, complete=True
+            place,
+            work.invocation_id,
+            work.message,
+            None,
+            work.state_delta,
+            config,
+            once=work.once,
         )
-
-    async def _set_aside(self, place: Place, left: Lease | InboxMessage, reason: str) -> None:
-        """Take away what could not even be begun, so that it does not stand in the way for ever."""
-        if isinstance(left, InboxMessage):
-            await self._durable.leave_message(place, left.invocation_id, keep=False)
-        else:
-            await self._park(self._make_turn(self._request(place, left), over=left), reason)
 
     def _why_stuck(self, lease: Lease, digest: str) -> str:
         if lease.attempts >= self._max_attempts:
@@ -234,7 +320,12 @@ class Recovery:
         """Park an invocation, so that nobody goes on with it by itself."""
         place = turn.request.place
         turn.session = await self._store.load(place)
-        await turn.claim()
+        if turn.kept and turn.request.message is not None:  # so that it is on record, and can go on
+            content = public_message(turn.request.message)
+            event = Event(author="user", invocation_id=turn.invocation_id, content=content)
+            await turn.commit((event,))
+        else:
+            await turn.claim()
         await turn.park(reason)
         logger.error(
             "Invocation %s in session %s is stuck: %s Go on with it by run_async(invocation_id=...)"

@@ -111,11 +111,12 @@ class StoreAccess:
             await self._service.append_event(session=session, event=event)
         return None
 
-    def release(self, place: Place, fence: Fence, *, keep_rows: bool) -> None:
-        """Give a lease back; nobody waits for it but `released`."""
+    async def release(self, place: Place, fence: Fence, *, keep_rows: bool) -> None:
+        """Hand the release of a lease to the store; nobody waits for its commit but `released`."""
         task = asyncio.ensure_future(self._release(place, fence, keep_rows))
         self._releases.add(task)
         task.add_done_callback(self._releases.discard)
+        await asyncio.sleep(0)  # it reaches the store, which may be closed next
 
     async def _release(self, place: Place, fence: Fence, keep_rows: bool) -> None:
         assert self.durable is not None
@@ -123,6 +124,14 @@ class StoreAccess:
             await self.durable.release(place, fence, keep_rows=keep_rows)
         except StoreError as error:
             logger.warning("A lease was not given back, it ends by itself: %s", error)
+
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open."""
+        assert self.durable is not None
+        try:
+            await self.durable.hand_over(place, fence)
+        except StoreError as error:
+            logger.warning("A lease was not handed over, it ends by itself: %s", error)
 
     async def released(self) -> None:
         """Wait for the leases that are being given back in this event loop."""

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 
 from .._shielded import shielded
-from ..durable.inbox import message_text
+from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper
 from ..errors import CallerError, LeaseLostError
 from ..events.event import Event
@@ -42,6 +42,8 @@ class Turn:
       loop: the event loop that runs it.
       step: marks the blocks in which a stop may cut in.
       paused: whether the invocation waits for an answer from outside and will go on.
+      kept: whether its message is still in the session's inbox.
+      handed_over: set it to have another process go on: the turn then writes nothing more.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Turn:
         self.paused = False
         self._over = over
         self._queued = False
+        self.kept = over is not None and request.message is not None
+        self.handed_over = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self.step = Step(self)
         self._cut = False
@@ -90,26 +94,32 @@ class Turn:
         Raises:
           SessionBusyError: somebody else has it.
           StaleSessionError: it moved on since it was loaded.
-          LeaseLostError: it was taken over.
+          LeaseLostError: it was taken over, or is handed over.
         """
         assert self.session is not None
+        if self.handed_over:
+            raise LeaseLostError("The run is handed over; another process goes on with it.")
         keeper = self._keeper
-        if keeper is None or self.fence is not None:
+        # A message stays in the inbox until its own event is stored, in the same transaction.
+        if keeper is None or (self.fence is not None and not (self.kept and events)):
             if self._durable is not None:
                 await self._durable.append(self.session, events, rows, self.fence)
             else:
                 await self._store.commit(self.session, events)
             return
+        if self.fence is not None:
+            keeper.drop(self.request.place, self.fence)
         claim = Claim(
             owner=keeper.owner,
             process=keeper.process,
             seconds=keeper.seconds,
             invocation_id=self.invocation_id,
             digest=self.digest,
-            revision=revision_of(self.session),
+            revision=revision_of(self.session) if self.fence is None else None,
             over=self._over.token if isinstance(self._over, Lease) else None,
             jump=isinstance(self._over, Lease),
             message=self.request.id,
+            keep_message=not events,
         )
         # Whoever is cancelled meanwhile may own the session, and has to know it to give it back.
         await shielded(self._claim(keeper, claim, events, rows))
@@ -124,6 +134,7 @@ class Turn:
         assert self.session is not None
         self.fence = await self._store.commit(self.session, events, rows, claim=claim)
         assert self.fence is not None
+        self.kept = self.kept and not events
         keeper.hold(self.request.place, self.fence, self)
 
     async def claim(self) -> None:
@@ -136,9 +147,17 @@ class Turn:
         keeper, durable, request = self._keeper, self._durable, self.request
         if keeper is None or durable is None or self._queued or request.message is None:
             return
-        text = message_text(request.message, request.state_delta, request.config.custom_metadata)
-        message = InboxMessage(request.id, keeper.owner, keeper.process, text)
-        self._queued = True  # before: who is cancelled now may have stored it all the same
+        work = Work(
+            request.place,
+            request.id,
+            request.message,
+            request.state_delta,
+            request.config.custom_metadata,
+            request.once,
+        )
+        message = InboxMessage(request.id, keeper.owner, keeper.process, work.payload())
+        # Before it is: who is cancelled now may have stored it all the same.
+        self._queued = self.kept = True
         keeper.wait(1)
         await durable.put_message(request.place, message, keeper.seconds)
 
@@ -157,7 +176,7 @@ class Turn:
         await durable.park(self.request.place, fence, reason)
 
     async def end(self, error: BaseException | None) -> None:
-        """Give the session back, or the place in its inbox.
+        """Give the session back or hand it over, and give up the place in its inbox.
 
         Nobody waits for the release: where it is lost, the next owner finds the invocation
         finished.
@@ -171,15 +190,17 @@ class Turn:
         if self._queued:
             self._queued = False
             keeper.wait(-1)
-            if fence is None:
+            if self.kept:
                 # Where the caller just went away, somebody will run the message for it.
                 gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
                 keep = gone and self.stopped is None
                 await durable.leave_message(self.request.place, self.request.id, keep=keep)
         if fence is not None:
             keeper.drop(self.request.place, fence)
-            if not isinstance(self.stopped, LeaseLostError):
-                self._store.release(self.request.place, fence, keep_rows=self.paused)
+            if self.handed_over:
+                await self._store.hand_over(self.request.place, fence)
+            elif not isinstance(self.stopped, LeaseLostError):
+                await self._store.release(self.request.place, fence, keep_rows=self.paused)
 
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""

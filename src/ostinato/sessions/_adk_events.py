@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..errors import StoreError
 from ..events.event import Event
 from .event_log import EventRecord
 
@@ -31,7 +32,20 @@ def record_of(id: str, invocation_id: str, micros: int, data: str | None) -> Eve
     Args:
       micros: time of its row, microseconds since 1970; the JSON knows it more exactly.
       data: its JSON text.
+
+    Raises:
+      StoreError: the text is no JSON of an event.
     """
+    try:
+        return _record(id, invocation_id, micros, data)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"The stored event {id!r} is damaged and cannot be read: {type(error).__name__}. "
+            "Restore a backup, or delete its session."
+        ) from error
+
+
+def _record(id: str, invocation_id: str, micros: int, data: str | None) -> EventRecord:
     fields: dict[str, Any] = json.loads(data) if data else {}
     columns = {name: fields.pop(name, None) for name in _COLUMNS}
     columns |= {"id": id, "invocation_id": invocation_id}

@@ -74,7 +74,8 @@ class Claim:
       revision: number of the newest event the owner has seen (`revision_of`); None for any.
       over: token of a lease whose owner is known to be dead; that one is taken before its end.
       jump: whether messages of others that wait are overtaken: for resuming what had begun.
-      message: the message in the inbox that it begins with, by its invocation id; it leaves there.
+      message: the message in the inbox that it begins with, by its invocation id.
+      keep_message: leave it there: its events come with a later claim of the same owner.
     """
 
     owner: str
@@ -86,6 +87,7 @@ class Claim:
     over: int | None = None
     jump: bool = False
     message: str | None = None
+    keep_message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Lease:
       left: seconds until it ends, by the store's clock; not positive where it has ended.
       invocation_id: the invocation that was begun and not released; '' where there is none.
       digest: digest of the agent tree that began it.
-      attempts: how often it was begun, one time after the other.
+      attempts: how many owners began it, one after the other; without those that handed it over.
       stuck: why it is not begun again; '' where it may be.
     """
 
@@ -250,6 +252,11 @@ class DurableStore(Protocol):
         """Give a lease back and mark its invocation as stuck: nobody begins it again by itself."""
         ...
 
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open, so that another owner goes on with it at once;
+        nothing where it was lost. Whoever has this fence can write nothing more."""
+        ...
+
     async def request_cancel(self, place: Place, invocation_id: str | None = None) -> bool:
         """Ask the owner of a session to cancel its invocation; it hears of it when it renews.
 
@@ -285,6 +292,26 @@ class DurableStore(Protocol):
 
     async def messages(self, place: Place) -> Sequence[InboxMessage]:
         """Return the messages that wait in a session, first come first."""
+        ...
+
+    async def take_messages(
+        self, app_name: str, owner: str, process: str, seconds: float, limit: int
+    ) -> Sequence[tuple[Place, str]]:
+        """Become the one who waits for messages that nobody waits for any more: the first of each
+        session that no invocation holds, longest waiting first.
+
+        Two that ask at once are given different messages.
+
+        Args:
+          app_name: the app.
+          owner: who takes them.
+          process: identity of that owner's process.
+          seconds: for how long the owner is believed to be alive without being renewed.
+          limit: how many at most.
+
+        Returns:
+          The sessions, each with the message's invocation id.
+        """
         ...
 
     async def renew_messages(self, owner: str, seconds: float) -> None:

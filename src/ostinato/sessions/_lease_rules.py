@@ -15,6 +15,9 @@ from ._stored_rows import STALE
 from .event_log import STATE_DELTA, EventRecord
 from .state import SCOPED_PREFIXES
 
+# Owner of a lease that was handed over; unlike any real one, so that the invocation comes first.
+NOBODY = "-"
+
 
 def grant(
     place: Place, lease: Lease | None, first: InboxMessage | None, claim: Claim, revision: int
@@ -53,7 +56,9 @@ def grant(
         )
     if claim.revision is not None and claim.revision != revision:
         raise StaleSessionError(STALE)
-    again = lease is not None and lease.invocation_id == claim.invocation_id
+    attempts = 1
+    if lease is not None and lease.invocation_id == claim.invocation_id:
+        attempts = lease.attempts + (lease.owner != claim.owner)
     return Lease(
         place,
         claim.owner,
@@ -62,7 +67,7 @@ def grant(
         left=claim.seconds,
         invocation_id=claim.invocation_id,
         digest=claim.digest,
-        attempts=1 + (lease.attempts if lease is not None and again else 0),
+        attempts=attempts,
     )
 
 

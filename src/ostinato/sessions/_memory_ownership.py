@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .. import _clock
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._lease_rules import check_fence, grant
+from ._lease_rules import NOBODY, check_fence, grant
 from ._stored_rows import session_not_found
 from .base_session_service import BaseSessionService
 
@@ -66,7 +66,7 @@ class Owned:
         if before is None or before.invocation_id != new.invocation_id:
             self.begun = now
         self.stamp, self.cancelled = now, False
-        if wish.message is not None:
+        if wish.message is not None and not wish.keep_message:
             self.take(wish.message)
         return Fence(new.owner, new.token)
 
@@ -85,6 +85,11 @@ class Owned:
         if lease is None or (lease.owner, lease.token) != (fence.owner, fence.token):
             return None
         return lease
+
+    def is_held(self, now: float) -> bool:
+        """Tell whether somebody's lease lasts."""
+        lease = self.lease_at(now)
+        return lease is not None and bool(lease.owner) and lease.left > 0
 
     def take(self, invocation_id: str) -> None:
         """Take a message out of the inbox."""
@@ -151,6 +156,22 @@ class MemoryOwnership(BaseSessionService):
             if found is not None and lease is not None:
                 found.lease = replace(lease, owner="", stuck=reason)
 
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open; see `DurableStore`."""
+        with self._lock:
+            found = self._owned.get(place)
+            lease = found and found.held(fence)
+            if found is not None and lease is not None:
+                found.stamp = _clock.now()
+                found.lease = replace(
+                    lease,
+                    owner=NOBODY,
+                    process="",
+                    token=lease.token + 1,
+                    left=0.0,
+                    attempts=max(lease.attempts - 1, 0),
+                )
+
     async def request_cancel(self, place: Place, invocation_id: str | None = None) -> bool:
         """Ask the owner of a session to cancel its invocation; see `DurableStore`."""
         with self._lock:
@@ -197,6 +218,27 @@ class MemoryOwnership(BaseSessionService):
             found = self._owned.get(place)
             waiting = list(found.inbox.values()) if found else []
         return [replace(message, left=message.left - now) for message in waiting]
+
+    async def take_messages(
+        self, app_name: str, owner: str, process: str, seconds: float, limit: int
+    ) -> Sequence[tuple[Place, str]]:
+        """Take messages that nobody waits for; see `DurableStore`."""
+        with self._lock:
+            now = _clock.now()
+            free: list[tuple[float, Place, InboxMessage]] = []
+            for key, found in self._of(app_name):
+                first = next(iter(found.inbox.values()), None)
+                held = found.lease is not None and found.lease.owner
+                if first is None or held or (first.owner and first.left > now):
+                    continue
+                free.append((found.since[first.invocation_id], Place(*key), first))
+            free.sort(key=lambda item: item[:2])
+            taken = [(place, message) for _, place, message in free[:limit]]
+            for place, message in taken:
+                self._owned[place].inbox[message.invocation_id] = replace(
+                    message, owner=owner, process=process, left=now + seconds
+                )
+        return [(place, message.invocation_id) for place, message in taken]
 
     async def renew_messages(self, owner: str, seconds: float) -> None:
         """Prolong the time of an owner's messages; see `DurableStore`."""

@@ -9,18 +9,22 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _clock
-from ..errors import StaleSessionError
+from ..errors import InputValidationError, StaleSessionError
 from ._adk_events import event_data
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
 from ._lease_rules import check_fence, clashes, grant
 from ._sql_dialects import Dialect, micros, micros_of
 from ._sql_rows import SqlRows, changed_state, identity, parameters
 from ._sql_statements import APPENDS, compiled, fetch_one
+from ._sql_tails import SqlTails
 from ._stored_rows import STALE, Appended, Changes, Key, session_not_found
 from .event_log import EventRecord
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+_LARGE = 2**18  # characters; fewer fit into a packet of 1 MB, the least that servers are set to
+_BESIDE = 4096  # bytes that go with a text to the server
 
 
 class Batch(NamedTuple):
@@ -75,6 +79,7 @@ class SqlAppends:
     def __init__(self, dialect: Dialect, rows: SqlRows) -> None:
         self._dialect = dialect
         self._rows = rows
+        self._tails = SqlTails(dialect, rows)
         self._sql = compiled(APPENDS, dialect)
 
     async def append(
@@ -127,9 +132,12 @@ class SqlAppends:
             advanced["update"] = max(advanced["last"], locked.update_micros + 1)
             await self._touch(db, locked, changes, advanced["update"], names)
         if lease is not None:
-            await self._grant(db, lease, {**names, **advanced}, locked.waiting is not None)
+            await self._grant(db, lease, {**names, **advanced})
+            if batch.claim is not None and locked.waiting is not None:
+                await self._take_message(db, batch.claim, advanced)
         elif done.records:
             await db.execute(self._sql["advance"], advanced)
+        await self._tails.move(db, locked.sid, done, advanced["last"], names)
         await self._rows.write_shared(db, batch.key, changes, advanced["update"])
         await self._write_journal(db, locked.sid, batch.rows)
         return done, None if lease is None else Fence(lease.owner, lease.token)
@@ -156,6 +164,7 @@ class SqlAppends:
         values = {**names, "time": self._dialect.stamp(update)}
         if changes.own:
             values["state"] = changed_state(locked.state, changes.own)
+            await self._check_size(db, values["state"])
         await db.execute(self._sql["touch state" if changes.own else "touch"], values)
 
     async def lock(self, db: AsyncConnection, place: Place) -> int:
@@ -302,12 +311,28 @@ class SqlAppends:
                     "data": event_data(record),
                 }
             )
+        await self._check_size(db, *(each["data"] for each in values))
         await db.execute(self._sql["insert"], values)
         return last
 
-    async def _grant(
-        self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any], waiting: bool
-    ) -> None:
+    async def _check_size(self, db: AsyncConnection, *texts: str) -> None:
+        """Refuse what MySQL would answer by closing the connection.
+
+        Raises:
+          InputValidationError: a text is too large.
+        """
+        largest = max(texts, key=len)
+        if self._dialect.name != "mysql" or len(largest) < _LARGE:
+            return
+        limit: int = (await fetch_one(db, self._sql["largest"], {}))[0]
+        size = len(largest.encode()) + sum(map(largest.count, "\"\\'")) + _BESIDE
+        if size > limit:
+            raise InputValidationError(
+                f"An event or a state of {size} bytes is larger than the server's "
+                f"max_allowed_packet of {limit}; store its parts as artifacts."
+            )
+
+    async def _grant(self, db: AsyncConnection, lease: Lease, values: Mapping[str, Any]) -> None:
         granted = {
             **values,
             "owner": lease.owner,
@@ -319,8 +344,14 @@ class SqlAppends:
             "attempts": lease.attempts,
         }
         await db.execute(self._sql["advance claimed"], granted)
-        if waiting:
-            await db.execute(self._sql["take message"], granted)
+
+    async def _take_message(
+        self, db: AsyncConnection, claim: Claim, values: Mapping[str, Any]
+    ) -> None:
+        if not claim.keep_message:
+            await db.execute(
+                self._sql["take message"], {"sid": values["sid"], "invocation": claim.message}
+            )
 
     async def _write_journal(
         self, db: AsyncConnection, sid: int, rows: Sequence[JournalRow]

@@ -25,6 +25,7 @@ class Dialect:
       mark: quote around a name.
       now: the database's time in seconds since 1970, as SQL.
       lock: what locks the session's row for the length of a transaction.
+      skip_locked: what locks the rows of `i`, but for those that somebody else has locked.
       exact: how texts are compared to the letter; empty where that is how the database does it.
       longest: how many characters a name of an app, a user or a session may have.
     """
@@ -37,6 +38,7 @@ class Dialect:
     mark: str
     now: str
     lock: str
+    skip_locked: str
     exact: str = ""
     longest: int = 128
 
@@ -124,6 +126,7 @@ SQLITE = Dialect(
     mark='"',
     now=":now",  # the machine's clock, as of this process
     lock="",  # BEGIN IMMEDIATE has locked the file
+    skip_locked="",
     longest=256,
 )
 POSTGRES = Dialect(
@@ -135,6 +138,7 @@ POSTGRES = Dialect(
     mark='"',
     now="CAST(extract(epoch FROM clock_timestamp()) AS float8)",
     lock="FOR UPDATE OF s",
+    skip_locked="FOR UPDATE OF i SKIP LOCKED",
 )
 MYSQL = Dialect(
     "mysql",
@@ -145,5 +149,6 @@ MYSQL = Dialect(
     mark="`",
     now="(unix_timestamp(now(6)) + 0e0)",
     lock="FOR UPDATE",
+    skip_locked="FOR UPDATE SKIP LOCKED",  # MariaDB knows no OF
     exact="BINARY",
 )

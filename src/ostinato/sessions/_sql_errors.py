@@ -56,13 +56,12 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _code(error: BaseException) -> str | int | None:
     for each in _causes(error):
+        number = each.args[0] if each.args else None
+        if isinstance(number, int) and not isinstance(each, OSError):
+            return number
         state: Any = getattr(each, "sqlstate", None)
         if isinstance(state, str):
             return state
-        if type(each).__module__.partition(".")[0] in ("pymysql", "asyncmy", "aiomysql"):
-            number = each.args[0] if each.args else None
-            if isinstance(number, int):
-                return number
     return None
 
 

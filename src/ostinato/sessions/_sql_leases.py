@@ -11,7 +11,7 @@ from .. import _clock
 from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place, Renewal
 from ._sql_appends import SqlAppends
 from ._sql_dialects import Dialect
-from ._sql_rows import parameters
+from ._sql_rows import parameters, sought
 from ._sql_statements import LEASES, compiled, fetch, fetch_one
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class SqlLeases:
     ) -> list[Lease]:
         """Read leases with an invocation that is open, oldest first."""
         which = f"{'stuck' if stuck else 'open'}{'' if app_name is None else ' of app'}"
-        rows = await fetch(db, self._sql[which], _now({"app": app_name, "limit": limit}))
+        rows = await fetch(db, self._sql[which], _now({"app": sought(app_name), "limit": limit}))
         return [Lease(Place(*row[:3]), *row[3:]) for row in rows]
 
     async def renew(
@@ -98,6 +98,12 @@ class SqlLeases:
         if row is not None:
             await db.execute(self._sql["park"], {"sid": row[0], "reason": reason})
 
+    async def hand_over(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open."""
+        row = await self._own(db, place, fence)
+        if row is not None:
+            await db.execute(self._sql["hand over"], {"sid": row[0]})
+
     async def _own(self, db: AsyncConnection, place: Place, fence: Fence) -> Any:
         values = {**parameters(place), "token": fence.token, "owner": fence.owner}
         return await fetch_one(db, self._sql["mine"], values)
@@ -133,6 +139,22 @@ class SqlLeases:
         rows = await fetch(db, self._sql["messages"], _now(parameters(place)))
         return [InboxMessage(*row) for row in rows]
 
+    async def take_messages(
+        self,
+        db: AsyncConnection,
+        app_name: str,
+        owner: str,
+        process: str,
+        seconds: float,
+        limit: int,
+    ) -> list[tuple[Place, str]]:
+        """Give an owner the first messages of free sessions that nobody waits for."""
+        rows = await fetch(db, self._sql["free"], _now({"app": app_name, "limit": limit}))
+        values = {"owner": owner, "process": process, "seconds": seconds}
+        if rows:
+            await db.execute(self._sql["take"], [_now({**values, "pos": row[0]}) for row in rows])
+        return [(Place(*row[2:]), row[1]) for row in rows]
+
     async def renew_messages(self, db: AsyncConnection, owner: str, seconds: float) -> None:
         """Prolong the time of an owner's messages."""
         await db.execute(self._sql["renew messages"], _now({"owner": owner, "seconds": seconds}))
@@ -148,7 +170,7 @@ class SqlLeases:
         self, db: AsyncConnection, app_name: str | None, limit: int
     ) -> list[Place]:
         """Read which sessions have messages, longest waiting first."""
-        values = {"app": app_name, "limit": limit}
+        values = {"app": sought(app_name), "limit": limit}
         rows = await fetch(
             db, self._sql["waiting" if app_name is None else "waiting of app"], values
         )

@@ -10,11 +10,10 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._optional import need
-from ..errors import AlreadyExistsError
+from ..errors import AlreadyExistsError, StoreError
 from ._adk_events import record_of
 from ._session_cache import Entry
 from ._sql_dialects import Dialect, micros, micros_of
@@ -27,7 +26,6 @@ from .state import SCOPED_PREFIXES
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-_MOST = 2**31 - 1  # events of one session
 _SCOPES = 10_000  # shared states that are remembered as text
 
 
@@ -43,6 +41,8 @@ class _Head(NamedTuple):
     last_micros: int
     update_micros: int
     updated: float
+    tail: int
+    summaries: str
     own: str | None
     user: str | None
     app: str | None
@@ -55,14 +55,37 @@ def identity(sid: int, generation: int) -> int:
 
 def state_rows(text: str | None) -> list[StateRow]:
     """Return the rows of a state that is stored as one JSON object."""
-    return [(k, encode(k, v)) for k, v in json.loads(text).items()] if text else []
+    return [(k, encode(k, v)) for k, v in _object(text).items()]
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    try:
+        state: Any = json.loads(text or "{}")
+    except ValueError as error:
+        raise StoreError(
+            "A stored state is damaged and cannot be read as JSON; restore a backup."
+        ) from error
+    return cast(dict[str, Any], state) if isinstance(state, dict) else {}
 
 
 def changed_state(text: str | None, rows: Sequence[StateRow]) -> str:
     """Return the JSON object with rows written on top; a removed key is null, as for google-adk."""
-    state: dict[str, Any] = json.loads(text) if text else {}
+    state = _object(text)
     state.update((k, None if v is None else decode(v)) for k, v in rows)
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+
+
+def began_with(state: dict[str, Any], records: Sequence[EventRecord]) -> dict[str, Any]:
+    """Return the part of a session's own state that no event has written."""
+    written: set[str] = set()
+    for record in records:
+        if record.kinds & STATE_DELTA:
+            written.update(record.event().actions.state_delta)
+    return {
+        k: v
+        for k, v in state.items()
+        if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
+    }
 
 
 class SqlRows:
@@ -87,35 +110,56 @@ class SqlRows:
           AlreadyExistsError: there is one with this id.
         """
         stamp = micros_of(now)
-        names = parameters(key)
-        state = changed_state(None, changes.own)
         initial = changed_state(None, [row for row in changes.own if row[1] is not None])
+        await self.insert(db, key, changed_state(None, changes.own), initial, now)
+        await self.write_shared(db, key, changes, stamp)
+        await self.complete_shared(db, key, stamp)
+        loaded = await self.load(db, key, None, None)
+        assert loaded is not None
+        return loaded
+
+    async def insert(
+        self,
+        db: AsyncConnection,
+        key: Key,
+        state: str,
+        initial: str,
+        now: float,
+        *,
+        revision: int = 0,
+        last: int = 0,
+    ) -> None:
+        """Insert the rows of a session.
+
+        Args:
+          state, initial: its own state, and that at creation, as JSON text.
+          now: seconds since 1970.
+          revision: how many events it is about to have.
+          last: time of the newest one's row, microseconds since 1970.
+
+        Raises:
+          AlreadyExistsError: there is one with this id.
+        """
+        stamp, names = micros_of(now), parameters(key)
         try:
             await db.execute(
                 self._sql["create"], {**names, "state": state, "time": self._dialect.stamp(stamp)}
             )
         except self._duplicate as error:
             raise AlreadyExistsError(f"Session with id {key[2]} already exists.") from error
-        await db.execute(
-            self._sql["create ours"],
-            {
-                **names,
-                "revision": 0,
-                "last": 0,
-                "update": stamp,
-                "updated": now,
-                "initial": initial,
-            },
-        )
-        await self.write_shared(db, key, changes, stamp)
-        # google-adk takes it for granted that a session's user and app have such rows
-        time = self._dialect.stamp(stamp)
+        noted = {"revision": revision, "last": last, "update": stamp, "updated": now}
+        await db.execute(self._sql["create ours"], {**names, **noted, "initial": initial})
+
+    async def everything(self, db: AsyncConnection, key: Key) -> list[EventRecord]:
+        """Read all events of a session, oldest first."""
+        return _records(await fetch(db, self._sql["all"], parameters(key)))
+
+    async def complete_shared(self, db: AsyncConnection, key: Key, stamp: int) -> None:
+        """Make the rows that google-adk expects a session's user and app to have."""
+        names = {**parameters(key), "time": self._dialect.stamp(stamp)}
         for which, sql in (("user state", self._write_user), ("app state", self._write_app)):
             if await fetch_one(db, self._sql[which], names) is None:
-                await db.execute(sql["insert"], {**names, "time": time})
-        loaded = await self.load(db, key, None, None)
-        assert loaded is not None
-        return loaded
+                await db.execute(sql["insert"], names)
 
     async def write_shared(
         self, db: AsyncConnection, key: Key, changes: Changes, stamp: int
@@ -134,13 +178,22 @@ class SqlRows:
             await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
 
     async def load(
-        self, db: AsyncConnection, key: Key, entry: Entry | None, config: GetSessionConfig | None
+        self,
+        db: AsyncConnection,
+        key: Key,
+        entry: Entry | None,
+        config: GetSessionConfig | None,
+        complete: bool = True,
     ) -> Loaded | None:
         """Read what the caller does not know of a session; None where there is none.
+
+        What is known is of no use where it lacks events that are asked for; then all of those are
+        read.
 
         Args:
           entry: what the caller knows of it.
           config: which events to read; for a caller that knows nothing.
+          complete: all events; otherwise the summaries in force and the tail will do.
 
         Returns:
           What was read; its `sid` is 0 where google-adk has changed the session since we did.
@@ -157,33 +210,55 @@ class SqlRows:
             return await self._load_changed(db, key, head, config)
         loaded = Loaded(identity(head.sid, head.generation), head.updated, head.revision, 0, 0)
         if entry is not None and entry.sid != loaded.sid:
-            return await self.load(db, key, None, config)
-        seen = entry.seq if entry is not None else 0
-        await self._read_events(db, names, head, loaded, seen, config)
+            return await self.load(db, key, None, config, complete)
+        tail = 1 if complete else head.tail
+        if config is not None:
+            await self._read_part(db, names, head, loaded, config)
+        elif entry is None or not entry.seq or entry.tail > tail:
+            await self._read_from(db, names, head, loaded, tail)
+        else:
+            await self._read_from(db, names, head, loaded, entry.seq + 1)
         if entry is None or entry.own.revision < head.revision:
             loaded.own = state_rows(head.own)
         self._read_shared(key, head, loaded, entry)
         return loaded
 
-    async def _read_events(
+    async def _read_from(
+        self, db: AsyncConnection, names: Mapping[str, Any], head: _Head, loaded: Loaded, first: int
+    ) -> None:
+        """Read events from a number on; with the summaries, where it is that of the tail."""
+        loaded.first = first
+        if first == head.tail > 1:
+            loaded.summaries = await self.some(db, names, json.loads(head.summaries))
+        if first <= head.revision:
+            count = head.revision - first + 1
+            loaded.records = await self.newest(db, names, head.last_micros, count)
+
+    async def _read_part(
         self,
         db: AsyncConnection,
         names: Mapping[str, Any],
         head: _Head,
         loaded: Loaded,
-        seen: int,
-        config: GetSessionConfig | None,
+        config: GetSessionConfig,
     ) -> None:
-        count = head.revision - seen
-        if config is not None and config.num_recent_events is not None:
+        """Read the events that are asked for."""
+        count = head.revision
+        if config.num_recent_events is not None:
             count = min(count, config.num_recent_events)
-        loaded.first = head.revision + 1
-        if count <= 0:
-            return
-        since = None if config is None else config.after_timestamp
-        found: list[EventRecord] = await self.newest(db, names, head.last_micros, count, since)
-        loaded.records = found
-        loaded.first = head.revision - len(found) + 1
+        if count:
+            loaded.records = await self.newest(
+                db, names, head.last_micros, count, config.after_timestamp
+            )
+        loaded.first = head.revision - len(loaded.records) + 1
+
+    async def some(
+        self, db: AsyncConnection, names: Mapping[str, Any], ids: Sequence[str]
+    ) -> list[EventRecord]:
+        """Read the events with these ids, oldest first."""
+        if not ids:
+            return []
+        return _records(await fetch(db, self._sql["some"], {**names, "ids": ids}))
 
     async def newest(
         self,
@@ -217,7 +292,7 @@ class SqlRows:
             changed = await self.load(db, key, None, config)
             assert changed is not None
             return changed
-        records = _records(await fetch(db, self._sql["all"], parameters(key)))
+        records = await self.everything(db, key)
         count = len(records)
         first = 0
         if config is not None and config.num_recent_events is not None:
@@ -256,59 +331,21 @@ class SqlRows:
             raise session_not_found(key)
         if row[0] is not None:
             return decode(row[0])
-        written: set[str] = set()
-        for record in _records(await fetch(db, self._sql["all"], parameters(key))):
-            if record.kinds & STATE_DELTA:
-                written.update(record.event().actions.state_delta)
-        return {
-            k: v
-            for k, v in json.loads(row[1]).items()
-            if k not in written and v is not None and not k.startswith(SCOPED_PREFIXES)
-        }
-
-    async def listing(self, db: AsyncConnection, app: str, user: str | None) -> Listing:
-        """Read the sessions of a user, or of all users for None; hidden ones are left out."""
-        names = {"app": app, "user": user}
-        of = "app" if user is None else "user"
-        found = Listing(
-            [
-                (
-                    (app, row[0], row[1]),
-                    row[5] if micros(row[2]) == row[4] else micros(row[2]) / 1e6,
-                    row[6],
-                    state_rows(row[3]),
-                )
-                for row in await fetch(db, self._sql[f"list {of}"], names)
-            ]
-        )
-        states = "user states" if user is None else "user state"
-        for row in await fetch(db, self._sql[states], names):
-            found.shared[row[0]] = state_rows(row[1])
-        for row in await fetch(db, self._sql["app state"], names):
-            found.shared[""] = state_rows(row[0])
-        return found
+        return began_with(decode(row[1]), await self.everything(db, key))
 
     async def delete(self, db: AsyncConnection, key: Key) -> None:
         """Delete a session with all its rows."""
         await db.execute(self._sql["delete"], parameters(key))
 
 
-@dataclass(slots=True)
-class Listing:
-    """Sessions of an app, without their events.
-
-    Attributes:
-      sessions: key, time of the last change, revision and state rows of each, newest first.
-      shared: shared state rows by user; those of the app under ''.
-    """
-
-    sessions: list[tuple[Key, float, int, list[StateRow]]]
-    shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
-
-
 def parameters(key: Key) -> dict[str, Any]:
     """Return the names of a session as statements want them."""
-    return {"app": key[0], "user": key[1], "id": key[2]}
+    return {"app": sought(key[0]), "user": sought(key[1]), "id": sought(key[2])}
+
+
+def sought(name: str | None) -> str | None:
+    """Return a name to look for: PostgreSQL refuses one with NUL, which no session has."""
+    return name if name is None else name.replace("\0", "\ufffd")
 
 
 def _records(rows: Any) -> list[EventRecord]:

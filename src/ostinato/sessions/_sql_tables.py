@@ -16,7 +16,8 @@ OURS = ("ostinato_metadata", "ostinato_sessions", "ostinato_journal", "ostinato_
 # ostinato_sessions: revision is the number of events; last_micros the time of the newest, as its
 # row has it; update_micros the session's update_time when we last wrote it; updated the same as
 # the event has it; generation counts how often events of google-adk came to lie between ours;
-# tail is the number of the first event that a run needs; initial is null where google-adk made the
+# tail is the number of the first event that a run needs beside the summaries, whose ids are listed
+# as JSON; initial is null where google-adk made the
 # session. The rest is its lease, begun is null where no invocation is open.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS adk_internal_metadata (
@@ -78,6 +79,7 @@ CREATE TABLE IF NOT EXISTS ostinato_sessions (
   update_micros BIGINT NOT NULL,
   updated DOUBLE PRECISION NOT NULL,
   tail BIGINT NOT NULL,
+  summaries {text} NOT NULL,
   initial {text},
   owner VARCHAR(256) NOT NULL,
   process VARCHAR(512) NOT NULL,

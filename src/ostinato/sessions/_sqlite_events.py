@@ -21,13 +21,24 @@ def insert(
     db: sqlite3.Connection, done: Appended, record: EventRecord, changes: Changes | None
 ) -> None:
     """Insert an event, unless it is stored already; note in `done` what it brings."""
+    if not put(db, done.sid, done.revision + 1, record):
+        return
+    done.revision += 1
+    done.records.append(record)
+    if changes is not None:
+        done.own += changes.own
+        done.user += changes.user
+        done.app += changes.app
+
+
+def put(db: sqlite3.Connection, sid: int, seq: int, record: EventRecord) -> bool:
+    """Insert an event under its number; return False where its id is stored already."""
     stored = db.execute(
         "INSERT INTO events(sid, pos, id, invocation_id, author, branch, timestamp, data) "
-        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT(sid, id) DO NOTHING",
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(sid, id) DO NOTHING",
         (
-            done.sid,
-            done.sid << SHIFT | done.revision + 1,
+            sid,
+            sid << SHIFT | seq,
             record.id,
             record.invocation_id,
             record.author,
@@ -36,14 +47,7 @@ def insert(
             record.data,
         ),
     )
-    if not stored.rowcount:
-        return
-    done.revision += 1
-    done.records.append(record)
-    if changes is not None:
-        done.own += changes.own
-        done.user += changes.user
-        done.app += changes.app
+    return stored.rowcount > 0
 
 
 def events(

@@ -179,3 +179,15 @@ def store_error(error: sqlite3.Error, name: str) -> StoreError:
             "whose sqlite3 has it"
         )
     return StoreError(f"The {name} {meaning}.")
+
+
+def unreadable(name: str, error: Exception) -> StoreError:
+    """Return the error that callers get for a row that holds what this program never writes.
+
+    Args:
+      name: what the message calls the file.
+    """
+    return StoreError(
+        f"The {name} holds a row that cannot be read ({error}); it is damaged, or another program "
+        "wrote it: restore a backup."
+    )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .. import _clock
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._lease_rules import check_fence, grant
+from ._lease_rules import NOBODY, check_fence, grant
 from ._stored_rows import session_not_found
 
 _LEASE = (
@@ -61,7 +61,8 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
             now,
         ),
     )
-    db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.message))
+    if not wish.keep_message:
+        db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.message))
     return Fence(new.owner, new.token)
 
 
@@ -148,6 +149,15 @@ def park(db: sqlite3.Connection, place: Place, fence: Fence, reason: str) -> Non
     )
 
 
+def hand_over(db: sqlite3.Connection, place: Place, fence: Fence) -> None:
+    """End a lease whose invocation stays open."""
+    db.execute(
+        "UPDATE ostinato_lease SET owner = ?, process = '', token = token + 1, expires = 0, "
+        f"attempts = max(attempts - 1, 0) WHERE sid = {_SID} AND token = ? AND owner = ?",
+        (NOBODY, *place, fence.token, fence.owner),
+    )
+
+
 def request_cancel(db: sqlite3.Connection, place: Place, invocation_id: str | None) -> bool:
     """Note that an invocation is to be cancelled; return whether somebody holds it."""
     done = db.execute(
@@ -207,6 +217,25 @@ def messages(db: sqlite3.Connection, place: Place) -> list[InboxMessage]:
     now = _clock.now()
     rows = db.execute(f"SELECT {_MESSAGE} WHERE sid = {_SID} ORDER BY seq", place)
     return [_message(row, now) for row in rows]
+
+
+def take_messages(
+    db: sqlite3.Connection, app_name: str, owner: str, process: str, seconds: float, limit: int
+) -> list[tuple[Place, str]]:
+    """Give an owner the first messages of free sessions that nobody waits for."""
+    now = _clock.now()
+    rows = db.execute(
+        "SELECT app, user, s.id, i.id, i.sid, i.seq FROM ostinato_inbox i JOIN sessions s "
+        "USING(sid) LEFT JOIN ostinato_lease l USING(sid) WHERE app = ? AND ifnull(l.owner, '') "
+        "= '' AND (i.owner = '' OR i.expires <= ?) AND i.seq = (SELECT min(seq) FROM "
+        "ostinato_inbox f WHERE f.sid = i.sid) ORDER BY i.created, i.sid LIMIT ?",
+        (app_name, now, limit),
+    ).fetchall()
+    db.executemany(
+        "UPDATE ostinato_inbox SET owner = ?, process = ?, expires = ? WHERE sid = ? AND seq = ?",
+        [(owner, process, now + seconds, *row[4:]) for row in rows],
+    )
+    return [(Place(*row[:3]), row[3]) for row in rows]
 
 
 def renew_messages(db: sqlite3.Connection, owner: str, seconds: float) -> None:

@@ -56,6 +56,10 @@ class SqliteOwnership(BaseSessionService):
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""
         await self._write(lambda db: leases.park(db, place, fence, reason))
 
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        """End a lease whose invocation stays open; see `DurableStore`."""
+        await self._write(lambda db: leases.hand_over(db, place, fence))
+
     async def request_cancel(self, place: Place, invocation_id: str | None = None) -> bool:
         """Ask the owner of a session to cancel its invocation; see `DurableStore`."""
         return await self._write(lambda db: leases.request_cancel(db, place, invocation_id))
@@ -73,6 +77,14 @@ class SqliteOwnership(BaseSessionService):
     async def messages(self, place: Place) -> Sequence[InboxMessage]:
         """Return the messages that wait in a session; see `DurableStore`."""
         return await self._read(lambda db: leases.messages(db, place))
+
+    async def take_messages(
+        self, app_name: str, owner: str, process: str, seconds: float, limit: int
+    ) -> Sequence[tuple[Place, str]]:
+        """Take messages that nobody waits for; see `DurableStore`."""
+        return await self._write(
+            lambda db: leases.take_messages(db, app_name, owner, process, seconds, limit)
+        )
 
     async def renew_messages(self, owner: str, seconds: float) -> None:
         """Prolong the time of an owner's messages; see `DurableStore`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import AlreadyExistsError, StaleSessionError
@@ -27,7 +27,7 @@ from ._stored_rows import (
     decode,
     session_not_found,
 )
-from .base_session_service import HIDDEN_PREFIX, GetSessionConfig
+from .base_session_service import GetSessionConfig
 from .event_log import EventRecord
 
 
@@ -38,19 +38,33 @@ def create(db: sqlite3.Connection, key: Key, changes: Changes, now: float) -> Lo
       AlreadyExistsError: there is one with this id.
     """
     initial = [f"{json.dumps(name)}:{text}" for name, text in changes.own if text is not None]
-    row = db.execute(
-        "INSERT INTO sessions(app, user, id, created, updated, initial) VALUES(?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING RETURNING sid",
-        (*key, now, now, f"{{{','.join(initial)}}}" if initial else None),
-    ).fetchone()
-    if row is None:
-        raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
-    _write_state(db, row[0], changes.own)
+    sid = insert_session(db, key, f"{{{','.join(initial)}}}" if initial else None, now)
+    _write_state(db, sid, changes.own)
     _write_shared(db, key[0], key[1], changes.user)
     _write_shared(db, key[0], "", changes.app)
     loaded = load(db, key, lambda sid: None)
     assert loaded is not None
     return loaded
+
+
+def insert_session(db: sqlite3.Connection, key: Key, initial: str | None, now: float) -> int:
+    """Insert a session's row and return its number.
+
+    Args:
+      initial: its own state as JSON text.
+      now: seconds since 1970.
+
+    Raises:
+      AlreadyExistsError: there is one with this id.
+    """
+    row = db.execute(
+        "INSERT INTO sessions(app, user, id, created, updated, initial) VALUES(?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING RETURNING sid",
+        (*key, now, now, initial),
+    ).fetchone()
+    if row is None:
+        raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
+    return row[0]
 
 
 def _write_state(db: sqlite3.Connection, sid: int, rows: Iterable[StateRow]) -> None:
@@ -231,43 +245,6 @@ def _first(db: sqlite3.Connection, loaded: Loaded, config: GetSessionConfig) -> 
         ).fetchone()
         first = loaded.revision + 1 if pos is None else pos - base
     return first
-
-
-@dataclass(slots=True)
-class Listing:
-    """Sessions of an app, without their events.
-
-    Attributes:
-      sessions: key, time of the last change, revision and state rows of each, newest first.
-      shared: shared state rows by user; those of the app under ''.
-    """
-
-    sessions: list[tuple[Key, float, int, list[StateRow]]]
-    shared: dict[str, list[StateRow]] = field(default_factory=dict[str, list[StateRow]])
-
-
-def listing(db: sqlite3.Connection, app: str, user: str | None) -> Listing:
-    """Read the sessions of a user, or of all users for None; hidden ones are left out."""
-    chosen = "app = ? AND (? IS NULL OR user = ?) AND substr(id, 1, ?) <> ?"
-    values = (app, user, user, len(HIDDEN_PREFIX), HIDDEN_PREFIX)
-    rows = db.execute(
-        f"SELECT sid, user, id, updated, revision FROM sessions WHERE {chosen} "
-        "ORDER BY updated DESC, sid DESC",
-        values,
-    ).fetchall()
-    state: dict[int, list[StateRow]] = {row[0]: [] for row in rows}
-    for sid, name, text in db.execute(
-        f"SELECT sid, key, value FROM sessions JOIN session_state USING(sid) WHERE {chosen}", values
-    ):
-        state[sid].append((name, text))
-    found = Listing([((app, row[1], row[2]), row[3], row[4], state[row[0]]) for row in rows])
-    for owner, name, text in db.execute(
-        "SELECT user, key, value FROM shared_state "
-        "WHERE app = ? AND (? IS NULL OR user IN ('', ?))",
-        values[:3],
-    ):
-        found.shared.setdefault(owner, []).append((name, text))
-    return found
 
 
 def initial(db: sqlite3.Connection, key: Key) -> dict[str, Any]:

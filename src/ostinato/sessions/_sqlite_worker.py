@@ -7,6 +7,7 @@ from, in one call per group and loop. No loop ever waits for a disk, a lock or a
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import weakref
@@ -14,13 +15,54 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ..errors import StoreError
-from ._sqlite_file import MEMORY, SqliteFile, connect, store_error
+from ..errors import OstinatoError, StoreError
+from ._sqlite_file import MEMORY, SqliteFile, connect, store_error, unreadable
 
 _GROUP = 256  # jobs in one commit at most
 
 _R = TypeVar("_R")
 _A = TypeVar("_A")
+
+
+# What a program meets in rows that it did not write so.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+class FoundFile:
+    """Which file the path named when it was first opened: an answer from another is none.
+
+    Args:
+      file: the file.
+    """
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._identity: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Remember the file, or see that it is the same still.
+
+        Raises:
+          StoreError: it is gone, or another has its name.
+        """
+        if self._file.path == MEMORY:
+            return
+        try:
+            status = os.stat(self._file.path)
+        except OSError:
+            if self._identity is None:
+                return  # to be made, or to be refused by SQLite
+            raise self._error("is no longer there") from None
+        identity = (status.st_dev, status.st_ino)
+        self._identity = self._identity or identity
+        if identity != self._identity:
+            raise self._error("was replaced by another file")
+
+    def _error(self, what: str) -> StoreError:
+        return StoreError(
+            f"The {self._file.name} {what} since it was opened; put the file back, or make a new "
+            f"{self._file.format.service}."
+        )
 
 
 class _Job:
@@ -53,10 +95,15 @@ class Worker:
       writes: one thread, jobs that wait together share a transaction, each in a savepoint of its
         own; otherwise each job runs by itself and has to read only.
       threads: how many.
+      found: what is known of the file; shared by those who work on it together.
     """
 
-    def __init__(self, file: SqliteFile, *, writes: bool, threads: int = 1) -> None:
+    def __init__(
+        self, file: SqliteFile, *, writes: bool, threads: int = 1, found: FoundFile
+    ) -> None:
         self._file = file
+        self._found = found
+        self._process = 0
         self._writes = writes
         self._count = threads
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
@@ -78,8 +125,13 @@ class Worker:
           A future of the answer of `show`; its error is a StoreError or what `work` raised.
 
         Raises:
-          StoreError: the store has been closed.
+          StoreError: the store has been closed, or belongs to the process that forked this one.
         """
+        if self._threads and self._process != os.getpid():  # asked before any lock is taken
+            raise StoreError(
+                f"The {self._file.name} was opened before this process was forked; make a new "
+                f"{self._file.format.service} in each process."
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_R] = loop.create_future()
         job = _Job(work, show, loop, future)
@@ -100,6 +152,8 @@ class Worker:
         Returns:
           The threads, for whoever wants to wait for them.
         """
+        if self._threads and self._process != os.getpid():
+            return []  # they are the parent's
         with self._gate:
             if not self._closed:
                 self._closed = True
@@ -109,7 +163,8 @@ class Worker:
 
     def _start(self) -> None:
         # The threads must not hold the Worker: it is stopped when nobody else holds it.
-        lane = _Lane(self._file, self._queue, self._writes)
+        lane = _Lane(self._file, self._queue, self._writes, self._found)
+        self._process = os.getpid()
         kind = "writer" if self._writes else "reader"
         self._threads = [
             threading.Thread(target=lane.serve, name=f"ostinato-sqlite-{kind}-{n}", daemon=True)
@@ -126,9 +181,10 @@ class Threads:
     """
 
     def __init__(self, file: SqliteFile, *, readers: int) -> None:
-        self.writer = Worker(file, writes=True)
-        in_memory = file.path == MEMORY
-        self.reader = self.writer if in_memory else Worker(file, writes=False, threads=readers)
+        found = FoundFile(file)
+        self.writer = self.reader = Worker(file, writes=True, found=found)
+        if file.path != MEMORY:
+            self.reader = Worker(file, writes=False, threads=readers, found=found)
         self._finalizer = weakref.finalize(self, _stop, self.writer, self.reader)
 
     async def close(self) -> None:
@@ -146,8 +202,15 @@ def _stop(writer: Worker, reader: Worker) -> list[threading.Thread]:
 class _Lane:
     """What a thread of a Worker does."""
 
-    def __init__(self, file: SqliteFile, queue: SimpleQueue[_Job | None], writes: bool) -> None:
+    def __init__(
+        self,
+        file: SqliteFile,
+        queue: SimpleQueue[_Job | None],
+        writes: bool,
+        found: FoundFile,
+    ) -> None:
         self._file = file
+        self._found = found
         self._queue = queue
         self._writes = writes
 
@@ -159,9 +222,13 @@ class _Lane:
         while not ended:
             group, ended = self._take()
             try:
+                self._found.check()
                 if connection is None:
                     connection = connect(self._file)
+                    self._found.check()
                 done = _commit(connection, group) if self._writes else _read(connection, group)
+                if self._writes:
+                    self._found.check()  # what was written into a file that is gone is lost
             except Exception as error:  # boundary: the error belongs to those who wait
                 done = [(job, error) for job in group]
                 connection = self._after(connection)
@@ -202,6 +269,10 @@ class _Lane:
         for job, error in done:
             if isinstance(error, sqlite3.Error):
                 error = _chained(store_error(error, self._file.name), error)
+            elif isinstance(error, _UNREADABLE) and not isinstance(
+                error, OstinatoError | UnicodeEncodeError
+            ):
+                error = _chained(unreadable(self._file.name, error), error)
             loops.setdefault(job.loop, []).append((job, error))
         for loop, answers in loops.items():
             try:
@@ -210,7 +281,7 @@ class _Lane:
                 continue
 
 
-def _chained(error: StoreError, cause: sqlite3.Error) -> StoreError:
+def _chained(error: StoreError, cause: Exception) -> StoreError:
     error.__cause__ = cause
     return error
 

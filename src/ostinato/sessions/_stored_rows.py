@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..errors import InputValidationError, SessionNotFoundError
+from ..errors import InputValidationError, SessionNotFoundError, StoreError
 from .event_log import EventRecord
 from .state import State
 
@@ -135,8 +135,18 @@ def encode(key: Any, value: Any) -> str | None:
 
 
 def decode(text: str) -> Any:
-    """Return the value of a stored JSON text."""
-    return json.loads(text)
+    """Return the value of a stored JSON text.
+
+    Raises:
+      StoreError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise StoreError(
+            f"A stored state value is not JSON ({error}); the session store is damaged: restore a "
+            "backup."
+        ) from error
 
 
 def split(delta: dict[str, Any]) -> Changes:

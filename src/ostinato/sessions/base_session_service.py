@@ -11,9 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from .. import _clock
 from ..errors import InputValidationError
 from ..events.event import Event
+from ..events.event_actions import EventActions
+from ._fork import answers, folded, kept_records
+from ._stored_rows import session_not_found
 from .event_log import EventRecord
-from .session import Session, apply_event
-from .state import State
+from .session import Session, apply_event, log_of
+from .state import SCOPED_PREFIXES, State
 
 HIDDEN_PREFIX = "_child:"
 """Sessions whose id starts so are not listed: runs that belong to another session live in them."""
@@ -42,11 +45,13 @@ class ListSessionsResponse(BaseModel):
 
     Attributes:
       sessions: the sessions.
+      next_page_token: where the next page begins; None where there is none.
     """
 
     model_config = ConfigDict(defer_build=True)
 
     sessions: list[Session] = Field(default_factory=list[Session])
+    next_page_token: str | None = None
 
 
 def check_name(kind: str, value: Any) -> str:
@@ -147,6 +152,91 @@ class BaseSessionService(abc.ABC):
     @abc.abstractmethod
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session and its events; nothing happens where there is none."""
+
+    async def delete_user(self, app_name: str, user_id: str) -> None:
+        """Delete everything that is kept of a user: sessions, events and the state they share.
+
+        A service of ours leaves at most a number beside the user's id, so that no cache goes on
+        with values that are gone.
+        """
+        found = (await self.list_sessions(app_name=app_name, user_id=user_id)).sessions
+        keys = {key for one in found for key in one.state if key.startswith(State.USER_PREFIX)}
+        if keys:
+            last = await self.get_session(
+                app_name=app_name, user_id=user_id, session_id=found[0].id
+            )
+            if last is not None:
+                actions = EventActions(state_delta=dict.fromkeys(keys))
+                await self.append_event(last, Event(author="user", actions=actions))
+        for one in found:
+            await self.delete_session(app_name=app_name, user_id=user_id, session_id=one.id)
+
+    async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
+        """Delete the sessions of an app that were last changed before a time.
+
+        A service of ours leaves those whose lease lasts: an invocation runs there.
+
+        Args:
+          timestamp: seconds since 1970.
+
+        Returns:
+          How many were deleted.
+        """
+        found = (await self.list_sessions(app_name=app_name)).sessions
+        old = [one for one in found if one.last_update_time < timestamp]
+        for one in old:
+            await self.delete_session(app_name=app_name, user_id=one.user_id, session_id=one.id)
+        return len(old)
+
+    async def fork_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        at_event: str | None = None,
+        new_session_id: str | None = None,
+    ) -> Session:
+        """Make a new session that begins as another one did.
+
+        It has the events up to one, and the state that those made of the state at creation; state
+        shared with other sessions and artifacts stay as they are now. A call among the events
+        whose response is not is answered with an error that says so, in an event of its own;
+        calls of long-running tools stay open. A service that is not ours does not know the state
+        at creation: keys that events wrote later count as not there.
+
+        Args:
+          at_event: id of the last event to take over; None for all.
+          new_session_id: wanted id; made up where it is None or blank.
+
+        Returns:
+          The new session.
+
+        Raises:
+          NotFoundError: no such session, or no such event in it.
+          AlreadyExistsError: a session with the new id exists.
+          InputValidationError: the new id breaks its rule.
+        """
+        place: dict[str, Any] = {"app_name": app_name, "user_id": user_id}
+        source = await self.get_session(**place, session_id=session_id)
+        if source is None:
+            raise session_not_found((app_name, user_id, session_id))
+        records = log_of(source).records
+        kept = kept_records(records, at_event, session_id)
+        written = folded({}, records)
+        initial = {
+            key: value
+            for key, value in source.state.items()
+            if key not in written and not key.startswith(SCOPED_PREFIXES)
+        }
+        made = await self.create_session(**place, state=initial, session_id=new_session_id)
+        for event in [*(record.event() for record in kept), *answers(kept)]:
+            delta = event.actions.state_delta
+            event.actions.state_delta = {
+                key: value for key, value in delta.items() if not key.startswith(SCOPED_PREFIXES)
+            }
+            await self.append_event(made, event)
+        return made
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return the state a user shares between sessions, keys without their prefix.

@@ -15,19 +15,22 @@ from .. import _clock
 from .._optional import need
 from ..errors import InputValidationError, StoreError
 from ..events.event import Event
+from ._adk_v0 import V0Rows
 from ._durable_store import Claim, Fence, JournalRow
-from ._session_cache import Scope, SessionCache
+from ._page import page_of
+from ._session_cache import SessionCache
 from ._sql_appends import Batch, SqlAppends
 from ._sql_engines import Engines, Turns, Work
 from ._sql_leases import SqlLeases
+from ._sql_many import SqlMany
 from ._sql_ownership import SqlOwnership
-from ._sql_rows import Listing, SqlRows
+from ._sql_rows import SqlRows, began_with
 from ._sql_schema import Schema, prepare
 from ._sql_url import target_of
-from ._stored_rows import Appended, Key, split
-from ._stored_views import cached_view, listed_view, part_view, scope_of, snapshot
+from ._stored_rows import Appended, Key, session_not_found, split
+from ._stored_views import cached_view, part_view, scope_of, snapshot
 from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
-from .session import Session, apply_event, note_append, own_of, revision_of
+from .session import Session, apply_event, log_of, note_append, own_of, revision_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -58,8 +61,10 @@ class DatabaseSessionService(SqlOwnership):
         self._target = target_of(db_url)
         self._engines = Engines(self._target, kwargs)
         self._rows = SqlRows(self._target.dialect)
+        self._v0 = V0Rows(self._target.dialect)
         self._appends = SqlAppends(self._target.dialect, self._rows)
         self._leases = SqlLeases(self._target.dialect, self._appends)
+        self._many = SqlMany(self._target.dialect, self._rows, self._appends)
         self._cache = SessionCache(_CACHE_BYTES)
         self._schema: Schema | None = None
         self._first_use = Turns()
@@ -85,6 +90,13 @@ class DatabaseSessionService(SqlOwnership):
         Raises:
           InputValidationError: also for a state value that JSON cannot carry.
         """
+        key = self._new_key(app_name, user_id, session_id)
+        changes = split(state or {})
+        now = _clock.now()
+        loaded = await self._write(lambda db: self._rows.create(db, key, changes, now))
+        return cached_view(key, self._cache.admit(key, loaded, None), None)
+
+    def _new_key(self, app_name: Any, user_id: Any, session_id: Any) -> Key:
         key = new_key(app_name, user_id, session_id)
         longest = self._target.dialect.longest
         if max(map(len, key)) > longest:
@@ -92,10 +104,7 @@ class DatabaseSessionService(SqlOwnership):
                 f"The names of app, user and session may have {longest} characters in this "
                 "database."
             )
-        changes = split(state or {})
-        now = _clock.now()
-        loaded = await self._write(lambda db: self._rows.create(db, key, changes, now))
-        return cached_view(key, self._cache.admit(key, loaded, None), None)
+        return key
 
     async def get_session(
         self,
@@ -106,22 +115,7 @@ class DatabaseSessionService(SqlOwnership):
         config: GetSessionConfig | None = None,
     ) -> Session | None:
         """Return a copy of a session; see the port."""
-        key = (app_name, user_id, session_id)
-        if not _storable(*key):
-            return None
-        if config is not None and config.num_recent_events is config.after_timestamp is None:
-            config = None
-        entry = self._cache.find(key)
-        part = None if entry is not None else config
-        loaded = await self._read(lambda db: self._rows.load(db, key, entry, part))
-        if loaded is None:
-            self._cache.drop(key)
-            return None
-        if entry is not None and entry.sid != loaded.sid:
-            entry = None
-        if loaded.sid and (config is None or entry is not None):
-            return cached_view(key, self._cache.admit(key, loaded, entry), config)
-        return part_view(key, loaded)
+        return await self._load((app_name, user_id, session_id), config, complete=True)
 
     async def open_session(
         self,
@@ -133,17 +127,57 @@ class DatabaseSessionService(SqlOwnership):
         complete: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
-        return await self.get_session(
-            app_name=app_name, user_id=user_id, session_id=session_id, config=config
-        )
+        return await self._load((app_name, user_id, session_id), config, complete)
+
+    async def _load(
+        self, key: Key, config: GetSessionConfig | None, complete: bool
+    ) -> Session | None:
+        if not _storable(*key):
+            return None
+        if config is not None and config.num_recent_events is config.after_timestamp is None:
+            config = None
+        entry = self._cache.find(key)
+        if entry is not None and config is not None and entry.tail > 1:
+            entry = None  # it may lack what is asked for
+        part = None if entry is not None else config
+        if await self._prepare() == "v0":
+            loaded = await self._engines.read(lambda db: self._v0.load(db, key, config))
+        else:
+            loaded = await self._read(lambda db: self._rows.load(db, key, entry, part, complete))
+        if loaded is None:
+            self._cache.drop(key)
+            return None
+        if entry is not None and entry.sid != loaded.sid:
+            entry = None
+        if loaded.sid and (config is None or entry is not None):
+            return cached_view(key, self._cache.admit(key, loaded, entry), config)
+        return part_view(key, loaded)
 
     async def list_sessions(
-        self, *, app_name: str, user_id: str | None = None
+        self,
+        *,
+        app_name: str | None,
+        user_id: str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
     ) -> ListSessionsResponse:
-        """List sessions without events, newest first; see the port."""
-        if not _storable(app_name, user_id or ""):
+        """List sessions without events, newest first; see the port.
+
+        Args:
+          app_name: the app; None for all of them.
+          page_size: at most so many; `next_page_token` of the answer tells where to go on.
+          page_token: where the page before ended. Who is listed twice or never because of changes
+            in between: nobody twice, and none that did not change.
+
+        Raises:
+          InputValidationError: the size is not positive, or the token is not one of ours.
+        """
+        page = page_of(page_size, page_token)
+        if not _storable(app_name or "", user_id or ""):
             return ListSessionsResponse()
-        return _listed(await self._read(lambda db: self._rows.listing(db, app_name, user_id)))
+        if await self._prepare() == "v0":
+            return await self._engines.read(lambda db: self._v0.listing(db, app_name, user_id))
+        return await self._read(lambda db: self._many.listing(db, app_name, user_id, page))
 
     # by position too, as google-adk's takes them
     async def delete_session(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -155,16 +189,60 @@ class DatabaseSessionService(SqlOwnership):
             await self._write(lambda db: self._rows.delete(db, key))
             self._cache.drop(key)
 
+    async def delete_user(self, app_name: str, user_id: str) -> None:
+        """Delete a user's sessions and state; see the port."""
+        if _storable(app_name, user_id):
+            self._forget(
+                await self._write(lambda db: self._many.delete_user(db, app_name, user_id))
+            )
+
+    async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
+        """Delete sessions that were last changed before a time; see the port."""
+        count = 0
+        while _storable(app_name):
+            gone = await self._write(lambda db: self._many.delete_before(db, app_name, timestamp))
+            if not gone:
+                break
+            count += len(gone)
+            self._forget(gone)
+        return count
+
+    def _forget(self, gone: Sequence[Key]) -> None:
+        for key in gone:
+            self._cache.drop(key)
+
+    async def fork_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        at_event: str | None = None,
+        new_session_id: str | None = None,
+    ) -> Session:
+        """Make a new session of a part of another, inside the database; see the port."""
+        key, new = (app_name, user_id, session_id), self._new_key(app_name, user_id, new_session_id)
+        if not _storable(*key, at_event or ""):
+            raise session_not_found(key)
+        await self._write(lambda db: self._many.fork(db, key, at_event, new))
+        made = await self._load(new, None, complete=True)
+        if made is None:
+            raise session_not_found(new)
+        return made
+
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return a copy of the user's shared state; see the port."""
         if not _storable(app_name, user_id):
             return {}
-        rows = await self._read(lambda db: self._rows.user_state(db, app_name, user_id))
+        await self._prepare()
+        rows = await self._engines.read(lambda db: self._rows.user_state(db, app_name, user_id))
         return scope_of(rows).value
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
         key = (session.app_name, session.user_id, session.id)
+        if await self._prepare() == "v0":
+            return began_with(session.state, log_of(session).records)
         return await self._read(lambda db: self._rows.initial(db, key))
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -234,8 +312,30 @@ class DatabaseSessionService(SqlOwnership):
         """Close this event loop's connections; harmless when repeated."""
         await self._engines.close()
 
-    async def _read(self, work: Work[_A]) -> _A:
+    async def keys(self) -> list[Key]:
+        """Return app, user and id of every session, of hidden ones too."""
         await self._prepare()
+        return await self._engines.read(self._many.keys)
+
+    async def take_over(self, session: Session, initial: dict[str, Any]) -> None:
+        """Store a session of another service with its events and its state as they are.
+
+        Args:
+          session: all of it.
+          initial: its own state at creation.
+
+        Raises:
+          AlreadyExistsError: there is a session with its names.
+        """
+        key = self._new_key(session.app_name, session.user_id, session.id)
+        changes, before, records = split(session.state), split(initial), log_of(session).records
+        updated = session.last_update_time
+        await self._write(
+            lambda db: self._many.take_over(db, key, changes, before, records, updated)
+        )
+
+    async def _read(self, work: Work[_A]) -> _A:
+        await self._writable()
         return await self._engines.read(work)
 
     async def _write(
@@ -244,12 +344,15 @@ class DatabaseSessionService(SqlOwnership):
         show: Callable[[_A], None] | None = None,
         turns: Turns | None = None,
     ) -> _A:
+        await self._writable()
+        return await self._engines.write(work, show, turns)
+
+    async def _writable(self) -> None:
         if await self._prepare() == "v0":
             raise StoreError(
                 f"The session store {self._target.name!r} was written by google-adk 1 and may only "
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
-        return await self._engines.write(work, show, turns)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:
@@ -267,21 +370,3 @@ def _storable(*names: str) -> bool:
     except (UnicodeEncodeError, TypeError):
         return False
     return "\0" not in text
-
-
-def _listed(found: Listing) -> ListSessionsResponse:
-    shared = {user: scope_of(rows) for user, rows in found.shared.items()}
-    none = Scope()
-    return ListSessionsResponse(
-        sessions=[
-            listed_view(
-                key,
-                revision,
-                updated,
-                scope_of(rows),
-                shared.get(key[1], none),
-                shared.get("", none),
-            )
-            for key, updated, revision, rows in found.sessions
-        ]
-    )

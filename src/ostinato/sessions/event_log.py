@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ..errors import InputValidationError
+from ..errors import InputValidationError, StoreError
 from ..events.event import Event
 from ..events.event_actions import EventActions, EventCompaction
 
@@ -177,8 +177,18 @@ class EventRecord:
             self.kinds |= ERROR
 
     def event(self) -> Event:
-        """Build the live view; a new object at each call."""
-        event = Event.model_validate_json(self.data)
+        """Build the live view; a new object at each call.
+
+        Raises:
+          StoreError: the stored text is not that of an event.
+        """
+        try:
+            event = Event.model_validate_json(self.data)
+        except ValueError as error:
+            raise StoreError(
+                f"Event {self.id!r} is not stored as one ({error}); the session store is damaged: "
+                "restore a backup."
+            ) from error
         event.id = self.id
         event.invocation_id = self.invocation_id
         event.author = self.author

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from .. import _clock
 from ..errors import AlreadyExistsError, StaleSessionError
 from ..events.event import Event
 from ._durable_store import Claim, Fence, JournalRow, Place
+from ._fork import answers, folded, kept_records
 from ._lease_rules import clashes
 from ._memory_ownership import MemoryOwnership, Owned
+from ._page import page_of, token_of
 from ._stored_rows import STALE, session_not_found
 from .base_session_service import (
     HIDDEN_PREFIX,
@@ -44,11 +47,15 @@ class _Scope:
     def write(self, key: str, value: Any) -> None:
         write_key(self.value, self.removed, key, value)
 
+    def merged(self) -> dict[str, Any]:
+        return self.value | dict.fromkeys(self.removed)
+
 
 class _Stored(Owned):
     """One stored session: its log, its own state and that state as it was at creation."""
 
-    __slots__ = ("initial", "log", "scope", "updated")
+    __slots__ = ("initial", "log", "number", "scope", "updated")
+    made = count(1)
 
     def __init__(self, initial: dict[str, Any]) -> None:
         super().__init__()
@@ -56,6 +63,12 @@ class _Stored(Owned):
         self.log = EventLog()
         self.scope = _Scope()
         self.updated = _clock.now()
+        self.number = next(self.made)
+
+    @property
+    def place(self) -> tuple[float, int]:
+        """Where this stands in a listing."""
+        return (self.updated, self.number)
 
 
 class InMemorySessionService(MemoryOwnership):
@@ -147,27 +160,44 @@ class InMemorySessionService(MemoryOwnership):
         )
 
     async def list_sessions(
-        self, *, app_name: str, user_id: str | None = None
+        self,
+        *,
+        app_name: str | None,
+        user_id: str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
     ) -> ListSessionsResponse:
-        """List sessions without events; see the port."""
-        return self.list_sessions_sync(app_name=app_name, user_id=user_id)
+        """List sessions without events, newest first; see `SqliteSessionService`."""
+        return self.list_sessions_sync(
+            app_name=app_name, user_id=user_id, page_size=page_size, page_token=page_token
+        )
 
     def list_sessions_sync(
-        self, *, app_name: str, user_id: str | None = None
+        self,
+        *,
+        app_name: str | None,
+        user_id: str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
     ) -> ListSessionsResponse:
-        """List sessions without an event loop; see the port."""
+        """List sessions without an event loop; see `list_sessions`."""
+        page = page_of(page_size, page_token)
         found = [
             (key, stored)
             for key, stored in self._sessions.items()
-            if key[0] == app_name
+            if app_name in (None, key[0])
             and user_id in (None, key[1])
             and not key[2].startswith(HIDDEN_PREFIX)
+            and (page.updated is None or stored.place < (page.updated, page.number))
         ]
-        found.sort(key=lambda item: item[1].updated, reverse=True)
+        found.sort(key=lambda item: item[1].place, reverse=True)
+        more = page.size is not None and len(found) > page.size
+        found = found[: page.size]
         return ListSessionsResponse(
             sessions=[
                 self._view(key, stored, EventLog(offset=len(stored.log))) for key, stored in found
-            ]
+            ],
+            next_page_token=token_of(*found[-1][1].place) if more else None,
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -177,6 +207,49 @@ class InMemorySessionService(MemoryOwnership):
     def delete_session_sync(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session without an event loop; see the port."""
         self._sessions.pop((app_name, user_id, session_id), None)
+
+    async def delete_user(self, app_name: str, user_id: str) -> None:
+        """Delete a user's sessions and state; see the port."""
+        with self._lock:
+            for key in [k for k in self._sessions if k[:2] == (app_name, user_id)]:
+                del self._sessions[key]
+            self._users.pop((app_name, user_id), None)
+
+    async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
+        """Delete sessions that were last changed before a time; see the port."""
+        with self._lock:
+            now = _clock.now()
+            old = [
+                key
+                for key, stored in self._of(app_name)
+                if self._sessions[key].updated < timestamp and not stored.is_held(now)
+            ]
+            for key in old:
+                del self._sessions[key]
+        return len(old)
+
+    async def fork_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        at_event: str | None = None,
+        new_session_id: str | None = None,
+    ) -> Session:
+        """Make a new session of a part of another; see the port."""
+        source = self._sessions.get((app_name, user_id, session_id))
+        if source is None:
+            raise session_not_found((app_name, user_id, session_id))
+        key = new_key(app_name, user_id, new_session_id)
+        kept = kept_records(source.log.records, at_event, session_id)
+        state = folded(source.initial, kept) if at_event else source.scope.merged()
+        if key in self._sessions:
+            raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
+        self._sessions[key] = made = _Stored(copy_state(source.initial))
+        made.log = EventLog([*kept, *(EventRecord.of(event) for event in answers(kept))])
+        self._write(key, made, copy_state(state))
+        return self._view(key, made, made.log)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return a copy of the user's shared state; see the port."""

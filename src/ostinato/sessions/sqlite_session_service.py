@@ -14,14 +14,16 @@ from typing import Any
 from .. import _clock
 from ..errors import InputValidationError
 from ..events.event import Event
+from . import _sqlite_listing as many
 from . import _sqlite_rows as rows_of
 from ._durable_store import Claim, Fence, JournalRow
+from ._page import page_of
 from ._session_cache import Entry, Scope, SessionCache
 from ._sqlite_file import SqliteFile, Synchronous, file_path
 from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import FORMAT
 from ._sqlite_worker import Threads
-from ._stored_rows import Appended, Changes, Key, Known, Loaded, StateRow, split
+from ._stored_rows import Appended, Changes, Key, Known, Loaded, StateRow, session_not_found, split
 from .base_session_service import (
     GetSessionConfig,
     ListSessionsResponse,
@@ -141,13 +143,29 @@ class SqliteSessionService(SqliteOwnership):
         return await self._reader.submit(work, show)
 
     async def list_sessions(
-        self, *, app_name: str, user_id: str | None = None
+        self,
+        *,
+        app_name: str | None,
+        user_id: str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
     ) -> ListSessionsResponse:
-        """List sessions without events, newest first; see the port."""
-        if not _storable((app_name, user_id or "", "")):
+        """List sessions without events, newest first; see the port.
+
+        Args:
+          app_name: the app; None for all of them.
+          page_size: at most so many; `next_page_token` of the answer tells where to go on.
+          page_token: where the page before ended. Who is listed twice or never because of changes
+            in between: nobody twice, and none that did not change.
+
+        Raises:
+          InputValidationError: the size is not positive, or the token is not one of ours.
+        """
+        page = page_of(page_size, page_token)
+        if not _storable((app_name or "", user_id or "", "")):
             return ListSessionsResponse()
         return await self._reader.submit(
-            lambda db: _listed(rows_of.listing(db, app_name, user_id)), lambda found: found
+            lambda db: _listed(many.listing(db, app_name, user_id, page)), lambda found: found
         )
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -157,6 +175,51 @@ class SqliteSessionService(SqliteOwnership):
             await self._writer.submit(
                 lambda db: rows_of.delete(db, key), lambda _: self._cache.drop(key)
             )
+
+    async def delete_user(self, app_name: str, user_id: str) -> None:
+        """Delete a user's sessions and state; see the port."""
+        if _storable((app_name, user_id, "")):
+            await self._writer.submit(
+                lambda db: many.delete_user(db, app_name, user_id), self._forget
+            )
+
+    async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
+        """Delete sessions that were last changed before a time; see the port."""
+        count = 0
+        while _storable((app_name, "", "")):
+            gone = await self._writer.submit(
+                lambda db: many.delete_before(db, app_name, timestamp), self._forget
+            )
+            if not gone:
+                break
+            count += gone
+        return count
+
+    def _forget(self, gone: Sequence[Key]) -> int:
+        for key in gone:
+            self._cache.drop(key)
+        return len(gone)
+
+    async def fork_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        at_event: str | None = None,
+        new_session_id: str | None = None,
+    ) -> Session:
+        """Make a new session of a part of another, inside the database; see the port."""
+        key, new = (app_name, user_id, session_id), new_key(app_name, user_id, new_session_id)
+        if not _storable((*key[:2], f"{session_id}{at_event}")):
+            raise session_not_found(key)
+        await self._writer.submit(
+            lambda db: many.fork(db, key, at_event, new), lambda _: self._cache.drop(new)
+        )
+        made = await self._load(new, None, complete=True)
+        if made is None:
+            raise session_not_found(new)
+        return made
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return a copy of the user's shared state; see the port."""
@@ -295,23 +358,12 @@ def _part(key: Key, loaded: Loaded) -> Session:
     return _session(key, log, Entry(loaded.sid, log, own, user, app, loaded.updated))
 
 
-def _listed(found: rows_of.Listing) -> ListSessionsResponse:
-    shared = {user: _scope(rows) for user, rows in found.shared.items()}
+def _listed(found: many.Listing) -> ListSessionsResponse:
+    shared = {place: _scope(rows) for place, rows in found.shared.items()}
     none = Scope()
-    return ListSessionsResponse(
-        sessions=[
-            _session(
-                key,
-                EventLog(offset=revision),
-                Entry(
-                    0,
-                    EventLog(),
-                    _scope(rows),
-                    shared.get(key[1], none),
-                    shared.get("", none),
-                    updated,
-                ),
-            )
-            for key, updated, revision, rows in found.sessions
-        ]
-    )
+    sessions: list[Session] = []
+    for key, updated, revision, rows in found.sessions:
+        user, app = shared.get(key[:2], none), shared.get((key[0], ""), none)
+        entry = Entry(0, EventLog(offset=revision), _scope(rows), user, app, updated)
+        sessions.append(_session(key, entry.log, entry))
+    return ListSessionsResponse(sessions=sessions, next_page_token=found.next)

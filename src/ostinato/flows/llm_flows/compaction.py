@@ -94,6 +94,11 @@ async def compact_sliding_window(
     return await _summarise(config, model, [r.event() for r in window])
 
 
+def is_window_due(log: EventLog, config: EventsCompactionConfig) -> bool:
+    """Tell whether enough invocations have completed since the last compaction."""
+    return bool(window_of(visible_records(log), config.compaction_interval, 0))
+
+
 def window_of(records: Sequence[EventRecord], interval: int, overlap: int) -> list[EventRecord]:
     """Return the records of the sliding window that is due, or none."""
     order: list[str] = []

@@ -305,15 +305,18 @@ async def _run_tool(run: _Call) -> Any:
 
 async def _run_body(run: _Call) -> Any:
     """Run the tool, unless it had begun before a crash and is not to run twice."""
-    tool, context = run.tool, run.context
+    tool, context, spending = run.tool, run.context, run.ctx.ports.spending
     answer = refused(tool, context)
     if answer is None and run.in_doubt:
         answer = await settle(tool, run.args, context)
     if answer is not None:
         return answer
+    if spending is not None:
+        spending.begin_tool_call(run.agent)
     if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
         await run.ctx.begin_call(run.call.id, tool.name)
-    return await tool.run_async(args=run.args, tool_context=context)
+    work = tool.run_async(args=run.args, tool_context=context)
+    return await (work if spending is None else spending.in_time(work, run.agent))
 
 
 def _not_json(run: _Call) -> ModelMistake:

@@ -1,0 +1,269 @@
+"""DBOSEngine: an engine with queues, limits and schedules, by DBOS on the sessions' own PostgreSQL.
+
+A workflow is an invocation, and its one step is the whole of it: what an invocation has done stands
+in the session's log alone. Messages wait in the sessions' inboxes; the engine enqueues a workflow
+for each whose turn has come, and for what dead processes left open. Uses DBOS's free parts only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from .. import _clock, types
+from .._log import get_logger
+from .._optional import need
+from ..durable.inbox import Work
+from ..errors import InputValidationError
+from ..runners import Runner
+from ..running.run_table import keyed_invocation_id
+from ..sessions._durable_store import Place
+from .deliveries import Deliveries
+from .lookout import Found, Lookout
+
+logger = get_logger(__name__)
+
+_APPLICATION = "ostinato"
+_VERSION = "ostinato-1"  # of the workflow's arguments; programs of other agents may run it too
+_POLL = 0.25  # seconds between two looks of DBOS into its queue
+_AGAIN = 10.0  # seconds after which a workflow of a dead process is looked at again
+_AHEAD = 100  # workflows that one look enqueues at most
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A message that comes at fixed times, once each, however many processes serve.
+
+    Attributes:
+      name: names it; one given again under its name replaces the one before.
+      cron: when, as a cron expression of five fields, or six with seconds in front.
+      user_id, session_id: the session it is for.
+      message: the user's message.
+      timezone: IANA name of the time zone that `cron` counts in; None for UTC.
+    """
+
+    name: str
+    cron: str
+    user_id: str
+    session_id: str
+    message: str
+    timezone: str | None = None
+
+
+class DBOSEngine:
+    """Runs what waits in the store of a runner as workflows of DBOS; an `Engine`.
+
+    There can be one in a process, and no other use of DBOS beside it.
+
+    Args:
+      runner: runs the app's agents; its sessions are in the same PostgreSQL.
+      database_url: that database, as the session service has it.
+      concurrency: how many invocations at once in this process.
+      global_concurrency: how many at once in all processes; None for any number.
+      limit: how many invocations may begin, and within how many seconds; None for any number.
+      schedules: messages that come again and again.
+      grace_seconds: how long running invocations may go on after `stop`; the rest is handed over.
+
+    Raises:
+      InputValidationError: the database is not PostgreSQL, or `concurrency` is not positive.
+      MissingExtraError: DBOS is not installed.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        database_url: str,
+        *,
+        concurrency: int = 10,
+        global_concurrency: int | None = None,
+        limit: tuple[int, float] | None = None,
+        schedules: Sequence[Schedule] = (),
+        grace_seconds: float = 30.0,
+    ) -> None:
+        if concurrency < 1:
+            raise InputValidationError(f"concurrency has to be 1 or more, not {concurrency}.")
+        scheme, _, rest = database_url.partition("://")
+        if scheme.partition("+")[0] != "postgresql":
+            raise InputValidationError(
+                "The dbos engine needs sessions in PostgreSQL (postgresql+asyncpg://...); use the "
+                "pool engine for other stores."
+            )
+        self._dbos: Any = need("dbos", extra="dbos")
+        self._url = f"postgresql+psycopg://{rest}"
+        self._backlog = runner.backlog()
+        self._lookout = Lookout(self._backlog)
+        self._deliveries = Deliveries(self._backlog, self._lookout.stir)
+        self._queue = f"ostinato:{self._backlog.app_name}"
+        self._limits: dict[str, Any] = {
+            "worker_concurrency": concurrency,
+            "global_concurrency": global_concurrency,
+            "limiter": None if limit is None else {"limit": limit[0], "period": limit[1]},
+        }
+        self._grace = grace_seconds
+        self._workflow: Any = None
+        self._executor = _clock.new_id()
+        self._schedules = schedules
+        self._resumed: dict[str, float] = {}
+        self._next_sweep = 0.0
+
+    async def submit(self, work: Work) -> str:
+        """Accept a request; see `Engine`."""
+        return await self._backlog.put(work)
+
+    def stop(self) -> None:
+        """End `serve`; see `Engine`."""
+        self._lookout.stop()
+
+    async def serve(self, *, drain: bool = False) -> None:
+        """Run what waits, until `stop`; see `Engine`."""
+        await self._launch()
+        lookout = self._lookout
+        try:
+            while not lookout.stops:
+                found = await lookout.look(_AHEAD, self._deliveries.places())
+                for one in found:
+                    await self._enqueue(one)
+                await self._sweep()
+                if drain and not found and not len(self._deliveries) and not await self._queued():
+                    return
+                await lookout.rest()
+        finally:
+            await self._end()
+
+    async def _launch(self) -> None:
+        dbos, loop = self._dbos, asyncio.get_running_loop()
+        dbos.DBOS(
+            config={
+                "name": _APPLICATION,
+                "system_database_url": self._url,
+                "executor_id": self._executor,
+                "application_version": _VERSION,
+                "log_level": "WARNING",
+                "scheduler_polling_interval_sec": 1.0,
+            }
+        )
+
+        async def here(work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+            # DBOS has an event loop of its own; agents and store are used in this one.
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*args), loop))
+
+        async def invocation(place: list[str], invocation_id: str, token: int) -> None:
+            step = {"name": "invocation"}
+            found = Found(Place(*place), invocation_id, token)
+            await dbos.DBOS.run_step_async(step, here, self._deliver, found)
+
+        async def message(scheduled: datetime, context: list[str]) -> None:
+            await dbos.DBOS.run_step_async(
+                {"name": "message"}, here, self._submit, scheduled, context
+            )
+
+        # The names say whose agents they run: one DBOS database may serve many apps.
+        self._workflow = dbos.DBOS.workflow(name=self._queue)(invocation)
+        scheduled = dbos.DBOS.workflow(name=f"{self._queue}:message")(message)
+        dbos.DBOS.listen_queues([self._queue])
+        await asyncio.to_thread(dbos.DBOS.launch)
+        await dbos.DBOS.register_queue_async(
+            self._queue, polling_interval_sec=_POLL, on_conflict="always_update", **self._limits
+        )
+        if self._schedules:
+            await dbos.DBOS.apply_schedules_async(
+                [
+                    {
+                        "schedule_name": f"{self._queue}:{one.name}",
+                        "workflow_fn": scheduled,
+                        "schedule": one.cron,
+                        "context": [one.name, one.user_id, one.session_id, one.message],
+                        "cron_timezone": one.timezone,
+                    }
+                    for one in self._schedules
+                ]
+            )
+
+    async def _submit(self, scheduled: datetime, context: list[str]) -> None:
+        """Put the message of a schedule into its session's inbox."""
+        name, user_id, session_id, text = context
+        place = Place(self._backlog.app_name, user_id, session_id)
+        invocation_id = keyed_invocation_id(place, f"{name} {scheduled.isoformat()}")
+        message = types.UserContent(parts=[types.Part(text=text)])
+        await self._backlog.put(Work(place, invocation_id, message, once=True))
+
+    async def _deliver(self, found: Found) -> None:
+        await self._deliveries.begin(found)
+
+    async def _enqueue(self, found: Found) -> None:
+        """Have DBOS run what was found; once, however many processes have found it."""
+        dbos, workflow_id = self._dbos, found.invocation_id
+        known = await self._status(workflow_id)
+        if known == "PENDING":  # the process that ran it is gone: nobody is at it, says the store
+            await self._resume(workflow_id)
+            return
+        if known in ("ENQUEUED", "DELAYED"):
+            return
+        if known is not None:  # it is over as far as DBOS knows
+            workflow_id = f"{workflow_id}.{found.token or _clock.new_id()}"
+        with dbos.SetWorkflowID(workflow_id):
+            await dbos.DBOS.enqueue_workflow_async(
+                self._queue, self._workflow, list(found.place), found.invocation_id, found.token
+            )
+
+    async def _resume(self, workflow_id: str) -> None:
+        now = time.monotonic()
+        self._resumed = {k: t for k, t in self._resumed.items() if now - t < _AGAIN}
+        if workflow_id not in self._resumed:
+            self._resumed[workflow_id] = now
+            await self._dbos.DBOS.resume_workflow_async(workflow_id, queue_name=self._queue)
+
+    async def _sweep(self) -> None:
+        """Finish workflows of dead processes whose invocations are finished: they count as running
+        otherwise, for the limits.
+        """
+        if time.monotonic() < self._next_sweep:
+            return
+        self._next_sweep = time.monotonic() + _AGAIN
+        before = datetime.fromtimestamp(_clock.now() - _AGAIN, UTC).isoformat()
+        for workflow in await self._dbos.DBOS.list_workflows_async(
+            queue_name=self._queue, status="PENDING", dequeued_before=before, load_output=False
+        ):
+            place, invocation_id, _ = workflow.input["args"]
+            mine = workflow.executor_id == self._executor
+            if not mine and not await self._backlog.is_open(Place(*place), invocation_id):
+                await self._resume(workflow.workflow_id)
+
+    async def _status(self, workflow_id: str) -> str | None:
+        found = await self._dbos.DBOS.list_workflows_async(
+            workflow_ids=[workflow_id], load_input=False, load_output=False
+        )
+        return found[0].status if found else None
+
+    async def _queued(self) -> bool:
+        return bool(
+            await self._dbos.DBOS.list_workflows_async(
+                queue_name=self._queue,
+                status=["ENQUEUED", "DELAYED", "PENDING"],
+                limit=1,
+                load_input=False,
+                load_output=False,
+            )
+        )
+
+    async def _end(self) -> None:
+        """Take nothing more from the queue, let what runs come to its end, hand over the rest."""
+        end = time.monotonic() + self._grace
+        lookout, dbos = self._lookout, self._dbos.DBOS
+        # This stops DBOS from taking more, and waits for what it runs as long as we do.
+        destroyed = asyncio.create_task(
+            asyncio.to_thread(
+                dbos.destroy,
+                destroy_registry=True,
+                workflow_completion_timeout_sec=math.ceil(self._grace) + 2,
+            )
+        )
+        while len(self._deliveries) and lookout.stops < 2 and time.monotonic() < end:
+            await lookout.stirred(end - time.monotonic())
+        await self._deliveries.end()
+        await destroyed
