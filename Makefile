@@ -13,6 +13,10 @@ DEV_STAMP := $(VENV)/.dev-stamp
 WORKERS ?= auto
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
+KILLS ?= 10000
+STEPS ?= 100000
+SEED ?= 1
+REPLAY ?=
 
 DEMO_AGENT := examples/travel_desk
 DEMO_QUESTION := I want to fly from Berlin to Lisbon on Friday; find me a flight.
@@ -21,7 +25,7 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types bench spec mutants docs clean
+.PHONY: help demo test check lint format types bench spec mutants crash model docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -59,6 +63,14 @@ spec: $(DEV_STAMP) ## Print which rows of the specification are covered by tests
 mutants: $(DEV_STAMP) ## Change the core in small ways and list the changes that no test notices (long)
 	@test -d .venvs/mutation/mutmut || $(PIP) install -q --target .venvs/mutation mutmut==3.8.1
 	$(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
+
+crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and check what they leave
+	$(BIN)/python -m tests.crash.run --kills $(KILLS) --seed $(SEED) \
+	  $(if $(REPLAY),--replay $(foreach trial,$(REPLAY),'$(trial)'))
+
+model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed
+	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED) \
+	  $(if $(REPLAY),--replay '$(REPLAY)')
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py

@@ -30,7 +30,7 @@ async def ahead_of(
       durable: the store.
       keeper: the leases of this process, which holds the session's lock.
       place: the session.
-      message_id: the caller's own message; those behind it do not count.
+      message_id: the caller's own message.
 
     Returns:
       The lease of an invocation that nobody runs any more, a message whose caller is gone, BUSY, or
@@ -39,14 +39,14 @@ async def ahead_of(
     lease = await durable.lease(place)
     if lease is not None and is_open(lease) and lease.owner != keeper.owner:
         return lease if is_left(lease) else BUSY
-    for message in await durable.messages(place):
-        if message.invocation_id == message_id:
-            return None
-        if not message.owner or message.left <= 0 or is_dead(message.process):
-            return message
-        if message.owner != keeper.owner:
-            return BUSY
-    return None
+    first = next(iter(await durable.messages(place)), None)
+    # Callers of this process come in the order of its lock, which is that of their messages; were
+    # they to wait for others between these, two processes could wait for each other.
+    if first is None or first.invocation_id == message_id or first.owner == keeper.owner:
+        return None
+    if not first.owner or first.left <= 0 or is_dead(first.process):
+        return first
+    return BUSY
 
 
 def is_open(lease: Lease) -> bool:

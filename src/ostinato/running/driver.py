@@ -29,7 +29,7 @@ from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .backlog import Backlog
 from .compaction import compact
-from .message import as_content
+from .message import answered_call, as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
 from .run_table import keyed_invocation_id, stored_events
@@ -156,9 +156,20 @@ class RunnerDriver(RunnerSetup):
         request = turn.request
         if request.once and log_of(session).start_of(request.id) is not None:
             return None
+        if await turn.was_taken():
+            answered = answered_call(session, request.message or types.Content())
+            turn.invocation_id = answered.invocation_id if answered else request.id
+            return None
         if request.once or request.invocation_id is None:
             return await self._setup_context_for_new_invocation(session, turn)
         return await self._setup_context_for_resumed_invocation(session, turn)
+
+    async def _begun_before(self, turn: Turn) -> Session:
+        """Wait for the request's invocation, which somebody else began, and load the session."""
+        recovery = self._recovery(turn.request.config)
+        if recovery is not None:
+            await recovery.wait_for_end(turn.request.place, turn.invocation_id)
+        return await self._get_or_create_session(turn.request)
 
     async def _invocation(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Set up the context, run the agent with the plugins, compact (Spec 2 §1.1)."""
@@ -170,8 +181,11 @@ class RunnerDriver(RunnerSetup):
             with inside(key, request.invocation_id), turn.step:
                 ctx = await self._when_free(turn, self._begin)
             if ctx is None:
-                assert turn.session is not None
-                async for event in stored_events(turn.session, request.id):
+                with inside(key, request.invocation_id), turn.step:
+                    session = await self._begun_before(turn)
+                async for event in stored_events(
+                    session, turn.invocation_id, newest=not request.once
+                ):
                     yield event
                 return
             if request.yield_user_message and request.message is not None:

@@ -127,6 +127,21 @@ class Recovery:
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 
+    async def wait_for_end(self, place: Place, invocation_id: str) -> None:
+        """Wait for an invocation that another process runs; go on with it where that one dies."""
+        pause = _FIRST_PAUSE
+        while True:
+            lease = await self._durable.lease(place)
+            if lease is None or not is_open(lease) or lease.owner == self._keeper.owner:
+                return
+            if lease.invocation_id != invocation_id:
+                return
+            if is_left(lease):
+                await self._finish(place, lease)
+            else:
+                await asyncio.sleep(pause)
+                pause = min(_LONGEST_PAUSE, pause * 1.5)
+
     async def ensure(self, place: Place, invocation_id: str) -> list[Recovered]:
         """Run an invocation, unless that has been done or somebody is at it.
 

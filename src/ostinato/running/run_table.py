@@ -9,16 +9,30 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 
 from ..events.event import Event
+from ..sessions.event_log import EventRecord
 from ..sessions.session import Session, log_of
 
 _KEYS = uuid.UUID("8d0f2d2c-5b0c-4a5e-9a51-2f0e6f3f7a11")
 
 
-async def stored_events(session: Session, invocation_id: str) -> AsyncGenerator[Event, None]:
-    """Yield the stored events of an invocation, oldest first, without the user's."""
-    for record in reversed(list(log_of(session).invocation(invocation_id))):
+async def stored_events(
+    session: Session, invocation_id: str, *, newest: bool = False
+) -> AsyncGenerator[Event, None]:
+    """Yield the stored events of an invocation, oldest first, without the user's.
+
+    Args:
+      session: the session.
+      invocation_id: the invocation.
+      newest: only those that came after the user's newest message.
+    """
+    records: list[EventRecord] = []
+    for record in log_of(session).invocation(invocation_id):
         if record.author != "user":
-            yield record.event()
+            records.append(record)
+        elif newest:
+            break
+    for record in reversed(records):
+        yield record.event()
 
 
 def keyed_invocation_id(place: tuple[str, str, str], idempotency_key: str) -> str:

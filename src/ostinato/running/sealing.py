@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from .. import types
+from .._shielded import shielded
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
 from ..events.event import Event
 from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
-from ..sessions._resume import SEALED, OpenCall, open_calls
+from ..sessions._resume import RERUN, SEALED, OpenCall, open_calls
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 
 
 async def seal(ctx: InvocationContext, cause: BaseException) -> None:
-    """Answer every call that this run leaves open, commit the answers, and tidy up."""
+    """Answer every call that this run leaves open, commit the answers, and tidy up.
+
+    A run that is cancelled once more meanwhile is sealed all the same.
+    """
+    await shielded(_seal_run(ctx, cause))
+
+
+async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
     try:
         await ctx.ports.commit(sealing_events(ctx, cause))
     except InputValidationError:
@@ -56,9 +64,20 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
         for call in calls
     ]
     event = merge_parallel_function_response_events(answers)
+    metadata = dict(event.custom_metadata or {})
     if any(call.long_running for call in calls):
-        event.custom_metadata = {**(event.custom_metadata or {}), SEALED: True}
+        metadata[SEALED] = True
+    again = [call.call_id for call in calls if _had_begun(ctx, call)]
+    if again:
+        metadata[RERUN] = [*metadata.get(RERUN, ()), *again]
+    event.custom_metadata = metadata or None
     return event
+
+
+def _had_begun(ctx: InvocationContext, call: OpenCall) -> bool:
+    """Tell whether a call was in doubt when this run began: it may have run again since."""
+    row = None if ctx.ports.journal is None else ctx.ports.journal.row(call.call_id)
+    return row is not None and row.status == "started"
 
 
 def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from .. import types
+from .._shielded import shielded
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
@@ -15,7 +16,12 @@ from ..context.callbacks import plugin_answer
 from ..context.invocation import InvocationContext, RunPorts
 from ..durable.journal import Journal
 from ..durable.lease import DEFAULT_SECONDS, LeaseKeeper, keeper_of
-from ..errors import AgentConfigError, InputValidationError, NothingToResumeError
+from ..errors import (
+    AgentConfigError,
+    InputValidationError,
+    LeaseLostError,
+    NothingToResumeError,
+)
 from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..models.context_cache_config import ContextCacheConfig
@@ -28,6 +34,7 @@ from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent
 from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
+from .sealing import seal
 from .spending import count_again
 from .store_access import StoreAccess
 from .tree_digest import tree_digest
@@ -172,14 +179,28 @@ class RunnerSetup:
         content = message or newest_message(log, invocation_id)
         ctx = await self._new_invocation_context(session, turn, content)
         ctx.ports.resumed = True
-        if message is None:
-            await turn.claim()
-        else:
-            answered_call(session, message)
-            await self._append_new_message(ctx, turn, message, branch_of_answers(session, message))
+        try:
+            if message is None:
+                await shielded(self._take_over(ctx, session, turn))
+            else:
+                answered_call(session, message)
+                branch = branch_of_answers(session, message)
+                await self._append_new_message(ctx, turn, message, branch)
+        except LeaseLostError:
+            raise
+        except BaseException as stop:  # boundary: cancelled before the agent went on
+            if turn.fence is not None:
+                await seal(ctx, stop)
+            raise
         ctx.populate_invocation_agent_states()
         go_on(ctx, self.agent)
         return ctx
+
+    async def _take_over(self, ctx: InvocationContext, session: Session, turn: Turn) -> None:
+        """Claim an invocation that is gone on with; what its last owner wrote counts up to now."""
+        await turn.claim()
+        ctx.ports.journal = await self._open_journal(session, turn)
+        await self._store.delete_hidden_of_answered(session, turn.invocation_id)
 
     async def _new_invocation_context(
         self, session: Session, turn: Turn, user_content: types.Content | None

@@ -18,7 +18,7 @@ from ..sessions.base_session_service import (
     GetSessionConfig,
     check_name,
 )
-from ..sessions.session import Session
+from ..sessions.session import Session, log_of
 
 if TYPE_CHECKING:
     from ..sessions._durable_store import Claim, DurableStore, Fence, JournalRow, Place
@@ -161,3 +161,13 @@ class StoreAccess:
         await self._service.delete_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id
         )
+
+    async def delete_hidden_of_answered(self, parent: Session, invocation_id: str) -> None:
+        """Delete the hidden sessions of calls that are answered: whoever answered them died before
+        it came to that.
+        """
+        for record in log_of(parent).invocation(invocation_id):
+            for call_id, _ in record.responses:
+                session_id = self.hidden_id(parent, call_id)
+                if await self.open_hidden(parent, session_id) is not None:
+                    await self.delete_hidden(parent, session_id)

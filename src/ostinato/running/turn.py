@@ -11,6 +11,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
+from .._shielded import shielded
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper
 from ..errors import CallerError, LeaseLostError
@@ -120,6 +121,17 @@ class Turn:
             message=self.request.id,
             keep_message=not events,
         )
+        # Whoever is cancelled meanwhile may own the session, and has to know it to give it back.
+        await shielded(self._claim(keeper, claim, events, rows))
+
+    async def _claim(
+        self,
+        keeper: LeaseKeeper,
+        claim: Claim,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow],
+    ) -> None:
+        assert self.session is not None
         self.fence = await self._store.commit(self.session, events, rows, claim=claim)
         assert self.fence is not None
         self.kept = self.kept and not events
@@ -144,9 +156,17 @@ class Turn:
             request.once,
         )
         message = InboxMessage(request.id, keeper.owner, keeper.process, work.payload())
-        await durable.put_message(request.place, message, keeper.seconds)
+        # Before it is: who is cancelled now may have stored it all the same.
         self._queued = self.kept = True
         keeper.wait(1)
+        await durable.put_message(request.place, message, keeper.seconds)
+
+    async def was_taken(self) -> bool:
+        """Tell whether somebody who believed this process dead has begun with its message."""
+        if not self._queued or self._durable is None:
+            return False
+        waiting = await self._durable.messages(self.request.place)
+        return all(message.invocation_id != self.request.id for message in waiting)
 
     async def park(self, reason: str) -> None:
         """Give the session back with its invocation marked as stuck."""

@@ -128,6 +128,11 @@ def result_text(
     )
 
 
+def has_response(row: JournalRow) -> bool:
+    """Tell whether the row of a call that ended holds a response; one may end without."""
+    return row.result is not None and json.loads(row.result)["response"] is not None
+
+
 def stored_event(
     row: JournalRow | None, call: tuple[str | None, str], author: str, branch: str | None
 ) -> Event | None:
@@ -142,11 +147,9 @@ def stored_event(
     Returns:
       None where the row tells no end, or where the call ended without a response.
     """
-    if row is None or row.status != "finished" or row.result is None:
+    if row is None or row.status != "finished" or row.result is None or not has_response(row):
         return None
     fields = json.loads(row.result)
-    if fields["response"] is None:
-        return None
     answer = types.FunctionResponse(id=call[0], name=call[1], response=fields["response"])
     return Event(
         invocation_id=row.invocation_id,

@@ -10,6 +10,7 @@ from ...models.llm_response import LlmResponse
 from ...sessions._resume import OpenCall, Reached, open_calls
 from ...sessions.event_log import EventRecord
 from .. import llm_flows
+from ._call_journal import has_response
 
 
 def take_reached(ctx: InvocationContext) -> Reached | None:
@@ -59,8 +60,11 @@ def pending_calls(ctx: InvocationContext, reached: Reached | None) -> Pending:
 
 
 def _is_to_run(ctx: InvocationContext, call: OpenCall) -> bool:
-    """Tell whether a call's tool has yet to run, or to end; a long-running one may only wait."""
+    """Tell whether a call's tool has yet to run, or to end; a long-running one may only wait.
+
+    One that ended with an interim result is among them too: that is not in the log yet.
+    """
     if not call.long_running:
         return True
     row = None if ctx.ports.journal is None else ctx.ports.journal.row(call.call_id)
-    return row is not None and row.status != "finished"
+    return row is not None and (row.status != "finished" or has_response(row))

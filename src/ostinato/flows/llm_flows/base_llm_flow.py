@@ -106,10 +106,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             yield _output_schema_processor.create_final_model_response_event(ctx, said or "null")
             return
         llm_request = LlmRequest()
+        asks_user = False
         async with Aclosing(self._preprocess_async(ctx, llm_request)) as events:
             async for event in events:
+                asks_user |= _asks_for_confirmation(event)
                 yield event
-        if ctx.end_invocation:
+        if ctx.end_invocation or asks_user:
             return
         if ctx.is_resumable or ctx.ports.resumed:
             pending = pending_calls(ctx, reached)
@@ -390,6 +392,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             llm_request=llm_request,
             error=error,
         )
+
+
+def _asks_for_confirmation(event: Event) -> bool:
+    """Tell whether an event waits for the user's leave: once more, where the call is in doubt."""
+    actions = event.actions
+    return bool(actions.requested_tool_confirmations and actions.skip_summarization)
 
 
 def _asks_for_credential(event: Event) -> bool:

@@ -1,0 +1,44 @@
+"""200 deaths in every scenario's middle: nothing is lost, nothing is done twice.
+
+`make crash` goes through all fail points and 10,000 deaths.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.crash.program import Ways
+from tests.crash.scenarios import SCENARIOS
+from tests.crash.trial import Trial
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = 200
+
+
+@pytest.mark.service
+def test_killed_programs_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
+    figures_path = tmp_path / "figures.json"
+    command = ["-m", "tests.crash.run", "--kills", str(KILLS), "--json", str(figures_path)]
+    # In a process of its own: only one without threads may be forked.
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(figures_path.read_text())
+    assert figures["failures"] == []
+    assert figures["scenarios"] == len(SCENARIOS)
+    assert figures["kills"] == figures["resumes"] >= KILLS
+    assert figures["effects"] > KILLS and figures["events"] > KILLS
+    assert figures["repeats"] <= figures["kills"]
+
+
+@pytest.mark.parametrize(
+    "trial", [Trial("single", (12, 3), Ways(True, True)), Trial("loop", (0.01,), Ways(False))]
+)
+def test_a_trial_is_named_by_text(trial: Trial) -> None:
+    assert Trial.of(str(trial)) == trial

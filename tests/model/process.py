@@ -1,0 +1,303 @@
+"""Processes of the model: each has a view of the one store, a runner and a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from ostinato.agents import LlmAgent
+from ostinato.durable import lease as lease_module
+from ostinato.durable.lease import LeaseKeeper, keeper_of
+from ostinato.models.llm_request import LlmRequest
+from ostinato.runners import Runner
+from ostinato.running import ahead as ahead_module
+from ostinato.sessions import InMemorySessionService
+from ostinato.sessions._durable_store import Claim, Fence, Place
+from ostinato.testing import FunctionModel, call
+from ostinato.tools import LongRunningFunctionTool, ToolContext
+from ostinato.types import Content
+from tests.model.stepping import Clock, SteppedLoop
+
+PLACE = Place("talk", "ann", "one")
+LEASE_SECONDS = 10.0
+_WRITES = "release park put_message leave_message renew renew_messages request_cancel".split()
+_READS = "open_session get_session journal lease open_leases messages waiting_places".split()
+
+
+class Broken(AssertionError):
+    """Something that must always be true was not."""
+
+
+class Dead(BaseException):
+    """A process that is dead tried to go on."""
+
+
+class History:
+    """What happened in the one session, as its store saw it.
+
+    Attributes:
+      ids: ids of the stored events, in order.
+      token: the highest token that was given.
+      owners: owner and invocation, by token.
+      effects: how often each call took effect, by its idempotency key.
+      late: effects of processes that had been taken over by then.
+      refused: appends of such processes that were refused.
+      notes: what was claimed and appended.
+      taken_over: how often a token was given while another process's invocation was open.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.token = 0
+        self.owners: dict[int, tuple[str, str]] = {}
+        self.effects: Counter[str] = Counter()
+        self.late = 0
+        self.refused = 0
+        self.taken_over = 0
+        self.answers: Counter[tuple[str, bool]] = Counter()
+        self.faults: list[str] = []
+        self.notes: list[str] = []
+
+    def broken(self, what: str) -> Broken:
+        """Note a fault, for the code under test may catch the error."""
+        self.faults.append(what)
+        return Broken(what)
+
+    def check_log(self, records: Sequence[Any]) -> None:
+        """Nothing that was stored is lost, changed in order, or stored twice."""
+        known = len(self.ids)
+        if len(records) < known or (known and records[known - 1].id != self.ids[-1]):
+            raise self.broken("events that were stored are gone")
+        for record in records[known:]:
+            if record.id in self.ids:
+                raise self.broken(f"event {record.id} is stored twice")
+            self.ids.append(record.id)
+            for call_id, _ in record.responses:
+                by_user = record.author == "user"
+                self.answers[call_id, by_user] += 1
+                if self.answers[call_id, by_user] > 1:
+                    raise self.broken(f"call {call_id} was answered twice")
+
+    def granted(self, fence: Fence, claim: Claim, before: Any) -> None:
+        """Tokens rise; an invocation is claimed by one at a time."""
+        if fence.token <= self.token:
+            raise self.broken(f"token {fence.token} was given after {self.token}")
+        if before is not None and before.owner and before.owner != claim.owner:
+            self.taken_over += 1
+            if before.left > 0 and before.token != claim.over:
+                raise self.broken(f"{claim.owner} took a lease that {before.owner} holds")
+        self.notes.append(f"    {claim.owner} claims {fence.token} for {claim.invocation_id}")
+        self.token = fence.token
+        self.owners[fence.token] = (claim.owner, claim.invocation_id)
+
+    def appended(self, fence: Fence, events: Sequence[Any]) -> None:
+        """Only the newest owner writes, and only of the invocation it claimed."""
+        owner, invocation_id = self.owners[fence.token]
+        if fence.token != self.token or fence.owner != owner:
+            raise self.broken(f"{fence} wrote, but token {self.token} had been given")
+        for event in events:
+            self.notes.append(f"    {fence.token} appends {event.author} {event.invocation_id}")
+            if event.invocation_id != invocation_id:
+                raise self.broken(f"an event of {event.invocation_id} came within {invocation_id}")
+
+
+class SharedStore(InMemorySessionService):
+    """A store in memory that processes share."""
+
+    shared = True
+
+
+class View(SharedStore):
+    """The store as one process sees it; each call takes some turns of its loop.
+
+    Args:
+      store: the store.
+      history: what happened.
+      chance: how many turns.
+      clock: the time.
+    """
+
+    def __init__(
+        self, store: SharedStore, history: History, chance: random.Random, clock: Clock
+    ) -> None:
+        super().__init__()
+        vars(self).update(vars(store))
+        self.history = history
+        self.chance = chance
+        self.clock = clock
+        self.dead = False
+
+    async def pause(self) -> None:
+        for _ in range(self.chance.randint(0, 2)):
+            await asyncio.sleep(0)
+        if self.dead:
+            raise Dead
+
+    @property
+    def stored(self) -> Any:
+        return self._sessions[PLACE]
+
+    async def append(
+        self, session: Any, events: Any, rows: Any = (), fence: Any = None, claim: Any = None
+    ) -> Fence | None:
+        await self.pause()
+        before = self.stored.lease_at(self.clock.now)
+        first = next(iter(self.stored.inbox.values()), None)
+        count = len(self.stored.log)
+        try:
+            given = await super().append(session, events, rows, fence, claim)
+        except Exception:
+            if fence is not None and fence.token < self.history.token:
+                self.history.refused += 1
+            if len(self.stored.log) != count:
+                raise self.history.broken("an append that was refused has written") from None
+            raise
+        if claim is not None and given is not None:
+            self.history.granted(given, claim, before)
+            self._check_turn(claim, first)
+        if (given or fence) is not None:
+            self.history.appended(given or fence, events)
+        self.history.check_log(self.stored.log.records)
+        await self.pause()
+        return given
+
+    def _check_turn(self, claim: Claim, first: Any) -> None:
+        """Messages are begun in the order in which the inbox took them."""
+        if first is None or claim.jump or claim.message == first.invocation_id:
+            return
+        if first.owner != claim.owner:
+            raise self.history.broken(
+                f"{claim.invocation_id} overtook {first.invocation_id} in the inbox"
+            )
+
+
+def _slow(name: str) -> Any:
+    async def act(self: View, *args: Any, **named: Any) -> Any:
+        await self.pause()
+        given = await getattr(SharedStore, name)(self, *args, **named)
+        await self.pause()
+        return given
+
+    return act
+
+
+for _name in (*_WRITES, *_READS):
+    setattr(View, _name, _slow(_name))
+
+
+class Process:
+    """A process: a runner over a view of the store, in a loop that is stepped.
+
+    Args:
+      number: names it.
+      store: the store.
+      history: what happened.
+      chance: decides how long things take.
+      clock: the time.
+      away: whether others cannot see that it has died.
+      max_attempts: as for Runner.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        store: SharedStore,
+        history: History,
+        chance: random.Random,
+        clock: Clock,
+        *,
+        away: bool,
+        max_attempts: int,
+    ) -> None:
+        self.identity = f"host|boot|ns|{number}|{number}"
+        self.number = number
+        self.away = away
+        self.history = history
+        self.view = View(store, history, chance, clock)
+        self.loop = SteppedLoop(clock)
+        with mock.patch.object(lease_module, "process_identity", lambda: self.identity):
+            self.keeper: LeaseKeeper = keeper_of(self.view, LEASE_SECONDS)
+        tools = [self.act, LongRunningFunctionTool(self.order)]
+        model = FunctionModel(self._answer)
+        self.runner = Runner(
+            agent=LlmAgent(name="root", model=model, tools=tools),
+            app_name=PLACE.app_name,
+            session_service=self.view,
+            lease_seconds=LEASE_SECONDS,
+            max_attempts=max_attempts,
+        )
+
+    async def _answer(self, request: LlmRequest) -> Any:
+        await self.view.pause()
+        self._check_paired(request.contents)
+        said, done = "", False
+        for content in request.contents:
+            for part in content.parts or ():
+                if part.text and part.text.startswith(("say", "act", "both", "order")):
+                    said, done = part.text, False
+                done = done or part.function_response is not None
+        kind, _, number = said.partition(" ")
+        if done or kind == "say":
+            return f"done {number}"
+        if kind == "act":
+            return call("act", what=number)
+        if kind == "both":
+            return [call("act", what=number), call("act", what=number + "'")]
+        return [call("order", what=number), call("act", what=number)]
+
+    def _check_paired(self, contents: Sequence[Content]) -> None:
+        """Calls are answered by what follows; but not a long-running one that was cancelled, nor
+        those of an invocation that is stuck.
+        """
+        for index, content in enumerate(contents[:-1]):
+            calls = Counter(p.function_call.name for p in content.parts or () if p.function_call)
+            following = contents[index + 1].parts or ()
+            given = Counter(p.function_response.name for p in following if p.function_response)
+            missing = set(calls - given) - {"order"}
+            if given - calls or (missing and self.runner.max_attempts > 2):
+                self.history.faults.append(f"calls {calls} are answered by {given}")
+
+    async def act(self, what: str, tool_context: ToolContext) -> str:
+        """Do something."""
+        return await self._take_effect(tool_context)
+
+    async def order(self, what: str, tool_context: ToolContext) -> str:
+        """Order something."""
+        return await self._take_effect(tool_context)
+
+    async def _take_effect(self, tool_context: ToolContext) -> str:
+        await self.view.pause()
+        owner, _ = self.history.owners[self.history.token]
+        self.history.effects[tool_context.idempotency_key] += 1
+        self.history.late += owner != self.keeper.owner
+        await self.view.pause()
+        return "ok"
+
+    def crash(self) -> None:
+        """Die: nothing of it goes on."""
+        self.view.dead = True
+
+    def drop(self) -> None:
+        """Take down what is left of it in this process; at the end, for it may not be dead yet."""
+        self.view.dead = True
+        self.loop.drop()
+
+
+@contextmanager
+def known_deaths(processes: Sequence[Process]) -> Iterator[None]:
+    """Let the runners know of the deaths that one can see, and start no threads."""
+
+    def is_dead(identity: str) -> bool:
+        found = next((p for p in processes if p.identity == identity), None)
+        return found is not None and found.view.dead and not found.away
+
+    with (
+        mock.patch.object(ahead_module, "is_dead", is_dead),
+        mock.patch.object(LeaseKeeper, "_begin", lambda self: None),
+    ):
+        yield

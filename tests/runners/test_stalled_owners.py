@@ -1,0 +1,226 @@
+"""Callers who are cancelled at an odd moment, and owners that others believe dead."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ostinato import types
+from ostinato.agents.run_config import RunConfig
+from ostinato.durable.inbox import Work
+from ostinato.errors import RunCancelledError
+from ostinato.running import ahead
+from ostinato.running.turn import Turn
+from ostinato.sessions._durable_store import InboxMessage
+from ostinato.testing import call, final_text
+from tests.runners.owners import PLACE, Owner
+from tests.runners.owners import two_owners as two_owners
+from tests.runners.test_busy_sessions import Gate, words
+
+
+def held_back(monkeypatch: pytest.MonkeyPatch, service: Any, name: str, when: Any) -> Gate:
+    """Let the first call of a store's method that `when` tells of end when the gate is opened."""
+    gate, method = Gate(), getattr(service, name)
+
+    async def act(*args: Any, **named: Any) -> Any:
+        given = await method(*args, **named)
+        if not gate.begun.is_set() and when(args, named):
+            await gate.wait()
+        return given
+
+    monkeypatch.setattr(service, name, act)
+    return gate
+
+
+def is_claim(args: Any, named: Any) -> bool:
+    return any(value is not None for value in (*args[4:], named.get("claim")))
+
+
+async def test_who_is_cancelled_while_it_claims_gives_the_session_back(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = two_owners
+    talk = one.talk(["Never said.", "To mine."])
+    gate = held_back(monkeypatch, one.service, "append", is_claim)
+    caller = asyncio.create_task(talk.say("first"))
+    await gate.begun.wait()
+    caller.cancel()
+    await asyncio.sleep(0)
+    gate.let.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    await talk.runner.close()
+    lease = await one.service.lease(PLACE)
+    assert lease is not None and lease.owner == lease.invocation_id == ""
+
+
+async def test_a_run_is_sealed_although_it_is_cancelled_twice(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = two_owners
+    tool = Gate()
+    talk = one.talk([call("wait")], [tool.wait])
+    caller = asyncio.create_task(talk.say("first"))
+    await tool.begun.wait()
+    gate = held_back(monkeypatch, one.service, "append", lambda args, _: bool(args[1]))
+    caller.cancel()
+    await gate.begun.wait()
+    caller.cancel()
+    await asyncio.sleep(0)
+    gate.let.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    await talk.check_sound()
+
+
+async def test_a_message_that_others_ran_is_not_run_again_by_its_own_caller(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process stalled for longer than it is believed alive, and goes on then."""
+    one, two = two_owners
+    gate = Gate()
+    ours = one.talk([call("wait"), "To the first."], [gate.wait])
+    first = asyncio.create_task(ours.say("first"))
+    await gate.begun.wait()
+    second = asyncio.create_task(ours.say("second"))
+    await one.has_message()
+    theirs = two.talk(["To the second."])
+    stalled = held_back(monkeypatch, one.service, "open_session", lambda *_: True)
+    gate.let.set()
+    await first
+    await stalled.begun.wait()
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead, "is_dead", lambda process: process != "")
+        await theirs.runner.resume_open()
+    stalled.let.set()
+    assert final_text(await second) == "To the second."
+    assert words(await ours.stored()) == ["first", "To the first.", "second", "To the second."]
+
+
+async def test_whose_callers_wait_is_not_believed_dead_by_itself(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = two_owners
+    gate = Gate()
+    theirs = two.talk([call("wait"), "Theirs."], [gate.wait])
+    ours = one.talk(["Ours."])
+    first = asyncio.create_task(theirs.say("first"))
+    await gate.begun.wait()
+    second = asyncio.create_task(ours.say("second"))
+    await one.has_message()
+    (message,) = await one.service.messages(PLACE)
+    late = InboxMessage(message.invocation_id, message.owner, message.process, message.payload)
+
+    async def messages(_: Any) -> list[InboxMessage]:
+        return [late]  # nothing is left of the time for which it is believed alive
+
+    keeper = ours.runner._keeper()
+    assert keeper is not None
+    gate.let.set()
+    await first
+    monkeypatch.setattr(one.service, "messages", messages)
+    assert await ahead.ahead_of(one.service, keeper, PLACE, None) is None
+    monkeypatch.undo()
+    await second
+
+
+async def test_who_is_cancelled_while_its_message_is_stored_leaves_it_to_others(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = two_owners
+    tool = Gate()
+    talk = one.talk([call("wait"), "One.", "Two."], [tool.wait])
+    first = asyncio.create_task(talk.say("first"))
+    await tool.begun.wait()
+    gate = held_back(monkeypatch, one.service, "put_message", lambda *_: True)
+    second = asyncio.create_task(talk.say("second"))
+    await gate.begun.wait()
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    (message,) = await one.service.messages(PLACE)
+    assert message.owner == ""
+    tool.let.set()
+    await first
+    await talk.runner.resume_open()
+    assert words(await talk.stored()) == ["first", "One.", "second", "Two."]
+
+
+async def test_a_key_that_was_put_into_the_inbox_again_starts_nothing(
+    two_owners: list[Owner],
+) -> None:
+    """The process that asked once more died while its message waited."""
+    one, two = two_owners
+    talk = one.talk(["Once."])
+    events = await talk.say("first", idempotency_key="k")
+    message = types.Content(role="user", parts=[types.Part(text="first")])
+    work = Work(PLACE, events[0].invocation_id, message, once=True)
+    again = InboxMessage(events[0].invocation_id, "", "", work.payload())
+    await one.service.put_message(PLACE, again, 0.0)
+    theirs = two.talk([])
+    await theirs.runner.resume_open()
+    assert words(await talk.stored()) == ["first", "Once."]
+    assert await two.service.messages(PLACE) == []
+
+
+async def test_two_processes_never_wait_for_each_other(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that has the process's lock may have put its message behind one of another."""
+    one, two = two_owners
+    gate = Gate()
+    theirs = two.talk([call("wait"), "Theirs.", "Theirs too."], [gate.wait])
+    ours = one.talk(["A.", "B."])
+    running = asyncio.create_task(theirs.say("first"))
+    await gate.begun.wait()
+    queue, put, waiting = Turn.queue, asyncio.Event(), asyncio.Event()
+
+    async def late(self: Turn) -> None:
+        if self.request.message and self.request.message.parts[0].text == "holder":  # type: ignore[index]
+            waiting.set()
+            await put.wait()
+        await queue(self)
+
+    monkeypatch.setattr(Turn, "queue", late)
+    holder = asyncio.create_task(ours.say("holder"))
+    await waiting.wait()
+    behind = asyncio.create_task(ours.say("behind"))
+    await one.has_message(1)
+    other = asyncio.create_task(theirs.say("other"))
+    await one.has_message(2)
+    put.set()
+    await one.has_message(3)
+    gate.let.set()
+    async with asyncio.timeout(20):
+        await asyncio.gather(running, holder, behind, other)
+    said = words(await ours.stored())
+    assert sorted(said) == sorted(
+        ["first", "Theirs.", "holder", "A.", "behind", "B.", "other", "Theirs too."]
+    )
+
+
+async def test_an_interrupted_claim_of_a_left_run_answers_its_calls(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = two_owners
+    tool = Gate()
+    ours = one.talk([call("wait")], [tool.wait])
+    first = asyncio.create_task(ours.say("first"))
+    await tool.begun.wait()
+    theirs = two.talk([], [tool.wait])
+    gate = held_back(monkeypatch, two.service, "append", is_claim)
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead, "is_dead", lambda process: process != "")
+        next_one = asyncio.create_task(
+            theirs.fails("second", run_config=RunConfig(on_busy="queue"))
+        )
+        await gate.begun.wait()
+        await theirs.runner.cancel(user_id="ann", session_id="one")
+        await asyncio.sleep(0)
+        gate.let.set()
+        assert isinstance(await next_one, RunCancelledError)
+    await theirs.check_sound()
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
