@@ -46,6 +46,9 @@ class Journal:
         self._begun: set[str] = set()
         self._expected: dict[str, list[JournalRow]] = {}
         self._pending: dict[str, JournalRow] = {}
+        self._noted: dict[
+            str, tuple[str, str | None, str | None, dict[str, Any] | None, bool, int]
+        ] = {}
         self._checkpoints = newest_checkpoint(self._stored.values())
         for record in log.invocation(invocation_id) if log is not None else ():
             if record.author != "user":
@@ -127,9 +130,8 @@ class Journal:
           ended: whether it ended.
         """
         self._checkpoints += 1
-        text = checkpoint_text(branch, after, state, ended, self._checkpoints)
-        key = CHECKPOINT_PREFIX + agent
-        self._pending[key] = JournalRow(self._invocation_id, key, "state", agent, text)
+        # Made into text when it is stored: the last one of a run never is.
+        self._noted[agent] = (agent, branch, after, state, ended, self._checkpoints)
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""
@@ -140,5 +142,10 @@ class Journal:
         return f"{call_id}#{answers}" if answers else str(call_id)
 
     def _take_pending(self) -> Iterable[JournalRow]:
+        for agent, *noted in self._noted.values():
+            key = CHECKPOINT_PREFIX + agent
+            text = checkpoint_text(*noted)
+            self._pending[key] = JournalRow(self._invocation_id, key, "state", agent, text)
+        self._noted.clear()
         pending, self._pending = self._pending, {}
         return pending.values()

@@ -105,7 +105,7 @@ class Backlog:
         self._keeper.wait(1)  # so that a message that was taken stays so while it waits
         try:
             done = await self._recovery.ensure(place, invocation_id)
-            await self._store.released()  # so that whoever looks next finds the session free
+            await self._store.flush()  # so that whoever looks next finds the session free
             return done
         finally:
             self._keeper.wait(-1)

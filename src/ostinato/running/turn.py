@@ -121,21 +121,27 @@ class Turn:
             message=self.request.id,
             keep_message=not events,
         )
-        # Whoever is cancelled meanwhile may own the session, and has to know it to give it back.
-        await shielded(self._claim(keeper, claim, events, rows))
-
-    async def _claim(
-        self,
-        keeper: LeaseKeeper,
-        claim: Claim,
-        events: Sequence[Event],
-        rows: Sequence[JournalRow],
-    ) -> None:
-        assert self.session is not None
-        self.fence = await self._store.commit(self.session, events, rows, claim=claim)
+        try:
+            self.fence = await self._store.commit(self.session, events, rows, claim=claim)
+        except asyncio.CancelledError:
+            # It may have been made all the same, and has to be known to be given back.
+            await shielded(self._find_claim(keeper))
+            raise
         assert self.fence is not None
         self.kept = self.kept and not events
         keeper.hold(self.request.place, self.fence, self)
+
+    async def _find_claim(self, keeper: LeaseKeeper) -> None:
+        """See whether a claim was made whose answer nobody waited for."""
+        assert self._durable is not None
+        await self._store.flush()
+        lease = await self._durable.lease(self.request.place)
+        if lease is not None and (lease.owner, lease.invocation_id) == (
+            keeper.owner,
+            self.invocation_id,
+        ):
+            self.fence = Fence(lease.owner, lease.token)
+            keeper.hold(self.request.place, self.fence, self)
 
     async def claim(self) -> None:
         """Claim the session by itself, before something that may be done once only."""

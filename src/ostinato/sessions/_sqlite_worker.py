@@ -125,6 +125,11 @@ class Worker:
         self._threads: list[threading.Thread] = []
         self._closed = False
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was given any job."""
+        return bool(self._threads)
+
     def submit(
         self, work: Callable[[sqlite3.Connection], _A], show: Callable[[_A], _R]
     ) -> asyncio.Future[_R]:

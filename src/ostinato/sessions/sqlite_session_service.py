@@ -288,7 +288,8 @@ class SqliteSessionService(SqliteOwnership):
 
     async def flush(self) -> None:
         """Wait until everything appended so far is committed."""
-        await self._writer.submit(lambda db: None, lambda _: None)
+        if self._writer.has_begun:  # else there is nothing, and no file is to be made for it
+            await self._writer.submit(lambda db: None, lambda _: None)
 
     async def close(self) -> None:
         """Commit what is queued, close the file and end the threads; harmless when repeated."""
