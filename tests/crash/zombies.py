@@ -28,6 +28,7 @@ from tests.crash.scenarios import SCENARIOS
 from tests.crash.trial import AWAY_SECONDS, Trials, be_child, in_child, warm
 from tests.crash.world import World
 
+_SIDE_BY_SIDE = 3  # calls of one response at most
 # What asks the user before it runs again would wait for an answer that never comes.
 NAMES = [name for name in SCENARIOS if "confirmation" not in name and "queued" not in name]
 
@@ -78,7 +79,7 @@ def run_zombie(folder: Path, template: Path, name: str, at: int) -> tuple[list[s
             for item in late
             if (item["what"], item["key"]) not in known
         ]
-        if len(late) > 1 + ("parallel" in name):
+        if len(late) > _SIDE_BY_SIDE:
             wrong.append(f"stopped {place}: it had {len(late)} late effects")
     shutil.rmtree(room)
     return wrong, counts
