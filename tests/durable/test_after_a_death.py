@@ -12,8 +12,8 @@ from ostinato.agents import BaseAgent
 from ostinato.testing import call
 from ostinato.tools import AgentTool, FunctionTool, LongRunningFunctionTool
 from tests.durable.crash import Life, Scenario, World, calls_named, lines_by_branch
-from tests.flows.kit import answer_to
 from tests.durable.test_crash_points import booking, clerk
+from tests.flows.kit import answer_to
 
 
 def ordering_and_booking(world: World) -> BaseAgent:
