@@ -37,6 +37,20 @@ def test_killed_programs_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> No
     assert figures["repeats"] <= figures["kills"]
 
 
+@pytest.mark.service
+def test_a_process_that_was_taken_over_adds_no_event_and_starts_no_effect() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.crash.zombies", "--zombies", "20"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["zombies"] == 20 and figures["failures"] == []
+
+
 @pytest.mark.parametrize(
     "trial", [Trial("single", (12, 3), Ways(True, True)), Trial("loop", (0.01,), Ways(False))]
 )

@@ -91,8 +91,8 @@ class Trials:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._template = folder / "template.db"
-        in_child(lambda: asyncio.run(_make(self._template)))
+        self.template = folder / "template.db"
+        in_child(lambda: asyncio.run(_make(self.template)))
         self._references: dict[str, checks.Talk] = {}
 
     def reference(self, scenario: str) -> Outcome:
@@ -108,7 +108,7 @@ class Trials:
 
     def _run(self, trial: Trial, reference: Any) -> tuple[Outcome, checks.Report | None]:
         folder = Path(tempfile.mkdtemp(dir=self._folder))
-        shutil.copyfile(self._template, folder / "sessions.db")
+        shutil.copyfile(self.template, folder / "sessions.db")
         outcome, report = Outcome(trial), None
         errors = folder / "errors"
         for number in range(len(trial.kills) + 1):
@@ -187,7 +187,7 @@ def in_child(
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _be_child(act, errors, writer)
+        be_child(act, errors, writer)
     os.close(writer)
     if seconds is not None:
         handle = os.pidfd_open(pid)
@@ -199,7 +199,7 @@ def in_child(
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), written
 
 
-def _be_child(act: Callable[[], bytes | None], errors: Path | None, writer: int) -> None:
+def be_child(act: Callable[[], bytes | None], errors: Path | None, writer: int) -> None:
     code = 1
     try:
         if errors is not None:

@@ -10,9 +10,10 @@ import pytest
 
 from ostinato.agents import BaseAgent
 from ostinato.testing import call
-from ostinato.tools import AgentTool, LongRunningFunctionTool
-from tests.durable.crash import Life, Scenario, World, lines_by_branch
-from tests.durable.test_crash_points import approve, booking, clerk, confirmed
+from ostinato.tools import AgentTool, FunctionTool, LongRunningFunctionTool
+from tests.durable.crash import Life, Scenario, World, calls_named, lines_by_branch
+from tests.durable.test_crash_points import booking, clerk
+from tests.flows.kit import answer_to
 
 
 def ordering_and_booking(world: World) -> BaseAgent:
@@ -22,6 +23,14 @@ def ordering_and_booking(world: World) -> BaseAgent:
 
     tools = [LongRunningFunctionTool(order), booking(world)]
     return clerk(world, "clerk", [call("order"), call("book")], "It is coming.", tools=tools)
+
+
+def confirmed(world: World) -> BaseAgent:
+    return clerk(world, tools=[FunctionTool(booking(world), require_confirmation=True)])
+
+
+def approve(log: Any) -> Any:
+    return answer_to(calls_named(log, "adk_request_confirmation")[-1], {"confirmed": True})
 
 
 def asking_an_agent(world: World) -> BaseAgent:

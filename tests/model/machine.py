@@ -236,11 +236,11 @@ class Machine:
             for process in self.living:
                 process.loop.step()
             self._check()
-            if count % 50 == 0:
-                self.clock.now += 1.0
+            if count % 20 == 0:
+                self.clock.now += 1.5
                 for process in self.living:
                     self._renew(process)
-            if count % 400 == 0:
+            if count % 100 == 0:
                 self._resume(last)
             busy = any(process.loop.busy for process in self.living)
             if not busy and not self._open():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -299,5 +300,6 @@ def known_deaths(processes: Sequence[Process]) -> Iterator[None]:
     with (
         mock.patch.object(ahead_module, "is_dead", is_dead),
         mock.patch.object(LeaseKeeper, "_begin", lambda self: None),
+        mock.patch.object(lease_module, "_numbers", itertools.count(1)),
     ):
         yield

@@ -224,3 +224,22 @@ async def test_an_interrupted_claim_of_a_left_run_answers_its_calls(
     await theirs.check_sound()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
+
+
+async def test_of_two_who_find_a_message_left_only_one_runs_it(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = two_owners
+    ours, theirs = one.talk(["Ours."]), two.talk(["Theirs."])
+    await one.service.create_session(app_name="talk", user_id="ann", session_id="one")
+    message = types.Content(role="user", parts=[types.Part(text="left")])
+    left = InboxMessage("e-left", "", "", Work(PLACE, "e-left", message).payload())
+    await one.service.put_message(PLACE, left, 0.0)
+    gate = held_back(monkeypatch, two.service, "messages", lambda *_: True)
+    late = asyncio.create_task(theirs.runner.resume_open())
+    await gate.begun.wait()
+    assert [found.outcome for found in await ours.runner.resume_open()] == ["finished"]
+    await ours.runner.close()
+    gate.let.set()
+    assert [found.outcome for found in await late] == ["taken"]
+    assert words(await ours.stored()) == ["left", "Ours."]

@@ -157,6 +157,8 @@ class RunnerDriver(RunnerSetup):
         if request.once and log_of(session).start_of(request.id) is not None:
             return None
         if await turn.was_taken():
+            if turn.takes_over:
+                raise SessionBusyError(f"Another process has begun with message {request.id!r}.")
             answered = answered_call(session, request.message or types.Content())
             turn.invocation_id = answered.invocation_id if answered else request.id
             return None

@@ -168,8 +168,10 @@ class Turn:
         await durable.put_message(request.place, message, keeper.seconds)
 
     async def was_taken(self) -> bool:
-        """Tell whether somebody who believed this process dead has begun with its message."""
-        if not self._queued or self._durable is None:
+        """Tell whether somebody else has begun with its message: they believed this process dead,
+        or were faster in going on with what a dead one had left.
+        """
+        if not self.kept or self._durable is None:
             return False
         waiting = await self._durable.messages(self.request.place)
         return all(message.invocation_id != self.request.id for message in waiting)
