@@ -6,7 +6,8 @@ agents their checkpoints; the rows are stored with the events, in the same trans
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from ..events.event import Event
@@ -46,9 +47,7 @@ class Journal:
         self._begun: set[str] = set()
         self._expected: dict[str, list[JournalRow]] = {}
         self._pending: dict[str, JournalRow] = {}
-        self._noted: dict[
-            str, tuple[str, str | None, str | None, dict[str, Any] | None, bool, int]
-        ] = {}
+        self._noted: dict[str, Callable[[], str]] = {}
         self._checkpoints = newest_checkpoint(self._stored.values())
         for record in log.invocation(invocation_id) if log is not None else ():
             if record.author != "user":
@@ -131,7 +130,9 @@ class Journal:
         """
         self._checkpoints += 1
         # Made into text when it is stored: the last one of a run never is.
-        self._noted[agent] = (agent, branch, after, state, ended, self._checkpoints)
+        self._noted[agent] = partial(
+            checkpoint_text, branch, after, state, ended, self._checkpoints
+        )
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""
@@ -142,10 +143,10 @@ class Journal:
         return f"{call_id}#{answers}" if answers else str(call_id)
 
     def _take_pending(self) -> Iterable[JournalRow]:
-        for agent, *noted in self._noted.values():
-            key = CHECKPOINT_PREFIX + agent
-            text = checkpoint_text(*noted)
-            self._pending[key] = JournalRow(self._invocation_id, key, "state", agent, text)
-        self._noted.clear()
+        noted, self._noted = self._noted, {}
         pending, self._pending = self._pending, {}
-        return pending.values()
+        rows = [
+            JournalRow(self._invocation_id, CHECKPOINT_PREFIX + agent, "state", agent, text())
+            for agent, text in noted.items()
+        ]
+        return [*rows, *pending.values()] if rows else pending.values()
