@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from ostinato.errors import InputValidationError, MissingExtraError, StoreError
 from ostinato.sessions._durable_store import JournalRow
 from ostinato.sessions.database_session_service import DatabaseSessionService
-from tests.databases import SERVERS, execute, new_database
+from tests.databases import SERVERS, execute, new_database, server_url
 from tests.sessions.talk import OWNER, claim, said, texts
 
 KEY: dict[str, Any] = {**OWNER, "session_id": "s1"}
@@ -173,7 +173,7 @@ async def test_state_and_events_that_json_cannot_carry() -> None:
 @pytest.mark.service
 @pytest.mark.parametrize("server", SERVERS)
 async def test_servers_that_cannot_be_used(server: str) -> None:
-    base = make_url(SERVERS[server])
+    base = make_url(server_url(server))
 
     def other(**parts: Any) -> str:
         return base.set(**parts).render_as_string(hide_password=False)
