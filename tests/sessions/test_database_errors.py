@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -110,19 +109,6 @@ async def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:
         db.execute(f"UPDATE {table} SET value = '1' WHERE {column} = 'schema_version'")
         db.commit()
         db.close()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write any file")
-async def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    service = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
-    session = await service.create_session(**KEY)
-    await service.close()
-    path.chmod(0o400)
-    again = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
-    with pytest.raises(StoreError, match="cannot be written"):
-        await again.append_event(session, said("x"))
-    await again.close()
 
 
 async def test_rows_that_are_damaged(tmp_path: Path) -> None:
