@@ -87,6 +87,12 @@ class Engines:
             return answer
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
+        if self._closed:  # what was begun before goes on, and `close` waits for it
+            attempts.close()
+            raise StoreError(
+                f"The session store {self._target.name!r} has been closed; make a new "
+                "DatabaseSessionService."
+            )
         task = asyncio.create_task(attempts)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -118,11 +124,6 @@ class Engines:
                     return await work(connection)
 
     async def _engine(self) -> AsyncEngine:
-        if self._closed:
-            raise StoreError(
-                f"The session store {self._target.name!r} has been closed; make a new "
-                "DatabaseSessionService."
-            )
         if self._target.in_memory:  # its one connection holds the data and serves every loop
             if self._shared is None:
                 self._shared = _Pool(self._spare or self._make())
