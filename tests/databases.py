@@ -1,8 +1,13 @@
-"""Databases for tests: a new one on a real server for each test that asks, dropped after it."""
+"""Databases for tests: a new one on a real server for each test that asks, dropped after it.
+
+The servers are those of the variables below, else those on the standard local ports. Where no
+PostgreSQL answers, one is started from the installed binaries; without these its tests skip.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import threading
@@ -12,7 +17,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import make_url, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
+
+from tests import throwaway_postgres
 
 SERVERS = {
     "postgres": os.environ.get(
@@ -22,6 +30,7 @@ SERVERS = {
         "OSTINATO_TEST_MYSQL_URL", "mysql+aiomysql://root@127.0.0.1:3306/test"
     ),
 }
+_CANNOT_CONNECT = "2003"  # what a MySQL driver says where no server listens
 _numbers = itertools.count(1)
 
 
@@ -61,15 +70,31 @@ def execute(url: str, *statements: str, **values: Any) -> list[tuple[Any, ...]]:
     return run(work)
 
 
+def server_url(server: str) -> str:
+    """Return the URL of a server that answers; skip the test where there is none."""
+    return _answering(server, SERVERS[server])
+
+
+@functools.cache
+def _answering(server: str, url: str) -> str:
+    try:
+        execute(url, "SELECT 1")
+    except (OSError, OperationalError) as error:
+        if isinstance(error, OperationalError) and _CANNOT_CONNECT not in str(error.orig):
+            raise
+        binaries = throwaway_postgres.postgres_binaries() if server == "postgres" else None
+        if binaries is None:
+            pytest.skip(f"no {server} answers: {error}")
+        return throwaway_postgres.shared(binaries)
+    return url
+
+
 @contextmanager
 def new_database(server: str) -> Iterator[str]:
     """Make an empty database on a server; yield its URL."""
-    admin = SERVERS[server]
+    admin = server_url(server)
     name = f"ostinato_{os.getpid()}_{next(_numbers)}"
-    try:
-        execute(admin, f"CREATE DATABASE {name}")
-    except OSError as error:
-        pytest.skip(f"no {server} answers: {error}")
+    execute(admin, f"CREATE DATABASE {name}")
     try:
         yield make_url(admin).set(database=name).render_as_string(hide_password=False)
     finally:

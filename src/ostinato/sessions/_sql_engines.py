@@ -97,7 +97,7 @@ class Engines:
         return await asyncio.shield(self._start(attempts))
 
     def _start(self, attempts: Coroutine[Any, Any, _R]) -> asyncio.Task[_R]:
-        if self._closed:
+        if self._closed:  # what was begun before goes on, and `close` waits for it
             attempts.close()
             raise StoreError(
                 f"The session store {self._target.name!r} has been closed; make a new "

@@ -23,16 +23,10 @@ from ._sqlite_file import SqliteFile, Synchronous, file_path
 from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import FORMAT
 from ._sqlite_worker import Threads
-from ._stored_rows import Appended, Changes, Key, Known, Loaded, StateRow, session_not_found, split
-from .base_session_service import (
-    GetSessionConfig,
-    ListSessionsResponse,
-    drop_temp_delta,
-    new_key,
-)
-from .event_log import EventLog, EventRecord
-from .in_memory_session_service import limited
-from .session import Session, apply_event, begin_append, note_append, session_on
+from ._stored_rows import Appended, Key, Known, Loaded, session_not_found, split
+from ._stored_views import cached_view, listed_view, part_view, scope_of, snapshot
+from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
+from .session import Session, apply_event, begin_append, note_append
 
 _READERS = 2
 
@@ -86,7 +80,7 @@ class SqliteSessionService(SqliteOwnership):
         changes = split(state or {})
         return await self._writer.submit(
             lambda db: rows_of.create(db, key, changes, _clock.now()),
-            lambda loaded: _view(key, self._cache.admit(key, loaded, None), None),
+            lambda loaded: cached_view(key, self._cache.admit(key, loaded, None), None),
         )
 
     async def get_session(
@@ -137,8 +131,8 @@ class SqliteSessionService(SqliteOwnership):
                 self._cache.drop(key)
                 return None
             if config is None or used is not None:
-                return _view(key, self._cache.admit(key, loaded, used), config)
-            return _part(key, loaded)
+                return cached_view(key, self._cache.admit(key, loaded, used), config)
+            return part_view(key, loaded)
 
         return await self._reader.submit(work, show)
 
@@ -226,7 +220,7 @@ class SqliteSessionService(SqliteOwnership):
         if not _storable((app_name, user_id, "")):
             return {}
         return await self._reader.submit(
-            lambda db: _scope(rows_of.shared(db, app_name, user_id)).value, lambda value: value
+            lambda db: scope_of(rows_of.shared(db, app_name, user_id)).value, lambda value: value
         )
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
@@ -257,7 +251,7 @@ class SqliteSessionService(SqliteOwnership):
           StoreError: the file cannot be written.
         """
         key = (session.app_name, session.user_id, session.id)
-        stored = [_snapshot(session, event) for event in events]
+        stored = [snapshot(session, event) for event in events]
         ids = [record.id for record, _ in stored]
         batch = rows_of.Batch(key, stored, rows, fence, claim, *begin_append(session, ids))
         cache = self._cache
@@ -309,54 +303,11 @@ def _asks_for_all(config: GetSessionConfig) -> bool:
     return config.num_recent_events is None and config.after_timestamp is None
 
 
-def _snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | None]:
-    """Take what is to be stored of an event; its `temp:` keys go to the session alone."""
-    if not event.id:
-        event.id = _clock.new_id()
-    delta = event.actions.state_delta
-    changes = None
-    if delta:
-        changes = split(delta)
-        session.state.update(drop_temp_delta(event))
-    return EventRecord.of(event), changes
-
-
-def _scope(rows: Sequence[StateRow]) -> Scope:
-    scope = Scope()
-    scope.write(0, rows)
-    return scope
-
-
-def _view(key: Key, entry: Entry, config: GetSessionConfig | None) -> Session:
-    return _session(key, limited(entry.log, config), entry)
-
-
-def _session(key: Key, log: EventLog, entry: Entry) -> Session:
-    state, removed = entry.merged()
-    return session_on(
-        log,
-        id=key[2],
-        app_name=key[0],
-        user_id=key[1],
-        state=state,
-        tombstones=removed,
-        last_update_time=entry.updated,
-    )
-
-
-def _part(key: Key, loaded: Loaded) -> Session:
-    """Build a session of which only some events were read; it is not cached."""
-    log = EventLog(loaded.records, offset=loaded.first - 1)
-    own, user, app = (_scope(rows or ()) for rows in (loaded.own, loaded.user, loaded.app))
-    return _session(key, log, Entry(loaded.sid, log, own, user, app, loaded.updated))
-
-
 def _listed(found: many.Listing) -> ListSessionsResponse:
-    shared = {place: _scope(rows) for place, rows in found.shared.items()}
+    shared = {place: scope_of(rows) for place, rows in found.shared.items()}
     none = Scope()
     sessions: list[Session] = []
     for key, updated, revision, rows in found.sessions:
         user, app = shared.get(key[:2], none), shared.get((key[0], ""), none)
-        entry = Entry(0, EventLog(offset=revision), _scope(rows), user, app, updated)
-        sessions.append(_session(key, entry.log, entry))
+        sessions.append(listed_view(key, revision, updated, scope_of(rows), user, app))
     return ListSessionsResponse(sessions=sessions, next_page_token=found.next)
