@@ -126,13 +126,18 @@ class Bench:
         assert last is not None and last.content.parts[0].text == FINAL
 
     async def calls_per_turn(self, sessions: list[str]) -> float:
-        """Function calls per turn, one turn on each of the sessions, which exist already."""
-        profile = cProfile.Profile()
+        """Function calls of a turn, one turn on each of the sessions, which exist already.
+
+        The least of them: threads that answer late only add rounds of the event loop.
+        """
+        counts: list[float] = []
         for number, session in enumerate(sessions):
+            profile = cProfile.Profile()
             profile.enable()
             await self.turn(session, number)
             profile.disable()
-        return pstats.Stats(profile).total_calls / len(sessions)
+            counts.append(pstats.Stats(profile).total_calls)
+        return min(counts)
 
 
 async def test_a_turn_costs_the_same_at_any_length(service: Any) -> None:

@@ -136,6 +136,9 @@ def _backing_of(session: Session) -> _Backing:
     return private["_backing"]
 
 
+# `log_of` and `apply_event` are called several times a step; each call less is one per step less.
+
+
 def session_on(
     log: EventLog,
     *,
@@ -167,8 +170,11 @@ def session_on(
 
 def log_of(session: Session) -> EventLog:
     """Return the records behind `session.events`, brought up to date where the list was edited."""
-    backing = _backing_of(session)
-    events: list[Event] | None = vars(session).get("events")
+    private = session.__pydantic_private__
+    assert private is not None
+    backing: _Backing = private["_backing"]
+    fields = session.__dict__
+    events: list[Event] | None = fields["events"] if "events" in fields else None
     if backing.log is not None and (events is None or events == backing.mirror):
         return backing.log
     events = events or []
@@ -228,11 +234,14 @@ def tombstones_of(session: Session) -> set[str]:
 
 def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     """Show a committed event in a session object: its state delta, the event itself, the time."""
-    backing = _backing_of(session)
+    private = session.__pydantic_private__
+    assert private is not None
+    backing: _Backing = private["_backing"]
     for key, value in event.actions.state_delta.items():
         write_key(session.state, backing.tombstones, key, value)
-    events: list[Event] | None = vars(session).get("events")
-    if events is not None:
+    fields = session.__dict__
+    if "events" in fields:
+        events: list[Event] = fields["events"]
         events.append(event)
         if backing.mirror is not None:
             backing.mirror.append(event)
