@@ -7,9 +7,13 @@ from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
 from ..events.event import Event
 from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
+from ..sessions._durable_store import DurableStore, Place
+from ..sessions._fork import answers
 from ..sessions._resume import SEALED, OpenCall, open_calls
+from ..sessions.event_log import EventLog
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
+_PASSED_BY = "The run stopped before this call was answered; its outcome is unknown."
 
 
 async def seal(ctx: InvocationContext, cause: BaseException) -> None:
@@ -44,7 +48,7 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
 def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
     """Answer the calls of one event: with its result where a call had ended, else with `text`."""
     record = calls[0].record
-    answers = [
+    given = [
         ctx.ports.finished.get(call.call_id)
         or _stored(ctx, call)
         or Event(
@@ -55,7 +59,7 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
         )
         for call in calls
     ]
-    event = merge_parallel_function_response_events(answers)
+    event = merge_parallel_function_response_events(given)
     if any(call.long_running for call in calls):
         event.custom_metadata = {**(event.custom_metadata or {}), SEALED: True}
     return event
@@ -72,6 +76,18 @@ def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:
 def _unanswered(call: OpenCall, text: str) -> types.Part:
     answer = types.FunctionResponse(id=call.call_id, name=call.name, response={"error": text})
     return types.Part(function_response=answer)
+
+
+async def answers_for_parked(durable: DurableStore, place: Place, log: EventLog) -> list[Event]:
+    """Return answers to the calls that a parked invocation left open, which a new message passes
+    by."""
+    last = log.records[-1].invocation_id if log.records else ""
+    if all(call.long_running for call in open_calls(log, last, below=True)):
+        return []
+    lease = await durable.lease(place)
+    if lease is None or not lease.stuck or lease.invocation_id != last:
+        return []
+    return answers([*log.invocation(last)][::-1], _PASSED_BY)
 
 
 def error_event(ctx: InvocationContext, error: Exception) -> Event:

@@ -144,9 +144,9 @@ class Turn:
             request.once,
         )
         message = InboxMessage(request.id, keeper.owner, keeper.process, work.payload())
-        await durable.put_message(request.place, message, keeper.seconds)
-        self._queued = self.kept = True
+        self._queued = self.kept = True  # it may be stored even where its caller is cancelled now
         keeper.wait(1)
+        await durable.put_message(request.place, message, keeper.seconds)
 
     async def park(self, reason: str) -> None:
         """Give the session back with its invocation marked as stuck."""
