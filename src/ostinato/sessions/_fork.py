@@ -1,7 +1,6 @@
 """What a fork of a session takes over: events, the state they make, answers to open calls. Pure.
 
-The session services use it, each copies the events in its own way; the runner answers the calls of
-a parked invocation likewise.
+The session services use it; each copies the events in its own way.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ..events.event import Event
 from .event_log import STATE_DELTA, EventLog, EventRecord, visible_records
 from .state import SCOPED_PREFIXES
 
-_FORKED = "The session was forked before this call was answered; its outcome is unknown here."
+_UNANSWERED = "The session was forked before this call was answered; its outcome is unknown here."
 
 
 def kept_records(
@@ -52,14 +51,10 @@ def folded(initial: dict[str, Any], records: Sequence[EventRecord]) -> dict[str,
     return state
 
 
-def answers(records: Sequence[EventRecord], why: str = _FORKED) -> list[Event]:
+def answers(records: Sequence[EventRecord]) -> list[Event]:
     """Return an event for each record with calls that have no response: it gives them one.
 
     Calls of long-running tools stay open, their answer comes from outside.
-
-    Args:
-      records: all records up to some point.
-      why: what the responses say.
     """
     answered: set[str | None] = set()
     found: list[Event] = []
@@ -68,7 +63,7 @@ def answers(records: Sequence[EventRecord], why: str = _FORKED) -> list[Event]:
         parts = [
             types.Part(
                 function_response=types.FunctionResponse(
-                    id=call, name=name, response={"error": why}
+                    id=call, name=name, response={"error": _UNANSWERED}
                 )
             )
             for call, name in record.calls
