@@ -92,6 +92,63 @@ def test_list_shows_what_is_stuck(kept: Ostinato) -> None:
     assert "no file nowhere.db" in gone.err
 
 
+RESUME = """
+import asyncio
+from desk.agent import root_agent
+from ostinato.runners import Runner
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
+
+async def main() -> None:
+    service = SqliteSessionService(".ostinato/sessions.db")
+    runner = Runner(app_name="desk", agent=root_agent, session_service=service)
+    assert [found.outcome for found in await runner.resume_open()] == ["stuck"]
+    await service.close()
+
+asyncio.run(main())
+"""
+
+DYING = """
+import os
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+
+def note(text: str) -> str:
+    os._exit(9)
+
+def other() -> str:
+    return ""
+
+def answer(request):
+    last = request.contents[-1].parts[-1]
+    if last.text == "die":
+        return call("note", text=last.text)
+    seen = [
+        "call" if part.function_call else "response" if part.function_response else part.text
+        for content in request.contents for part in content.parts
+    ]
+    return " ".join(seen)
+
+root_agent = Agent(name="desk", model=FunctionModel(answer), tools=[note])
+"""
+
+
+def test_what_died_in_a_tool_and_cannot_go_on_is_listed_until_a_new_message_passes_it_by(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(DYING)
+    command = [sys.executable, "-m", "ostinato", "run", "desk", "die", "--session", "first"]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 9
+    assert ostinato("sessions", "list", "--stuck").out == "No invocation is stuck.\n"
+    make_agent(DYING.replace("tools=[note]", "tools=[note, other]"))
+    subprocess.run([sys.executable, "-c", RESUME], check=True, timeout=60)
+    (line,) = ostinato("sessions", "list", "--stuck").out.splitlines()[1:]
+    assert line.split()[:3] == ["first", "desk", "user"]
+    assert line.split()[4] == "2" and "The agents have changed" in line
+    done = ostinato("run", "desk", "go on", "--session", "first")
+    assert "die call response go on" in done.out, done.err
+    assert ostinato("sessions", "list", "--stuck").out == "No invocation is stuck.\n"
+
+
 def test_show_is_the_conversation(kept: Ostinato) -> None:
     out = kept("sessions", "show", "fir").out
     assert out.startswith("first  app desk, user user, 4 events, updated ")

@@ -16,6 +16,7 @@ from ostinato.artifacts import InMemoryArtifactService
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
+from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel, final_text
 from ostinato.utils.context_utils import Aclosing
@@ -24,29 +25,34 @@ USER, SESSION = "ann", "one"
 
 
 class Store:
-    """A session service, and a way to read it as another process would."""
+    """A session service, and a way to read it as another process would.
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self.service: Any = (
-            InMemorySessionService()
-            if path is None
-            else SqliteSessionService(path, synchronous="NORMAL")
-        )
+    Args:
+      place: an SQLite file, the URL of a database, or None for the store in memory.
+    """
+
+    def __init__(self, place: Path | str | None) -> None:
+        self._place = place
+        self.service: Any = InMemorySessionService() if place is None else self._made()
+
+    def _made(self) -> Any:
+        if isinstance(self._place, str):
+            return DatabaseSessionService(self._place)
+        return SqliteSessionService(self._place, synchronous="NORMAL")
 
     @asynccontextmanager
     async def reopened(self) -> AsyncIterator[Any]:
-        if self._path is None:
+        if self._place is None:
             yield self.service
             return
-        other = SqliteSessionService(self._path)
+        other = self._made()
         try:
             yield other
         finally:
             await other.close()
 
     async def close(self) -> None:
-        if self._path is not None:
+        if self._place is not None:
             await self.service.close()
 
 

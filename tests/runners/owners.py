@@ -1,9 +1,10 @@
-"""Two services on one file: to each other they are other processes."""
+"""Two services on one database: to each other they are other processes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,21 @@ import pytest
 
 from ostinato.agents import LlmAgent
 from ostinato.sessions._durable_store import Place
+from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel
+from tests.databases import SERVERS, new_database
 from tests.flows.kit import SESSION, USER, Store, Talk
 
 PLACE = Place("talk", USER, SESSION)
 
 
 class Owner:
-    """A process's view of the shared file."""
+    """A process's view of the shared database."""
 
-    def __init__(self, path: Path) -> None:
-        self.store = Store(path)
-        self.service: SqliteSessionService = self.store.service
+    def __init__(self, database: Path | str) -> None:
+        self.store = Store(database)
+        self.service: SqliteSessionService | DatabaseSessionService = self.store.service
         self.last: Talk
 
     def talk(self, script: Sequence[Any], tools: Sequence[Callable[..., Any]] = ()) -> Talk:
@@ -37,9 +40,16 @@ class Owner:
             await asyncio.sleep(0)
 
 
-@pytest.fixture
-async def two_owners(tmp_path: Path) -> AsyncIterator[list[Owner]]:
-    owners = [Owner(tmp_path / "shared.db") for _ in range(2)]
-    yield owners
-    for owner in owners:
-        await owner.store.close()
+@pytest.fixture(
+    params=["sqlite", *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
+)
+async def two_owners(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[Owner]]:
+    """Two owners of each kind of store that processes share."""
+    with ExitStack() as stack:
+        shared: Path | str = tmp_path / "shared.db"
+        if request.param != "sqlite":
+            shared = stack.enter_context(new_database(request.param))
+        owners = [Owner(shared) for _ in range(2)]
+        yield owners
+        for owner in owners:
+            await owner.store.close()

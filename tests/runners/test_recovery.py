@@ -12,9 +12,10 @@ from ostinato.durable.process import host_identity
 from ostinato.errors import LeaseLostError
 from ostinato.events import Event
 from ostinato.running.tree_digest import tree_digest
-from ostinato.sessions._durable_store import Claim, InboxMessage
+from ostinato.sessions._durable_store import Claim, InboxMessage, JournalRow
+from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.testing import ScriptedModel, call, final_text
-from tests.flows.kit import SESSION, USER
+from tests.flows.kit import SESSION, USER, Store, Talk, answer_to, check_paired
 from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
 from tests.runners.test_busy_sessions import words
@@ -38,6 +39,38 @@ async def left_open(
         gone = f"gone {number}"
         wish = Claim(gone, process, seconds, "e-left", over=number or None, **claim)
         await owner.service.append(session, [said("left")] if not number else [], claim=wish)
+
+
+OPEN_CALLS = {
+    "one": ["pay"],
+    "two, of which one is answered": ["note", "pay"],
+}
+
+
+async def left_in_a_call(service: Any, names: list[str]) -> None:
+    """Leave an invocation as processes do that die, each in turn, while its last tool runs."""
+    session = await service.create_session(app_name="talk", user_id=USER, session_id=SESSION)
+    digest = tree_digest(LlmAgent(name="root", model=ScriptedModel([]), tools=[pay, note]))
+    calls = [types.FunctionCall(id=f"id of {name}", name=name, args={}) for name in names]
+    content = types.Content(role="model", parts=[types.Part(function_call=c) for c in calls])
+    events = [said("left"), Event(author="root", invocation_id="e-left", content=content)]
+    for one in calls[:-1]:
+        content = answer_to(one, {"result": "ok"})
+        events.append(Event(author="root", invocation_id="e-left", content=content))
+    rows = [JournalRow("e-left", "id of pay", "started", "pay")]
+    for number in range(3):
+        wish = Claim(f"gone {number}", DEAD, 60.0, "e-left", digest, over=number or None)
+        await service.append(session, [] if number else events, [] if number else rows, claim=wish)
+
+
+def pay() -> str:
+    """Pay."""
+    raise AssertionError("what is stuck is not called again")
+
+
+def note() -> str:
+    """Note."""
+    raise AssertionError("what is stuck is not called again")
 
 
 async def outcomes(owner: Owner) -> list[tuple[str, str]]:
@@ -96,6 +129,29 @@ async def test_what_kills_its_process_again_and_again_is_parked(two_owners: list
     assert await outcomes(two) == []
     assert final_text(await talk.say("new")) == "To the new one."
     assert words(await talk.stored()) == ["left", "new", "To the new one."]
+
+
+@pytest.mark.parametrize("calls", OPEN_CALLS)
+@pytest.mark.parametrize("settled", [True, False], ids=["at a start", "by the next message"])
+async def test_a_parked_invocation_with_an_open_call_leaves_every_request_valid(
+    store: Store, calls: str, settled: bool
+) -> None:
+    if isinstance(store.service, InMemorySessionService):
+        store.service.shared = True  # as if its memory outlived those who died
+    await left_in_a_call(store.service, OPEN_CALLS[calls])
+    model = ScriptedModel([])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[pay, note]), store)
+    if settled:
+        (stuck,) = await talk.runner.resume_open()
+        assert stuck.outcome == "stuck"
+    for text in ("new", "newer"):
+        model.add(f"To the {text} one.")
+        assert final_text(await talk.say(text)) == f"To the {text} one."
+        assert model.requests[-1].texts[-1] == text
+        check_paired(model.requests[-1].contents)
+    told = [r for e in await talk.check_sound() for r in e.get_function_responses()]
+    assert [r.name for r in told] == OPEN_CALLS[calls]
+    assert "outcome is unknown" in (told[-1].response or {})["error"]
 
 
 async def test_one_whose_agents_have_changed_is_parked_and_resumed_when_asked_for(

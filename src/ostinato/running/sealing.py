@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import types
 from .._shielded import shielded
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
 from ..events.event import Event
 from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
+from ..sessions._durable_store import DurableStore, Place
 from ..sessions._resume import RERUN, SEALED, OpenCall, open_calls
+from ..sessions.event_log import EventLog
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
+_PASSED_BY = "The run stopped before this call was answered; its outcome is unknown."
 
 
 async def seal(ctx: InvocationContext, cause: BaseException) -> None:
@@ -43,24 +48,15 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
         if not call.long_running or call.call_id in ctx.ports.unbegun
     ]
     text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
-    by_event: dict[str, list[OpenCall]] = {}
-    for call in waiting:
-        by_event.setdefault(call.record.id, []).append(call)
-    return [_seal(ctx, calls, text) for calls in by_event.values()]
+    return [_seal(ctx, calls, text) for calls in _by_event(waiting)]
 
 
 def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
     """Answer the calls of one event: with its result where a call had ended, else with `text`."""
-    record = calls[0].record
     answers = [
         ctx.ports.finished.get(call.call_id)
         or _stored(ctx, call)
-        or Event(
-            invocation_id=ctx.invocation_id,
-            author=record.author,
-            branch=record.branch,
-            content=types.Content(role="user", parts=[_unanswered(call, text)]),
-        )
+        or _answer(calls, [_unanswered(call, text)])
         for call in calls
     ]
     event = merge_parallel_function_response_events(answers)
@@ -88,9 +84,45 @@ def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:
     return stored_event(row, (call.call_id, call.name), record.author, record.branch)
 
 
+def _answer(calls: list[OpenCall], parts: list[types.Part]) -> Event:
+    """Return an event with responses to calls of one event."""
+    record = calls[0].record
+    return Event(
+        invocation_id=record.invocation_id,
+        author=record.author,
+        branch=record.branch,
+        content=types.Content(role="user", parts=parts),
+    )
+
+
 def _unanswered(call: OpenCall, text: str) -> types.Part:
     answer = types.FunctionResponse(id=call.call_id, name=call.name, response={"error": text})
     return types.Part(function_response=answer)
+
+
+def _by_event(calls: list[OpenCall]) -> Iterable[list[OpenCall]]:
+    found: dict[str, list[OpenCall]] = {}
+    for call in calls:
+        found.setdefault(call.record.id, []).append(call)
+    return found.values()
+
+
+async def answers_for_parked(durable: DurableStore, place: Place, log: EventLog) -> list[Event]:
+    """Return answers to the calls that a parked invocation left open, which a new message passes
+    by."""
+    if not log.unanswered:
+        return []
+    last = log.records[-1].invocation_id
+    waiting = [call for call in open_calls(log, last, below=True) if not call.long_running]
+    if not waiting:
+        return []
+    lease = await durable.lease(place)
+    if lease is None or not lease.stuck or lease.invocation_id != last:
+        return []
+    return [
+        _answer(calls, [_unanswered(call, _PASSED_BY) for call in calls])
+        for calls in _by_event(waiting)
+    ]
 
 
 def error_event(ctx: InvocationContext, error: Exception) -> Event:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from .. import types
@@ -34,7 +34,7 @@ from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent
 from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
-from .sealing import seal
+from .sealing import answers_for_parked, seal
 from .spending import count_again
 from .store_access import StoreAccess
 from .tree_digest import tree_digest
@@ -149,11 +149,15 @@ class RunnerSetup:
         if answered is not None and not request.once:
             turn.invocation_id = answered.invocation_id
         ctx = await self._new_invocation_context(session, turn, new_message)
+        sealing: list[Event] = []
         if answered is not None:
             ctx.populate_invocation_agent_states()
             ctx.ports.resumed = True
+        elif self._store.durable is not None and turn.unclaimed:
+            place = turn.request.place
+            sealing = await answers_for_parked(self._store.durable, place, log_of(session))
         await self._append_new_message(
-            ctx, turn, new_message, branch_of_answers(session, new_message)
+            ctx, turn, new_message, branch_of_answers(session, new_message), sealing
         )
         if answered is None:
             ctx.agent = self._find_agent_to_run(session, self.agent)
@@ -251,8 +255,13 @@ class RunnerSetup:
         turn: Turn,
         message: types.Content,
         branch: str | None,
+        sealing: Sequence[Event] = (),
     ) -> None:
-        """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2)."""
+        """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2).
+
+        Args:
+          sealing: events to commit before it.
+        """
         config = turn.request.config
         if self.plugin_manager.overrides("on_user_message_callback"):
             await turn.claim()  # so that hooks run once, when the turn has come
@@ -279,7 +288,7 @@ class RunnerSetup:
             actions=EventActions(state_delta=dict(turn.request.state_delta or {})),
             custom_metadata=config.custom_metadata,
         )
-        await ctx.ports.commit((event,))
+        await ctx.ports.commit((*sealing, event))
 
     def _find_agent_to_run(self, session: Session, root_agent: BaseAgent) -> BaseAgent:
         """Return the agent that goes on with the conversation (Spec 2 §1.4)."""

@@ -6,12 +6,13 @@ Statements are in `_sql_leases.py`; base class of `database_session_service.py`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._sql_engines import Work
+from ._sql_engines import Turns, Work
 from ._sql_leases import SqlLeases
+from ._stored_rows import Key
 from .base_session_service import BaseSessionService
 
 _A = TypeVar("_A")
@@ -26,7 +27,15 @@ class SqlOwnership(BaseSessionService):
     async def _read(self, work: Work[_A]) -> _A: ...
 
     @abc.abstractmethod
-    async def _write(self, work: Work[_A]) -> _A: ...
+    async def _write(
+        self,
+        work: Work[_A],
+        show: Callable[[_A], None] | None = None,
+        turns: Turns | None = None,
+    ) -> _A: ...
+
+    @abc.abstractmethod
+    def _turns_of(self, key: Key) -> Turns: ...
 
     @abc.abstractmethod
     def _post(self, work: Work[None]) -> None: ...
@@ -72,7 +81,10 @@ class SqlOwnership(BaseSessionService):
 
     async def put_message(self, place: Place, message: InboxMessage, seconds: float) -> None:
         """Store a message at the end of a session's inbox; see `DurableStore`."""
-        await self._write(lambda db: self._leases.put_message(db, place, message, seconds))
+        await self._write(
+            lambda db: self._leases.put_message(db, place, message, seconds),
+            turns=self._turns_of(place),
+        )
 
     async def messages(self, place: Place) -> Sequence[InboxMessage]:
         """Return the messages that wait in a session; see `DurableStore`."""
@@ -92,7 +104,10 @@ class SqlOwnership(BaseSessionService):
 
     async def leave_message(self, place: Place, invocation_id: str, *, keep: bool) -> None:
         """Note that a message's caller is gone; see `DurableStore`."""
-        await self._write(lambda db: self._leases.leave_message(db, place, invocation_id, keep))
+        await self._write(
+            lambda db: self._leases.leave_message(db, place, invocation_id, keep),
+            turns=self._turns_of(place),  # after the message, whose caller may not have waited
+        )
 
     async def waiting_places(
         self, app_name: str | None = None, *, limit: int = 1000

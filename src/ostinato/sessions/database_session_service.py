@@ -298,7 +298,7 @@ class DatabaseSessionService(SqlOwnership):
             return await self._appends.append(db, batch, known, standing, repeated=repeated)
 
         repeated = False
-        turns = self._turns.setdefault(key, Turns())
+        turns = self._turns_of(key)
         try:
             return (await self._write(work, show, turns))[1]
         except self._duplicate:
@@ -347,6 +347,9 @@ class DatabaseSessionService(SqlOwnership):
     ) -> _A:
         await self._writable()
         return await self._engines.write(work, show, turns)
+
+    def _turns_of(self, key: Key) -> Turns:
+        return self._turns.setdefault(key, Turns())
 
     async def _writable(self) -> None:
         if await self._prepare() == "v0":

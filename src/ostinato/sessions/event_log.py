@@ -227,11 +227,12 @@ class EventLog:
       records: the records; append through `append` only.
       offset: how many events of the session were not loaded; with the number of records it makes
         the number of the newest event.
+      unanswered: ids of calls without a response so far.
       with_long_running: invocations that called long-running tools.
       views: projections of this log, kept by whoever makes them under a key of their own.
     """
 
-    __slots__ = ("_first", "_ids", "offset", "records", "views", "with_long_running")
+    __slots__ = ("_first", "_ids", "offset", "records", "unanswered", "views", "with_long_running")
 
     def __init__(self, records: Iterable[EventRecord] = (), *, offset: int = 0) -> None:
         self.records: list[EventRecord] = []
@@ -240,6 +241,7 @@ class EventLog:
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
         self.with_long_running: set[str] = set()
+        self.unanswered: set[str | None] = set()
         for record in records:
             self.append(record)
 
@@ -255,6 +257,10 @@ class EventLog:
         self.records.append(record)
         if record.long_running:
             self.with_long_running.add(record.invocation_id)
+        for call, _ in record.calls:
+            self.unanswered.add(call)
+        for call, _ in record.responses:
+            self.unanswered.discard(call)
         return True
 
     def __contains__(self, event_id: object) -> bool:
