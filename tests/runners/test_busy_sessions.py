@@ -121,6 +121,18 @@ async def test_reject_sees_a_run_of_another_process(two_owners: list[Owner]) -> 
     await first
 
 
+async def test_interrupt_cancels_a_run_of_another_process(two_owners: list[Owner]) -> None:
+    one, two = two_owners
+    gate = Gate()
+    first = asyncio.create_task(one.talk([call("wait")], [gate.wait]).fails("first"))
+    await gate.begun.wait()
+    talk = two.talk(["Two."], [gate.wait])
+    events = await talk.say("second", run_config=RunConfig(on_busy="interrupt"))
+    assert final_text(events) == "Two."
+    assert isinstance(await first, RunCancelledError)
+    assert words(await talk.check_sound()) == ["first", "second", "Two."]
+
+
 async def test_a_message_whose_caller_is_gone_is_run_by_who_comes_next(
     two_owners: list[Owner],
 ) -> None:
