@@ -120,6 +120,7 @@ async def test_whose_callers_wait_is_not_believed_dead_by_itself(
     assert keeper is not None
     gate.let.set()
     await first
+    await theirs.runner.close()
     monkeypatch.setattr(one.service, "messages", messages)
     assert await ahead.ahead_of(one.service, keeper, PLACE, None) is None
     monkeypatch.undo()
