@@ -6,6 +6,7 @@ it on) is in `running/driver.py`; `Run` (in `running/run.py`) is the handle that
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -343,6 +344,10 @@ class Runner(RunnerDriver):
             await toolset.close()
         await self.plugin_manager.close()
         await self._store.flush()
+        keeper = self._keeper()
+        thread = keeper.stop() if keeper is not None else None
+        if thread is not None:
+            await asyncio.to_thread(thread.join)
 
 
 class InMemoryRunner(Runner):

@@ -104,6 +104,25 @@ def test_the_thread_goes_on_after_an_error_of_the_store() -> None:
     keeper.drop(PLACE, Fence("me", 1))
 
 
+def test_a_thread_with_nothing_to_do_ends_when_it_is_told_to_and_starts_again() -> None:
+    store, fence = FakeStore([]), Fence("me", 1)
+    keeper = keeper_over(store, seconds=0.003)
+    assert keeper.stop() is None
+    keeper.hold(PLACE, fence, Run())
+    assert keeper.stop() is None, "a lease is kept alive"
+    keeper.drop(PLACE, fence)
+    thread = keeper.stop()
+    assert thread is not None
+    thread.join(10)
+    assert not thread.is_alive()
+    asked = len(store.asked)
+    store.reached.clear()
+    store.answers = [[]]
+    keeper.hold(PLACE, fence, Run())
+    assert store.reached.wait(10) and len(store.asked) > asked
+    keeper.drop(PLACE, fence)
+
+
 def test_one_store_has_one_keeper_for_leases_of_one_length() -> None:
     store, other = FakeStore(), FakeStore()
     keeper = keeper_of(store)  # type: ignore[arg-type]

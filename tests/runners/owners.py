@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ostinato.agents import LlmAgent
+from ostinato.durable.lease import keeper_of
 from ostinato.sessions._durable_store import Place
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
@@ -52,4 +53,7 @@ async def two_owners(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
         owners = [Owner(shared) for _ in range(2)]
         yield owners
         for owner in owners:
+            thread = keeper_of(owner.service).stop()
+            if thread is not None:
+                await asyncio.to_thread(thread.join)
             await owner.store.close()

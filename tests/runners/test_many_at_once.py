@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +14,9 @@ from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.events import Event
 from ostinato.runners import Runner
+from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.testing import FunctionModel, final_text
+from tests.databases import SERVERS, new_database
 from tests.flows.kit import Store
 from tests.flows.kit import store as store
 
@@ -36,6 +41,29 @@ def words(log: list[Event]) -> list[str]:
     return [p.text for e in log for p in (e.content.parts if e.content else None) or () if p.text]
 
 
+def on_server(server: str, number: int, check: Callable[[list[Any]], Awaitable[None]]) -> None:
+    """Check services on a new database."""
+
+    async def work(url: str) -> None:
+        services = [DatabaseSessionService(url) for _ in range(number)]
+        try:
+            await check(services)
+        finally:
+            for service in services:
+                await service.close()
+
+    with new_database(server) as url:
+        asyncio.run(work(url))
+        gc.collect()
+    gc.collect()
+
+
+# The thread that renews leases has a connection of its own, which lasts longer than the database.
+leaves_connection = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
 async def test_fifty_requests_on_one_session_are_answered_in_order(store: Store) -> None:
     runner = runner_over(store.service)
     texts = [f"message {number}" for number in range(REQUESTS)]
@@ -50,11 +78,18 @@ async def test_fifty_requests_on_one_session_are_answered_in_order(store: Store)
 
 
 async def test_fifty_requests_of_two_processes_on_one_session_are_all_answered(
-    tmp_path: Any,
+    tmp_path: Path,
 ) -> None:
     stores = [Store(tmp_path / "shared.db") for _ in range(2)]
-    runners = [runner_over(each.service) for each in stores]
-    await stores[0].service.create_session(app_name="talk", user_id="ann", session_id="one")
+    await check_two_processes([each.service for each in stores])
+    for each in stores:
+        await each.close()
+
+
+async def check_two_processes(services: list[Any]) -> None:
+    """Each is answered before the next begins; those of one process keep their order."""
+    runners = [runner_over(service) for service in services]
+    await services[0].create_session(app_name="talk", user_id="ann", session_id="one")
     texts = [f"message {number}" for number in range(REQUESTS)]
     async with asyncio.timeout(60):
         answers = await asyncio.gather(
@@ -63,26 +98,41 @@ async def test_fifty_requests_of_two_processes_on_one_session_are_all_answered(
     assert [final_text(events) for events in answers] == [f"Heard {text}" for text in texts]
     for runner in runners:
         await runner.close()
-    async with stores[0].reopened() as service:
-        session = await service.get_session(app_name="talk", user_id="ann", session_id="one")
-        said = words(session.events)
-        # Each is answered before the next begins; those of one process keep their order.
-        assert [said[i + 1] for i in range(0, len(said), 2)] == [f"Heard {w}" for w in said[::2]]
-        for half in (texts[::2], texts[1::2]):
-            assert [text for text in said if text in half] == half
-        assert await service.open_leases("talk") == []
-    for each in stores:
-        await each.close()
+    session = await services[1].get_session(app_name="talk", user_id="ann", session_id="one")
+    said = words(session.events)
+    assert [said[i + 1] for i in range(0, len(said), 2)] == [f"Heard {w}" for w in said[::2]]
+    for half in (texts[::2], texts[1::2]):
+        assert [text for text in said if text in half] == half
+    assert await services[1].open_leases("talk") == []
+
+
+@pytest.mark.service
+@leaves_connection
+@pytest.mark.parametrize("server", SERVERS)
+def test_fifty_requests_of_two_processes_on_one_session_of_a_server(server: str) -> None:
+    on_server(server, 2, check_two_processes)
 
 
 @pytest.mark.service
 async def test_a_thousand_sessions_at_once(store: Store) -> None:
-    runner = runner_over(store.service)
+    await check_thousand([store.service])
+
+
+@pytest.mark.service
+@leaves_connection
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_thousand_sessions_of_a_server_at_once(server: str) -> None:
+    on_server(server, 1, check_thousand)
+
+
+async def check_thousand(services: list[Any]) -> None:
+    (service,) = services
+    runner = runner_over(service)
     names = [f"session-{number}" for number in range(SESSIONS)]
     answers = await asyncio.gather(*(say(runner, name, f"I am {name}") for name in names))
     assert [final_text(events) for events in answers] == [f"Heard I am {name}" for name in names]
     await runner.close()
-    async with store.reopened() as service:
-        listed = await service.list_sessions(app_name="talk", user_id="ann")
-        assert {session.id for session in listed.sessions} == set(names)
+    listed = await service.list_sessions(app_name="talk", user_id="ann")
+    assert {session.id for session in listed.sessions} == set(names)
+    if service.shared:
         assert await service.open_leases("talk") == []

@@ -56,6 +56,9 @@ class LeaseKeeper:
         self._mutex = threading.Lock()
         self._work = threading.Event()
         self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        # So that the thread sees that nobody is left.
+        weakref.finalize(self, _wake, self._work).atexit = False
 
     def hold(self, place: Place, fence: Fence, holder: Holder) -> None:
         """Keep a lease alive until `drop`."""
@@ -78,16 +81,33 @@ class LeaseKeeper:
 
     def _begin(self) -> None:
         if self._thread is None:
+            self._ending = threading.Event()
             self._thread = threading.Thread(
                 target=_renew_forever,
-                args=(weakref.ref(self), self._work, min(1.0, self.seconds / 3)),
+                args=(weakref.ref(self), self._work, self._ending, min(1.0, self.seconds / 3)),
                 name="ostinato-leases",
                 daemon=True,
             )
-            weakref.finalize(self, self._work.set)  # so that the thread sees that nobody is left
             self._thread.start()
         if not self._work.is_set():
             self._work.set()
+
+    def stop(self) -> threading.Thread | None:
+        """End the thread and its connections, unless a lease or a message is kept alive just now.
+
+        The next one starts it again.
+
+        Returns:
+          The thread, for whoever wants to wait for it; None where there is none, or it goes on.
+        """
+        with self._mutex:
+            thread = self._thread
+            if thread is None or self._held or self._waiting:
+                return None
+            self._thread = None
+            self._ending.set()
+            self._work.set()
+            return thread
 
     def _rest(self) -> None:
         if not self._held and not self._waiting:
@@ -119,16 +139,21 @@ class LeaseKeeper:
             held[1].stop(RunCancelledError(f"The run in session {session!r} was cancelled."))
 
 
+def _wake(work: threading.Event) -> None:
+    work.set()
+
+
 def _renew_forever(
-    keeper: Callable[[], LeaseKeeper | None], work: threading.Event, every: float
+    keeper: Callable[[], LeaseKeeper | None],
+    work: threading.Event,
+    ending: threading.Event,
+    every: float,
 ) -> None:
-    """Body of the thread; it ends when the keeper is gone."""
-    pause = threading.Event()
+    """Body of the thread; it ends when it is told to, or when the keeper is gone."""
     with asyncio.Runner() as loop:
         while True:
             work.wait()
-            pause.wait(every)
-            alive = keeper()
+            alive = None if ending.wait(every) else keeper()
             if alive is None:
                 return
             try:
