@@ -12,12 +12,14 @@ from ostinato.agents.run_config import RunConfig
 from ostinato.durable.inbox import Work
 from ostinato.errors import RunCancelledError
 from ostinato.running import ahead
+from ostinato.running.recovery import Recovery
 from ostinato.running.turn import Turn
 from ostinato.sessions._durable_store import InboxMessage
 from ostinato.testing import call, final_text
 from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
 from tests.runners.test_busy_sessions import Gate, words
+from tests.runners.test_recovery import left_open
 
 
 def held_back(monkeypatch: pytest.MonkeyPatch, service: Any, name: str, when: Any) -> Gate:
@@ -244,3 +246,28 @@ async def test_of_two_who_find_a_message_left_only_one_runs_it(
     gate.let.set()
     assert [found.outcome for found in await late] == ["taken"]
     assert words(await ours.stored()) == ["left", "Ours."]
+
+
+async def test_a_key_that_waits_beside_its_own_open_run_does_not_go_in_circles(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process died in the middle, and so did one that had asked with the same key since."""
+    one, two = two_owners
+    await left_open(one)
+    message = types.Content(role="user", parts=[types.Part(text="left")])
+    again = InboxMessage("e-left", "", "", Work(PLACE, "e-left", message, once=True).payload())
+    await one.service.put_message(PLACE, again, 0.0)
+    finished: list[Any] = []
+    finish = Recovery._finish
+
+    async def counted(self: Recovery, *args: Any) -> Any:
+        finished.append(args)
+        assert len(finished) < 10
+        return await finish(self, *args)
+
+    monkeypatch.setattr(Recovery, "_finish", counted)
+    talk = two.talk(["Done."])
+    await talk.runner.resume_open()
+    assert words(await talk.stored()) == ["left", "Done."]
+    assert await two.service.messages(PLACE) == []
+    assert len(finished) == 2

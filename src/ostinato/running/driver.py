@@ -169,7 +169,7 @@ class RunnerDriver(RunnerSetup):
     async def _begun_before(self, turn: Turn) -> Session:
         """Wait for the request's invocation, which somebody else began, and load the session."""
         recovery = self._recovery(turn.request.config)
-        if recovery is not None:
+        if recovery is not None and not turn.takes_over:  # who takes over looks again by itself
             await recovery.wait_for_end(turn.request.place, turn.invocation_id)
         return await self._get_or_create_session(turn.request)
 
