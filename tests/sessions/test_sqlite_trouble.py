@@ -8,16 +8,21 @@ import asyncio
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostinato.errors import OstinatoError, StoreError
+from ostinato.sessions import _sqlite_file
 from ostinato.sessions._durable_store import Claim, Place
+from ostinato.sessions._sqlite_file import SqliteFile
+from ostinato.sessions._sqlite_schema import FORMAT
 from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from tests.sessions.talk import OWNER, reloaded, said, texts
@@ -347,3 +352,23 @@ def test_a_forked_child_is_told_to_make_its_own(path: Path) -> None:
         "SqliteSessionService in each process."
     )
     assert done.stdout.splitlines() == [told, told, "s1", "0 s1"]
+
+
+def test_two_who_open_a_new_file_at_once_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite refuses to switch to a write-ahead log at once, without waiting, while others read."""
+    path = tmp_path / "new.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM sqlite_master").fetchall()
+        waited: list[float] = []
+
+        def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            other.execute("ROLLBACK")
+
+        monkeypatch.setattr(_sqlite_file.time, "sleep", sleep)
+        with closing(_sqlite_file.connect(SqliteFile(str(path), FORMAT))) as mine:
+            assert mine.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert len(waited) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,7 @@ Synchronous = Literal["FULL", "NORMAL"]
 MEMORY = ":memory:"
 
 _BUSY_SECONDS = 10.0
+_PAUSE_SECONDS = 0.01
 _OLDEST = (3, 35)  # RETURNING
 _STATE = (
     "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
@@ -105,9 +107,7 @@ def connect(file: SqliteFile) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, file: SqliteFile) -> None:
     _read_version(connection, file)  # before anything is changed in a file that is not ours
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode not in ("wal", "memory"):
-        connection.execute("PRAGMA journal_mode=WAL")
+    _use_wal(connection)
     connection.execute(f"PRAGMA synchronous={file.synchronous}")
     connection.execute("PRAGMA foreign_keys=ON")
     if _read_version(connection, file) == file.format.version:
@@ -119,6 +119,19 @@ def _prepare(connection: sqlite3.Connection, file: SqliteFile) -> None:
         connection.execute(f"PRAGMA user_version={version + 1}")
     connection.execute(f"PRAGMA application_id={file.format.mark}")
     connection.execute("COMMIT")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch a file to a write-ahead log, unless somebody else has done so."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "memory"):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself where two open a new file at once: each holds it.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _read_version(connection: sqlite3.Connection, file: SqliteFile) -> int:
