@@ -357,8 +357,8 @@ def test_a_forked_child_is_told_to_make_its_own(path: Path) -> None:
 def test_two_who_open_a_new_file_at_once_wait_for_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite refuses to switch to a write-ahead log at once, without waiting, while others read."""
-    path = tmp_path / "new.db"
+    """SQLite does not wait where both want to switch the file to a write-ahead log."""
+    path, connect = tmp_path / "new.db", sqlite3.connect
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM sqlite_master").fetchall()
@@ -368,7 +368,11 @@ def test_two_who_open_a_new_file_at_once_wait_for_each_other(
             waited.append(seconds)
             other.execute("ROLLBACK")
 
+        def impatient(*where: Any, **options: Any) -> sqlite3.Connection:
+            return connect(*where, **{**options, "timeout": 0})
+
         monkeypatch.setattr(_sqlite_file.time, "sleep", sleep)
+        monkeypatch.setattr(_sqlite_file.sqlite3, "connect", impatient)
         with closing(_sqlite_file.connect(SqliteFile(str(path), FORMAT))) as mine:
             assert mine.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert len(waited) == 1
