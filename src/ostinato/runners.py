@@ -6,7 +6,6 @@ it on) is in `running/driver.py`; `Run` (in `running/run.py`) is the handle that
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -345,9 +344,8 @@ class Runner(RunnerDriver):
         await self.plugin_manager.close()
         await self._store.flush()
         keeper = self._keeper()
-        thread = keeper.stop() if keeper is not None else None
-        if thread is not None:
-            await asyncio.to_thread(thread.join)
+        if keeper is not None:
+            keeper.stop()  # its thread ends by itself; this loop's executor may be gone already
 
 
 class InMemoryRunner(Runner):
