@@ -398,7 +398,8 @@ SCENARIOS = {
 BOTH = ("single", "side_by_side_tools", "waiting", "hooked_tools", "coded")
 
 
-@pytest.mark.parametrize("resumable", [False, True])
+# Half of them for `make test`, for their time: all run in `make check`.
+@pytest.mark.parametrize("resumable", [False, pytest.param(True, marks=pytest.mark.service)])
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_a_crash_at_any_commit_ends_with_the_same_log(
     quick_path: Path, name: str, resumable: bool
