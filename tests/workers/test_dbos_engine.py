@@ -153,7 +153,11 @@ async def test_a_schedule_sends_its_message_once_each_time(
     log = await crew.log("s")
     begun = [event.invocation_id for event in log if event.author == "user"]
     assert len(set(begun)) == len(begun) >= 3
-    count = "SELECT count(*) FROM dbos.workflow_status WHERE name = :name"
-    times = execute(crew.db, count, name="ostinato:desk:message")
+    count = (
+        "SELECT count(*) FILTER (WHERE status = 'SUCCESS'), count(*) "
+        "FROM dbos.workflow_status WHERE name = :name"
+    )
+    ((finished, all_times),) = execute(crew.db, count, name="ostinato:desk:message")
     waiting = await crew.service.messages(Place("desk", "ann", "s"))
-    assert len(begun) + len(waiting) == times[0][0]
+    # One that was under way when its worker ended is finished by the next one.
+    assert finished <= len(begun) + len(waiting) <= all_times
