@@ -102,10 +102,7 @@ class Turn:
         keeper = self._keeper
         # A message stays in the inbox until its own event is stored, in the same transaction.
         if keeper is None or (self.fence is not None and not (self.kept and events)):
-            if self._durable is not None:
-                await self._durable.append(self.session, events, rows, self.fence)
-            else:
-                await self._store.commit(self.session, events)
+            await self._store.commit(self.session, events, rows, self.fence)
             return
         if self.fence is not None:
             keeper.drop(self.request.place, self.fence)

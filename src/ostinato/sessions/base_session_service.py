@@ -40,6 +40,13 @@ class GetSessionConfig(BaseModel):
     after_timestamp: float | None = None
 
 
+def narrowing(config: GetSessionConfig | None) -> GetSessionConfig | None:
+    """Return `config`, or None where it asks for all events."""
+    if config is None or (config.num_recent_events is None and config.after_timestamp is None):
+        return None
+    return config
+
+
 class ListSessionsResponse(BaseModel):
     """Sessions without their events.
 

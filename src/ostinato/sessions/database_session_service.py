@@ -29,7 +29,7 @@ from ._sql_schema import Schema, prepare
 from ._sql_url import target_of
 from ._stored_rows import Appended, Key, session_not_found, split
 from ._stored_views import cached_view, part_view, scope_of, snapshot
-from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
+from .base_session_service import GetSessionConfig, ListSessionsResponse, narrowing, new_key
 from .session import Session, apply_event, begin_append, log_of, note_append, own_of, revision_of
 
 if TYPE_CHECKING:
@@ -134,8 +134,7 @@ class DatabaseSessionService(SqlOwnership):
     ) -> Session | None:
         if not _storable(*key):
             return None
-        if config is not None and config.num_recent_events is config.after_timestamp is None:
-            config = None
+        config = narrowing(config)
         entry = self._cache.find(key)
         if entry is not None and config is not None and entry.tail > 1:
             entry = None  # it may lack what is asked for

@@ -20,6 +20,7 @@ from .base_session_service import (
     GetSessionConfig,
     ListSessionsResponse,
     drop_temp_delta,
+    narrowing,
     new_key,
 )
 from .event_log import EventLog, EventRecord
@@ -364,7 +365,8 @@ def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]
 
 def limited(log: EventLog, config: GetSessionConfig | None) -> EventLog:
     """Return `log` itself, or a log of the records that `config` asks for."""
-    if config is None or (config.num_recent_events is None and config.after_timestamp is None):
+    config = narrowing(config)
+    if config is None:
         return log
     start = 0
     if config.num_recent_events is not None:

@@ -25,7 +25,7 @@ from ._sqlite_schema import FORMAT
 from ._sqlite_worker import Threads
 from ._stored_rows import Appended, Key, Known, Loaded, session_not_found, split
 from ._stored_views import cached_view, listed_view, part_view, scope_of, snapshot
-from .base_session_service import GetSessionConfig, ListSessionsResponse, new_key
+from .base_session_service import GetSessionConfig, ListSessionsResponse, narrowing, new_key
 from .session import Session, apply_event, begin_append, note_append
 
 _READERS = 2
@@ -111,8 +111,7 @@ class SqliteSessionService(SqliteOwnership):
     ) -> Session | None:
         if not _storable(key):
             return None
-        if config is not None and _asks_for_all(config):
-            config = None
+        config = narrowing(config)
         used: Entry | None = None
 
         def known(sid: int) -> Known | None:
@@ -297,10 +296,6 @@ def _storable(key: Key) -> bool:
     except (UnicodeEncodeError, TypeError):
         return False
     return True
-
-
-def _asks_for_all(config: GetSessionConfig) -> bool:
-    return config.num_recent_events is None and config.after_timestamp is None
 
 
 def _listed(found: many.Listing) -> ListSessionsResponse:
