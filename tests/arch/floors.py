@@ -105,11 +105,13 @@ SHARED_UNDERSCORE_MODULES = frozenset(
 # Adapters: the registry names them as strings, nobody imports them.
 ADAPTERS = (
     "models.anthropic_llm",
-    "models.fallback",
+    "models.apigee_llm",
+    "models.gemma_llm",
     "models.google_llm",
     "models.lite_llm",
     "models.offline_llm",
     "models.openai_llm",
+    "models.openai_responses_llm",
 )
 
 # Where environment variables may be read.
@@ -119,6 +121,7 @@ ENVIRONMENT_READERS = (
     "server",
     "features.environment",
     "telemetry",
+    "models.providers",
     "models.registry",
     *ADAPTERS,
     "artifacts.gcs_artifact_service",

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -11,6 +12,7 @@ from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.models.offline_llm import OfflineLlm
+from ostinato.models.providers import PROVIDERS, provider_of
 from ostinato.models.registry import LLMRegistry
 
 
@@ -64,36 +66,117 @@ def test_the_last_registered_class_is_asked_first() -> None:
     assert LLMRegistry.resolve("mine-1") is Other
 
 
+NAMES = [
+    ("gemini-2.5-flash", "google", "gemini-2.5-flash"),
+    ("models/gemini-2.5-flash", "google", "models/gemini-2.5-flash"),
+    ("google:gemini-2.5-flash", "google", "gemini-2.5-flash"),
+    ("projects/p/locations/l/endpoints/7", "google", "projects/p/locations/l/endpoints/7"),
+    ("gemma-3-27b-it", "gemma", "gemma-3-27b-it"),
+    ("openai:gpt-5", "openai", "gpt-5"),
+    ("openai/gpt-5", "openai", "gpt-5"),
+    ("gpt-5-mini", "openai", "gpt-5-mini"),
+    ("o3", "openai", "o3"),
+    ("openai-chat:gpt-5", "openai-chat", "gpt-5"),
+    ("anthropic:claude-x", "anthropic", "claude-x"),
+    ("anthropic/claude-x", "anthropic", "claude-x"),
+    ("claude-3-opus", "anthropic", "claude-3-opus"),
+    ("ollama:llama3.2", "ollama", "llama3.2"),
+    ("ollama:library/llama3.2:1b", "ollama", "library/llama3.2:1b"),
+    ("ollama_chat/llama3.2", "ollama", "llama3.2"),
+    ("vllm:Qwen/Qwen3", "vllm", "Qwen/Qwen3"),
+    ("groq:llama", "groq", "llama"),
+    ("groq/llama", "litellm", "groq/llama"),
+    ("litellm:bedrock/x", "litellm", "bedrock/x"),
+    ("apigee/gemini/v1/gemini-2.5-flash", "apigee", "apigee/gemini/v1/gemini-2.5-flash"),
+]
+
+
+@pytest.fixture
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in PROVIDERS:
+        for name in provider.keys:
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(("model", "provider", "given"), NAMES)
+def test_a_name_finds_its_provider(no_keys: None, model: str, provider: str, given: str) -> None:
+    found = provider_of(model)
+    assert found is not None
+    assert (found[0].name, found[1]) == (provider, given)
+
+
+@pytest.mark.parametrize("model", ["openai:", "nobody:x", "gpt", "o", "x/y"])
+def test_other_names_find_none(model: str) -> None:
+    assert provider_of(model) is None
+
+
+def test_a_bare_claude_goes_where_the_login_is(
+    no_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def served_by() -> str:
+        found = provider_of("claude-sonnet-4-5")
+        assert found is not None
+        return found[0].name
+
+    assert served_by() == "anthropic"
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
+    assert served_by() == "claude-vertex"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert served_by() == "anthropic"
+
+
 @pytest.mark.parametrize(
-    ("model", "provider"),
+    ("model", "title", "key"),
     [
-        ("gemini-2.5-flash", "Gemini"),
-        ("openai:gpt-4o", "OpenAI"),
-        ("gpt-4o-mini", "OpenAI"),
-        ("anthropic:claude-x", "Anthropic"),
-        ("claude-3-opus", "Anthropic"),
-        ("ollama:llama3", "Ollama"),
-        ("litellm:groq/x", "LiteLLM"),
+        ("gemini-2.5-flash", "Google Gemini", "GOOGLE_API_KEY or GEMINI_API_KEY"),
+        ("openai:gpt-5", "OpenAI", "OPENAI_API_KEY"),
+        ("claude-3-opus", "Anthropic", "ANTHROPIC_API_KEY"),
+        ("groq:llama", "Groq", "GROQ_API_KEY"),
     ],
 )
-def test_known_names_say_that_the_adapter_is_missing(model: str, provider: str) -> None:
+def test_a_missing_key_is_named(no_keys: None, model: str, title: str, key: str) -> None:
     with pytest.raises(ModelUnavailableError) as caught:
         LLMRegistry.new_llm(model)
     message = str(caught.value)
-    assert repr(model) in message
-    assert provider in message
+    assert message.startswith(f"Model {model!r} is served by {title}, but no key is set")
+    assert key in message
     assert 'model="offline"' in message
     assert "BaseLlm" in message
 
 
-def test_an_unknown_name_lists_what_is_known() -> None:
+def test_a_missing_sdk_is_named_with_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setattr("ostinato.models.providers.find_spec", lambda name: None)
+    with pytest.raises(ModelUnavailableError) as caught:
+        LLMRegistry.new_llm("openai:gpt-5")
+    assert "pip install 'ostinato[openai]'" in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_an_unknown_name_lists_what_was_tried() -> None:
     LLMRegistry.register(Mine)
     with pytest.raises(ModelUnavailableError, match="Model 'gemni-2' not found") as caught:
         LLMRegistry.resolve("gemni-2")
-    assert r"mine-\d+" in str(caught.value)
-    assert "offline" in str(caught.value)
-    assert "gemini-" in str(caught.value)
+    message = str(caught.value)
+    for tried in (r"mine-\d+", "google:", "ollama:", "ostinato.models", "offline"):
+        assert tried in message
     assert isinstance(caught.value, ValueError)
+
+
+def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
+    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Mine)
+    assert type(LLMRegistry.new_llm("mine-3")) is Mine
+    with pytest.raises(ModelUnavailableError, match=r"entry points of 'ostinato.models' \(mine\)"):
+        LLMRegistry.new_llm("other-3")
+
+
+def test_an_entry_point_that_is_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="wrong", value="json:loads", group="ostinato.models")
+    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    with pytest.raises(AgentConfigError, match=r"'wrong'.*not a subclass of BaseLlm"):
+        LLMRegistry.new_llm("other-3")
 
 
 def test_a_class_without_patterns_is_refused() -> None:

@@ -24,7 +24,14 @@
     │   ├── RunCancelledError                   somebody asked to cancel the invocation
     │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
     ├── ProviderError                   the provider or its account
-    │   └── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
+    │   ├── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
+    │   ├── ModelAuthError                      the provider refused the key
+    │   ├── ModelRequestError (ValueError)      it refused the request: name, schema, content, size
+    │   ├── ModelRateLimitError                 too many requests, or a quota used up
+    │   ├── ModelServerError                    it failed, or is overloaded
+    │   ├── ModelTimeoutError (TimeoutError)    it did not answer in time
+    │   ├── ModelConnectionError (ConnectionError)  it cannot be reached
+    │   └── ModelAnswerError                    its answer is cut off, too large, or not its format
     └── StoreError                      whoever looks after the disk or database of a store
 
 `ModelRetry` is not an error: a tool raises it to hand its message to the model.
@@ -137,11 +144,93 @@ class NothingToResumeError(CallerError, ValueError):
 
 
 class ProviderError(OstinatoError):
-    """A model provider, or the account with it, refused or failed."""
+    """A model provider, or the account with it, refused or failed.
+
+    The error of the provider's own SDK is its `__context__`; it is not printed with it, because it
+    may quote keys.
+
+    Args:
+      message: names provider, model and remedy, and no key.
+      provider: the provider's name.
+      model: the model's name.
+      status: the HTTP status, where there was one.
+      retry_after: seconds after which the provider asked to be asked again.
+    """
+
+    #: Whether the same request may succeed later.
+    retryable: bool = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.provider, self.model = provider, model
+        self.status, self.retry_after = status, retry_after
 
 
 class ModelUnavailableError(ProviderError, ValueError):
     """No adapter, key or extra for the model that was named."""
+
+
+class ModelAuthError(ProviderError):
+    """The provider refused the key, or the key may not use this model."""
+
+
+class ModelRequestError(ProviderError, ValueError):
+    """The provider, or the adapter before it, refused the request as it is.
+
+    A model's name, a schema, a tool's name, a kind of content, a length: repeating it is no use.
+    """
+
+
+class ModelRateLimitError(ProviderError):
+    """Too many requests for now, or a quota is used up."""
+
+    retryable = True
+
+
+class ModelServerError(ProviderError):
+    """The provider failed, or is overloaded."""
+
+    retryable = True
+
+
+class ModelTimeoutError(ProviderError, TimeoutError):
+    """The provider did not answer in time."""
+
+    retryable = True
+
+
+class ModelConnectionError(ProviderError, ConnectionError):
+    """The provider cannot be reached, or the connection broke before an answer began."""
+
+    retryable = True
+
+
+class ModelAnswerError(ProviderError):
+    """The provider's answer was cut off, is too large, or is not in its format.
+
+    Args:
+      retryable: False where the same would come again: a proxy's page, an answer over the limit.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        model: str = "",
+        status: int | None = None,
+        retryable: bool = True,
+    ) -> None:
+        super().__init__(message, provider=provider, model=model, status=status)
+        self.retryable = retryable
 
 
 class StoreError(OstinatoError):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import types
 from .base_llm_connection import BaseLlmConnection
+from .capabilities import ModelCapabilities
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 
@@ -31,9 +32,14 @@ class BaseLlm(BaseModel):
         return []
 
     @property
+    def capabilities(self) -> ModelCapabilities:
+        """What this model can do; the flow asks before it puts something into a request."""
+        return ModelCapabilities()
+
+    @property
     def supports_output_schema_with_tools(self) -> bool:
         """Whether a request may carry a response schema and tools together (Spec 2 §3.3, §3.8)."""
-        return False
+        return self.capabilities.structured_output_with_tools
 
     @abc.abstractmethod
     async def generate_content_async(
@@ -58,6 +64,9 @@ class BaseLlm(BaseModel):
           NotImplementedError: this model has none.
         """
         raise NotImplementedError(f"Live connections are not supported for {self.model}.")
+
+    async def aclose(self) -> None:
+        """Let go of connections; a later request opens new ones. A runner does so at its end."""
 
     def _maybe_append_user_content(self, llm_request: LlmRequest) -> None:
         """Add a user content where the request has none or ends with the model's own words."""

@@ -1,0 +1,47 @@
+"""Converted: what contents became on the wire, so that a long history is converted once. Adapters
+hold one each.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from .. import types
+
+Wire = TypeVar("Wire")
+
+
+class Converted(Generic[Wire]):
+    """Remembers each Content's converted form for as long as the Content lives.
+
+    Contents of a history are shared from request to request and not edited (see `LlmRequest`), so
+    that one is known by its identity. A request whose hooks were given copies converts them all.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[int, tuple[weakref.ref[types.Content], Wire]] = {}
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    def of(self, content: types.Content, convert: Callable[[types.Content], Wire]) -> Wire:
+        """Return the form of `content`, made by `convert` where it is not known yet.
+
+        The form is shared: whoever takes it must not edit it.
+        """
+        key = id(content)
+        known = self._forms.get(key)
+        if known is not None and known[0]() is content:
+            return known[1]
+        form = convert(content)
+        forms = self._forms
+
+        def forget(gone: weakref.ref[types.Content]) -> None:
+            entry = forms.get(key)
+            if entry is not None and entry[0] is gone:  # the id may serve another one by now
+                del forms[key]
+
+        forms[key] = (weakref.ref(content, forget), form)
+        return form
