@@ -23,6 +23,7 @@ _HOMES = {
     "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",
     "worker": "ostinato.cli.worker",
+    "trace": "ostinato.cli.trace",
 }
 
 

@@ -18,6 +18,7 @@ examples:
   ostinato run my_agent "What time is it?"     ask one question
   ostinato run my_agent --session 3f2a91c0     go on with a session
   ostinato sessions list                       see what there is
+  ostinato trace 3f2a91c0                      see what took how long in a session
   ostinato worker my_agent                     run what was submitted, until it is stopped
   ostinato doctor                              see what is installed and what is missing
 """
@@ -64,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_create(commands)
     _add_sessions(commands)
+    _add_trace(commands)
     _add_worker(commands)
     _add_migrate(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
@@ -149,6 +151,17 @@ def _add_migrate(commands: _Commands) -> None:
     )
     migrate.add_argument("--from", dest="source", metavar="URL", required=True)
     migrate.add_argument("--to", dest="target", metavar="URL", required=True)
+
+
+def _add_trace(commands: _Commands) -> None:
+    trace = commands.add_parser(
+        "trace",
+        help="show what took how long in a session",
+        description="Show the runs of a session as a waterfall: agents, model calls and tools.",
+    )
+    trace.add_argument("id", metavar="SESSION", help="the session, or the beginning of its id")
+    trace.add_argument("--invocation", metavar="ID", help="only this invocation")
+    _add_store(trace, "only sessions of this user", app=True)
 
 
 def _add_worker(commands: _Commands) -> None:

@@ -18,6 +18,8 @@ from ..errors import InputValidationError
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
 from ..sessions.sqlite_session_service import SqliteSessionService
+from ..telemetry.recorder import install
+from ..telemetry.span_store import SqliteSpanStore
 from .conversation import Conversation
 from .failure import USAGE, CliError
 from .loader import Loaded, load
@@ -127,6 +129,8 @@ async def _run(
     make_folder(places)
     sessions = SqliteSessionService(places.db)
     runner = runner_of(loaded, sessions, places)
+    spans = SqliteSpanStore(places.traces)
+    take_out = install(spans)
     try:
         session_id = args.session or await _newest(args, runner)
         if args.jsonl:
@@ -150,8 +154,10 @@ async def _run(
         await _say_how_to_go_on(run)
         return code
     finally:
+        take_out()
         await runner.close()
         await sessions.close()
+        await spans.close()
 
 
 async def _newest(args: argparse.Namespace, runner: Runner) -> str | None:
