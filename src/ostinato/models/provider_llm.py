@@ -101,6 +101,7 @@ class ProviderLlm(BaseLlm):
             f"{' or '.join(self.provider.keys)}, or pass api_key.",
             provider=self.provider.name,
             model=self.model,
+            reason="no key",
         )
 
     def _place(self) -> str | None:
