@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, SkipValidation, field_validator
 
 from .._aclosing import Aclosing
 from .._log import get_logger
-from ..errors import AgentConfigError, ModelAnswerError, ModelServerError, ProviderError
+from ..errors import ModelAnswerError, ModelServerError, ProviderError
 from .base_llm import BaseLlm
 from .base_llm_connection import BaseLlmConnection
 from .capabilities import ModelCapabilities
@@ -67,7 +67,7 @@ class FallbackModel(BaseLlm):
     def _check_models(cls, models: list[Any]) -> list[Any]:
         for model in models:
             if not isinstance(model, str | BaseLlm) or not model:
-                raise AgentConfigError(
+                raise ValueError(
                     f"FallbackModel.models takes names and BaseLlm objects; got {model!r:.80}"
                 )
         return models

@@ -4,6 +4,7 @@ a turn before each request.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Hashable
@@ -67,7 +68,7 @@ class RateLimit(BaseModel):
         if wait > 0:
             try:
                 await _waiting.sleep(wait)
-            except BaseException:
+            except asyncio.CancelledError:
                 window.give_up(turn)
                 raise
         return turn
