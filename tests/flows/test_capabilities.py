@@ -27,6 +27,10 @@ class Able(ScriptedModel):
     def capabilities(self) -> ModelCapabilities:
         return self.can
 
+    @property
+    def supports_output_schema_with_tools(self) -> bool:
+        return self.can.structured_output_with_tools
+
 
 def look() -> str:
     """Look."""
