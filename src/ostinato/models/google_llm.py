@@ -291,6 +291,8 @@ class Gemini(ProviderLlm):
         status = getattr(error, "code", None) or getattr(error, "status_code", None)
         if root == "google" and isinstance(status, int):
             return self._explain_status(error, status)
+        if root == "google" and isinstance(error.__cause__, Exception):
+            return self._explain(error.__cause__)
         if isinstance(error, ValueError) and _raised_in(error, "google.genai"):
             return ModelRequestError(
                 f"google-genai does not send this request to model {self.model!r}: "
