@@ -88,6 +88,15 @@ class Provider:
         return self.logged_in is not None and self.logged_in()
 
     @property
+    def lack(self) -> str:
+        """What is missing before it can be used, in a few words; empty where nothing is."""
+        lacks = (
+            ("" if self.is_installed else "SDK not installed"),
+            "" if self.has_login else "no key",
+        )
+        return ", ".join(filter(None, lacks))
+
+    @property
     def install_line(self) -> str:
         """What to type to install what it needs."""
         return f"pip install 'ostinato[{self.extra}]'"
