@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr
 
 from .._aclosing import Aclosing
 from .._optional import need
+from ..errors import ProviderError
 from .capabilities import ModelCapabilities
 from .converted import Converted
 from .llm_request import LlmRequest
@@ -26,6 +27,7 @@ from .wire.turns import Turn, items_for
 
 # What the request itself says; the same among the options would contradict it.
 _OWN = ("messages", "tools", "stream", "llm_client")
+_PAGE = "<html"
 
 
 class LiteLLMClient:
@@ -45,7 +47,7 @@ class LiteLLMClient:
         Returns:
           LiteLLM's answer, or with `stream=True` an asynchronous iterator of its chunks.
         """
-        litellm = need("litellm", extra="litellm")
+        litellm: Any = need("litellm", extra="litellm")
         litellm.suppress_debug_info = True  # it would print advertisements at each error
         return await litellm.acompletion(model=model, messages=messages, tools=tools, **kwargs)
 
@@ -126,6 +128,18 @@ class LiteLlm(OpenAIErrorsLlm):
             if config.http_options.headers:
                 arguments["extra_headers"] = config.http_options.headers
         return arguments
+
+    def _explain(self, error: Exception) -> ProviderError | None:
+        """Return an error in our words; LiteLLM calls much a server's failure that is none."""
+        text = str(error)
+        if type(error).__name__ in ("InternalServerError", "APIConnectionError"):
+            if "Connection error" in text or "Cannot connect" in text:
+                return self._unreachable("no connection")
+            if _PAGE in text.lower():
+                return self._bad_answer(_PAGE)
+            if "Traceback" in text or "invalid response" in text.lower() or "Expecting" in text:
+                return self._bad_answer("it is not in the format of chat completions, or cut off")
+        return super()._explain(error)
 
     @property
     def _dialect(self) -> ChatDialect:

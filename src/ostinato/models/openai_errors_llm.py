@@ -72,8 +72,9 @@ class OpenAIErrorsLlm(ProviderLlm):
         status = int(error.status_code)
         if status < 400:
             return self._bad_answer(detail)
-        response = getattr(error, "response", None)
-        wait = _retry_after(getattr(response, "headers", None) or {})
+        kept = getattr(error, "litellm_response_headers", None)  # its `response` is made up
+        headers = kept or getattr(getattr(error, "response", None), "headers", None)
+        wait = _retry_after(headers or {})
         return self._said(status, detail, hints, wait)
 
     def _connection_failed(self, error: Exception) -> ProviderError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.openai_responses_llm import OpenAIResponsesLlm
-from tests.wire.chat.script import KEY, pieces
+from tests.wire.chat.script import KEY, ONCE, arguments, pieces
 from tests.wire.fake_server import Answer, sse
 from tests.wire.turns import Call, Turn
 
@@ -23,7 +22,7 @@ USAGE = {
 
 def llm(url: str, **fields: Any) -> BaseLlm:
     """Build the adapter against a server."""
-    given = {"model": "gpt-5-test", "base_url": f"{url}/v1", "api_key": KEY, **fields}
+    given = {"model": "gpt-5-test", "base_url": f"{url}/v1", "api_key": KEY, **ONCE, **fields}
     return OpenAIResponsesLlm(**given)
 
 
@@ -65,8 +64,7 @@ def message(text: str, **piece: Any) -> dict[str, Any]:
 def call(one: Call) -> dict[str, Any]:
     """Write a call."""
     head = {"type": "function_call", "id": f"fc_{one.id}", "call_id": one.id}
-    arguments = json.dumps(one.args)
-    return {**head, "name": one.name, "arguments": arguments, "status": "completed"}
+    return {**head, "name": one.name, "arguments": arguments(one), "status": "completed"}
 
 
 def events(turn: Turn) -> list[dict[str, Any]]:
@@ -92,3 +90,26 @@ def _deltas(item: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"type": kind, "delta": piece, "content_index": 0} for piece in pieces(text, 5)]
     kind = "response.function_call_arguments.delta"
     return [{"type": kind, "delta": piece} for piece in pieces(item["arguments"], 3)]
+
+
+def blocked(*, stream: bool) -> Answer:
+    """Write an answer that a filter withheld."""
+    why = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+    made = response([], **why)
+    if not stream:
+        return Answer(made)
+    return Answer(sse([{"type": "response.incomplete", "response": made}], named=True))
+
+
+def empty(*, stream: bool) -> Answer:
+    """Write an answer without output."""
+    made = response([])
+    del made["output"]
+    if not stream:
+        return Answer(made)
+    return Answer(sse([{"type": "response.completed", "response": made}], named=True))
+
+
+UNSEEN_PAGES = False
+CUT_STEP = 1
+AFTER_THE_END = 0

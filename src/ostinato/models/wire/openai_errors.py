@@ -27,7 +27,12 @@ _TOO_LONG = (
     "exceed_context_size",
     "prompt is too long",
 )
-_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "credit balance", "quota is used up")
+_QUOTA = (
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "credit balance",
+    "your current quota",
+)
 _SCHEMA = ("response_format", "json_schema", "text.format", "invalid schema", "function_parameters")
 
 
