@@ -40,6 +40,7 @@ class Environment:
 
 ENVIRONMENTS = {
     "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
+    "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
 }
 
 

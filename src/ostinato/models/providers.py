@@ -200,6 +200,7 @@ PROVIDERS: tuple[Provider, ...] = (
     _compatible("deepseek", "DeepSeek", "https://api.deepseek.com", keys=("DEEPSEEK_API_KEY",)),
     _compatible("mistral", "Mistral", "https://api.mistral.ai/v1", keys=("MISTRAL_API_KEY",)),
     _compatible("xai", "xAI", "https://api.x.ai/v1", keys=("XAI_API_KEY",)),
+    _compatible("compatible", "An OpenAI-compatible server", "http://127.0.0.1:8000/v1"),
     Provider(
         name="apigee",
         title="Apigee",

@@ -16,6 +16,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
 from ...events.event import Event
+from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
 from ...telemetry.model_call import note_tool
@@ -27,7 +28,6 @@ from ._call_ids import generate_client_function_call_id as generate_client_funct
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
-from ._call_journal import INVALID_ARGS_KEY as INVALID_ARGS_KEY
 from ._call_journal import refused, result_text, settle
 from ._call_journal import stored_event as stored_event
 from ._merged_responses import deep_merge_dicts as deep_merge_dicts
