@@ -55,6 +55,8 @@ class ClaudeAnswer:
         Raises:
           NotAnAnswer: it is none.
         """
+        if isinstance(whole, str):
+            raise NotAnAnswer(_start(whole))  # as it came, so that a page is known for one
         if not isinstance(whole, dict) or "content" not in whole:
             raise NotAnAnswer(f"no message of the API: {_start(whole)}")
         message = cast(Block, whole)
@@ -128,7 +130,7 @@ class ClaudeAnswer:
             )
         try:
             parts, citations = _parts(self.blocks)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise NotAnAnswer(f"broken content: {_start(self.blocks)}") from error
         if self.stop_reason in _CUT and parts and (call := parts[-1].function_call):
             # A call that ran out of tokens may look whole and not be: the model is told instead.
