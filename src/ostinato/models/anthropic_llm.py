@@ -33,7 +33,8 @@ from .wire.claude_messages import CannotSend, ClaudeMessage, conversation, messa
 _CONNECT_S = 10.0
 _MOST_PAUSES = 20
 _AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"
-_VERTEX_VERSION = "vertex-2023-10-16"
+# The version of the format that the SDK 2.12 asks for, at the API in a header.
+_VERSION = "2026-10-21"
 _VERTEX_NAME = re.compile(r"projects/(.+)/locations/(.+)/publishers/anthropic/models/(.+)")
 # What an error inside a stream is called, and the HTTP status it would have had before one.
 _STATUS = {
@@ -266,7 +267,7 @@ class Claude(AnthropicLlm):
         ask = "streamRawPredict" if stream else "rawPredict"
         path = f"/projects/{project}/locations/{region}/publishers/anthropic/models/{model}:{ask}"
         rest = {name: value for name, value in body.items() if name != "model"}
-        return path, {"anthropic_version": _VERTEX_VERSION, **rest}
+        return path, {"anthropic_version": _VERSION, **rest}
 
     def _where(self, model: str) -> tuple[str, str, str]:
         """Return project, region and the model's own name."""
@@ -299,7 +300,7 @@ class Claude(AnthropicLlm):
         if type(error).__module__ == "google.auth.exceptions":
             return ModelUnavailableError(
                 f"No Google login for model {self.model!r} of {self.provider.title}: "
-                f"{self._cleaned(str(error))} Log in with `gcloud auth application-default "
+                f"{type(error).__name__}. Log in with `gcloud auth application-default "
                 "login`, or set GOOGLE_APPLICATION_CREDENTIALS.",
                 provider=self.provider.name,
                 model=self.model,
