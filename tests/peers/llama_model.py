@@ -2,8 +2,8 @@
 environment `llama`.
 
 The output matrix is a table of which token follows which: the embedding is the identity and the
-one layer adds nothing. The chat template ends a prompt that offers tools with <call>, which leads to
-a tool call, whose JSON llama.cpp's own grammar then forces, with arguments at random; any other
+one layer adds nothing. The chat template ends a prompt that offers tools with <call>, which leads
+to a tool call, whose JSON llama.cpp's own grammar then forces, with arguments at random; any other
 prompt ends with <say>, which leads to "Done.".
 """
 
@@ -94,7 +94,7 @@ def write(path: str) -> None:
     kinds = gguf.TokenType
     file = gguf.GGUFWriter(path, "llama")
     file.add_name("table")
-    file.add_context_length(8192)
+    file.add_context_length(32_768)
     file.add_embedding_length(WIDTH)
     file.add_block_count(1)
     file.add_feed_forward_length(INNER)

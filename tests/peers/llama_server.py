@@ -7,7 +7,7 @@ import xllamacpp
 
 settings = xllamacpp.CommonParams()
 settings.model.path = sys.argv[1]
-settings.n_ctx = 8192
+settings.n_ctx = 32_768
 settings.n_parallel = 1
 settings.n_predict = 400
 settings.cpuparams.n_threads = 1
