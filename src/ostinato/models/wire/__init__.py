@@ -1,1 +1,1 @@
-"""Pure conversions between our records and the providers' JSON; no SDK is imported here."""
+"""Contents to and from the providers' JSON, as plain functions; no SDK is needed here."""
