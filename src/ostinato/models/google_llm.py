@@ -239,10 +239,13 @@ class Gemini(ProviderLlm):
         """Open a client."""
         genai = need("google.genai", extra="google")
         http = self._open_http(genai)
-        options = {**self._http_options(), "httpx_async_client": http}
         # Our own retries go by our errors; the SDK's would come on top of them.
-        options["retry_options"] = {"attempts": 1}
-        return _Opened(self._client(genai, options), http)
+        once = genai.types.HttpRetryOptions(attempts=1)
+        options = {**self._http_options(), "httpx_async_client": http, "retry_options": once}
+        client = self._client(genai, options)
+        # google-genai 2 makes 1 of a 0 above, and its interactions read it as one retry, later.
+        once.attempts = 0
+        return _Opened(client, http)
 
     def _client(self, genai: Any, options: dict[str, Any]) -> Any:
         """Return a client of the SDK with a login.

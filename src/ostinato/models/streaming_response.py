@@ -98,13 +98,16 @@ class StreamingResponseAggregator:
         if self._feedback is not None and not self._parts:
             return self._feedback.model_copy(update={"partial": False})
         whole = LlmResponse(partial=False, **self._last)
-        if self._parts:
-            whole.content = types.Content(role="model", parts=self._parts)
+        parts = self._parts
+        if self._broken_call:  # the model's turn is spoilt: none of its calls is run
+            parts = [part for part in parts if part.function_call is None]
+        if parts:
+            whole.content = types.Content(role="model", parts=parts)
         reason = whole.finish_reason
         if self._broken_call and reason in (None, types.FinishReason.STOP):
             whole.error_code = types.FinishReason.MALFORMED_FUNCTION_CALL
             whole.error_message = "The model did not finish the arguments of a function call."
-        elif reason is None and not self._parts:
+        elif reason is None and not parts:
             whole.error_code, whole.error_message = "UNKNOWN_ERROR", "Unknown error."
         elif reason is not None and reason is not types.FinishReason.STOP:
             whole.error_code = reason

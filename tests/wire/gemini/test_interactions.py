@@ -18,6 +18,7 @@ from tests.wire.gemini.conftest import Weather, ask, request, trace
 from tests.wire.gemini.script import llm
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
+pytestmark = pytest.mark.spec(214)
 USAGE = {
     "total_input_tokens": 11,
     "total_output_tokens": 7,
