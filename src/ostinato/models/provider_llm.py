@@ -197,7 +197,7 @@ class ProviderLlm(BaseLlm):
 
     def _in_our_words(self, error: Exception) -> ProviderError | None:
         """Return what an error is in our words: ours inside the SDK's, or the SDK's explained."""
-        if isinstance(error, ProviderError):
+        if isinstance(error, ProviderError) and error.provider:
             return error
         inner: BaseException | None = error
         while inner is not None:
