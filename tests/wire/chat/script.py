@@ -119,3 +119,4 @@ def smallest() -> list[bytes]:
 # What LiteLLM does otherwise.
 UNSEEN_PAGES = False
 AFTER_THE_END = 0
+QUIET = True  # whether the SDK keeps keys out of its records for debugging

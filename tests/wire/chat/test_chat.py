@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 from typing import Any
 
 import pytest
@@ -331,3 +332,15 @@ async def test_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     found = await fails(OpenAILlm(model="m"), request())
     assert isinstance(found, ModelUnavailableError) and "OPENAI_API_KEY" in str(found)
+
+
+async def test_a_copy_has_connections_of_its_own() -> None:
+    """A copy that is given another place must not go on asking at the first one's."""
+    answers = script.answers([Turn("Yes.")] * 2, stream=False)
+    async with FakeServer(answers[:1]) as first, FakeServer(answers[1:]) as second:
+        llm = script.llm(first.url)
+        _ = [one async for one in llm.generate_content_async(request())]
+        copied = copy.deepcopy(llm).model_copy(update={"base_url": f"{second.url}/v1"})
+        await ask(copied, request())
+        await llm.aclose()
+        assert len(second.requests) == 1

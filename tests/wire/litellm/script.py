@@ -22,3 +22,4 @@ def llm(url: str, **fields: Any) -> BaseLlm:
 # LiteLLM swallows a page in place of a stream, and what comes after the end of an answer.
 UNSEEN_PAGES = True
 AFTER_THE_END = 80
+QUIET = False  # whether the SDK keeps keys out of its records for debugging
