@@ -117,7 +117,10 @@ ABSENCES: list[Absence] = [
         MODELS, "The inner parts of an adapter.",
         "models.anthropic_llm:*", "models.apigee_llm:ChatCompletionsResponseHandler",
         "models.apigee_llm:CompletionsHTTPClient", "models.interactions_utils:build_interactions_*",
-        "models.interactions_utils:convert_interaction_event_to_llm_response", "models.lite_llm:*",
+        "models.interactions_utils:convert_interaction_event_to_llm_response",
+        "models.lite_llm:ChatCompletionFileUrlObject", "models.lite_llm:FunctionChunk",
+        "models.lite_llm:ReasoningChunk", "models.lite_llm:TYPE_LABELS",
+        "models.lite_llm:TextChunk", "models.lite_llm:UsageMetadataChunk",
     ),
     Absence(
         "utils.cache_performance_analyzer", MODELS, "Reads what Gemini's caching adapter wrote."

@@ -4,6 +4,7 @@ takes these tests and gives them its `script`.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -185,6 +186,18 @@ async def test_a_stream_that_stops(script: Any) -> None:
     assert isinstance(found, ModelTimeoutError)
 
 
+async def test_a_run_that_is_given_up_lets_go_of_its_connection(script: Any) -> None:
+    (answer,) = script.answers([Turn("Some words and more.")], stream=True)
+    stopped = Answer(answer.body, cut_after=sum(map(len, answer.body)) // 2, hang=True)
+    (again,) = script.answers([Turn("Anew.")], stream=True)
+    async with FakeServer([stopped, again]) as server:
+        llm = script.llm(server.url)
+        responses = llm.generate_content_async(request(), stream=True)
+        assert (await anext(responses)).partial
+        await responses.aclose()
+        assert texts(await ask(llm, request(), stream=True)) == "Anew."
+
+
 @WAYS
 async def test_nobody_there(script: Any, stream: bool) -> None:
     async with FakeServer() as server:
@@ -217,26 +230,25 @@ async def test_an_answer_that_is_not_in_the_format(script: Any, stream: bool, bo
 
 async def test_a_stream_cut_at_every_byte(script: Any) -> None:
     """Whatever was cut, no call and no complete answer comes of it."""
-    (answer,) = script.answers([Turn("Hi", (Call("book", {}),))], stream=True)
-    size = sum(map(len, answer.body))
-    step = script.CUT_STEP
-    cuts = [Answer(answer.body, cut_after=at) for at in range(0, size, step)]
+    pieces = script.smallest()
+    cuts = [Answer(pieces, cut_after=at) for at in range(sum(map(len, pieces)))]
     whole = 0
     async with FakeServer(cuts) as server:
         llm = script.llm(server.url)
         for _ in cuts:
             got: list[LlmResponse] = []
             try:
-                got = [one async for one in llm.generate_content_async(request(), stream=True)]
+                async for one in llm.generate_content_async(request(), stream=True):
+                    got.append(one)  # noqa: PERF401  what came before the error counts
             except ModelAnswerError as found:
                 assert found.retryable and "SECRET" not in str(found)
-                assert not got
+                assert all(one.partial and not one.get_function_calls() for one in got)
             else:  # only what comes after the end of the answer was lost
                 whole += 1
                 assert [call.args for call in got[-1].get_function_calls()] == [{}]
         await llm.aclose()
         assert len(server.requests) == len(cuts)
-    assert whole * step <= script.AFTER_THE_END
+    assert whole <= script.AFTER_THE_END
 
 
 async def test_a_cut_stream_runs_no_tool(script: Any) -> None:
@@ -265,12 +277,34 @@ async def test_a_tool_with_a_name_that_would_be_refused(
     assert repr(name) in str(found) and "Rename" in str(found)
 
 
+@WAYS
+async def test_the_key_is_nowhere(
+    script: Any, stream: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither in a log record nor in a stored event, whether it goes well or the key is refused."""
+    caplog.set_level(logging.DEBUG if script.QUIET else logging.INFO)
+    refused = error(401, "Incorrect API key provided: sk-SECRET-0123456789.")
+    async with FakeServer([*script.answers([Turn("Yes.")], stream=stream), refused]) as server:
+        llm = script.llm(server.url)
+        talk = Conversation(LlmAgent(name="clerk", model=llm))
+        config = _config(stream)
+        await talk.say("Hi", run_config=config)
+        with pytest.raises(ModelAuthError):
+            await talk.say("And now?", run_config=config)
+        await llm.aclose()
+    stored = "".join(event.model_dump_json() for event in (await talk.session()).events)
+    assert "Yes." in stored and "SECRET" not in stored + caplog.text
+
+
 async def run(llm: Any, *tools: Any, stream: bool) -> list[Any]:
     """Let an agent answer one message; the model is closed with it."""
     agent = LlmAgent(name="clerk", model=llm, tools=list(tools))
-    mode = StreamingMode.SSE if stream else StreamingMode.NONE
     try:
         talk = Conversation(agent)
-        return list(await talk.say("Rome and Oslo", run_config=RunConfig(streaming_mode=mode)))
+        return list(await talk.say("Rome and Oslo", run_config=_config(stream)))
     finally:
         await llm.aclose()
+
+
+def _config(stream: bool) -> RunConfig:
+    return RunConfig(streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE)

@@ -17,6 +17,7 @@ from .converted import Converted
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .openai_errors_llm import OpenAIErrorsLlm
+from .providers import provider_named
 from .wire.chat_answer import ChatAnswer
 from .wire.chat_dialects import LITELLM, ChatDialect
 from .wire.chat_messages import messages_of
@@ -79,6 +80,11 @@ class LiteLlm(OpenAIErrorsLlm):
             own["llm_client"] = llm_client
         super().__init__(model=model, **own)
         self._options = {name: value for name, value in kwargs.items() if name not in _OWN}
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Return the pattern of the names that LiteLLM serves without a prefix of ours."""
+        return [provider_named(cls.provider_name).names]
 
     @property
     def capabilities(self) -> ModelCapabilities:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from pydantic import Field, PrivateAttr
 
@@ -38,6 +38,17 @@ class OpenAIApiLlm(OpenAIErrorsLlm):
         """Make the place for clients; none is opened before the first request."""
         super().model_post_init(context)
         self._clients = ClientPerLoop(self._open, lambda client: client.close())
+
+    def __copy__(self) -> Self:
+        """Return a copy with clients of its own: it may be given another key or place."""
+        copied = super().__copy__()
+        object.__setattr__(copied, "__pydantic_private__", None)
+        copied.model_post_init(None)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return a copy; connections cannot be copied."""
+        return self.__copy__()
 
     async def aclose(self) -> None:
         """Close the running loop's client."""

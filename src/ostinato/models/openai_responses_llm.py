@@ -13,6 +13,7 @@ from .converted import Converted
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .openai_api_llm import OpenAIApiLlm
+from .providers import provider_named
 from .wire.openai_errors import status_of
 from .wire.responses_answer import ResponsesAnswer
 from .wire.responses_items import input_items_of
@@ -38,6 +39,11 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
     use_interactions_api: bool = False
 
     _converted: Converted[Turn] = PrivateAttr(default_factory=Converted[Turn])
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Return the pattern of OpenAI's names."""
+        return [provider_named(cls.provider_name).names]
 
     @property
     def capabilities(self) -> ModelCapabilities:
