@@ -90,8 +90,9 @@ class Engines:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
         arguments: dict[str, Any] = settings.get("connect_args") or {}
-        self.takes_singles = target.dialect.name == "postgresql" and not _CAREFUL.intersection(
-            settings, arguments, target.url.query
+        given = {name for name, value in settings.items() if value}
+        self.takes_singles = target.dialect.name == "postgresql" and _CAREFUL.isdisjoint(
+            given.union(arguments, target.url.query)
         )
 
     async def read(self, work: Work[_R]) -> _R:

@@ -72,8 +72,8 @@ _CLEARED = (
     "AND j.invocation_id = own.invocation_id)"
 )
 _GIVEN_BACK = (
-    " UPDATE ostinato_sessions o SET owner = '', cancelled = 0, expires = 0, invocation_id = '', "
-    "begun = NULL FROM own WHERE o.sid = own.sid RETURNING o.sid"
+    ", given AS (UPDATE ostinato_sessions o SET owner = '', cancelled = 0, expires = 0, "
+    "invocation_id = '', begun = NULL FROM own WHERE o.sid = own.sid) SELECT count(*) FROM own"
 )
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
