@@ -116,12 +116,8 @@ class SqlAppends:
         changes = _changes(batch)
         names = _lookup(batch.key, bool(changes.own), batch.claim is not None)
         locked = await self._locked(db, batch.key, names)
-        if tried is not None:
-            answer = tried.answer((locked.token,))
-            if answer[0].records and answer[0].mark == _mark(locked):
-                return answer  # it was done, its answer was lost
-        if batch.basis is not None:
-            await self._check_basis(db, batch, locked)
+        if tried is not None and (answer := _lost_answer(tried, locked)) is not None:
+            return answer
         lease = await self._admit(db, batch, locked, standing, names)
         if repeated:
             batch = batch._replace(events=await self._fresh(db, batch, names))
@@ -130,13 +126,7 @@ class SqlAppends:
         done.records = [record for record, _ in batch.events]
         done.revision += len(done.records)
         done.own = changes.own
-        advanced: dict[str, Any] = {
-            "sid": locked.sid,
-            "revision": done.revision,
-            "last": locked.last_micros,
-            "update": locked.update_micros,
-            "updated": locked.updated,
-        }
+        advanced = _noted(locked, done)
         if done.records:
             advanced["last"] = await self._insert_events(db, done.records, locked, names)
             advanced["updated"] = done.updated = done.records[-1].timestamp
@@ -237,6 +227,8 @@ class SqlAppends:
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
         place = Place(*batch.key)
+        if batch.basis is not None:
+            await self._check_basis(db, batch, locked)
         if batch.claim is not None:
             first = None
             if locked.waiting is not None:
@@ -395,6 +387,25 @@ class SqlAppends:
                     for row in rows
                 ],
             )
+
+
+def _noted(locked: _Locked, done: Appended) -> dict[str, Any]:
+    """Return what our row of a session notes, as it is unless events are inserted."""
+    return {
+        "sid": locked.sid,
+        "revision": done.revision,
+        "last": locked.last_micros,
+        "update": locked.update_micros,
+        "updated": locked.updated,
+    }
+
+
+def _lost_answer(
+    tried: Single[tuple[Appended, Fence | None]], locked: _Locked
+) -> tuple[Appended, Fence | None] | None:
+    """Return what a statement has stored that was done, though its answer never came."""
+    answer = tried.answer((locked.token,))
+    return answer if answer[0].records and answer[0].mark == _mark(locked) else None
 
 
 def _mark(locked: _Locked) -> Mark:

@@ -287,14 +287,8 @@ class DatabaseSessionService(SqlOwnership):
             of the commit, the events may be stored: appending them again stores none twice.
         """
         key = (session.app_name, session.user_id, session.id)
-        batch = Batch(
-            key,
-            [snapshot(session, event) for event in events],
-            rows,
-            fence,
-            claim,
-            basis_of(session),
-        )
+        stored = [snapshot(session, event) for event in events]
+        batch = Batch(key, stored, rows, fence, claim, basis_of(session))
         ids = [record.id for record, _ in batch.events]
         begin_append(session, ids)
 
