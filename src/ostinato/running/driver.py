@@ -20,6 +20,7 @@ from ..errors import (
     LeaseLostError,
     RunCancelledError,
     SessionBusyError,
+    SessionNotFoundError,
     StaleSessionError,
 )
 from ..events.event import Event
@@ -135,13 +136,23 @@ class RunnerDriver(RunnerSetup):
         await turn.queue()
 
     async def _when_free(self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]) -> _R:
-        """Load the session and act, again where somebody else had it or it moved on meanwhile."""
+        """Load the session and act, again where somebody else had it or it moved on meanwhile.
+
+        A new message is begun upon what this process remembers of the session: its claim finds
+        whether that is how it is stored.
+        """
+        asks = turn.takes_over or not turn.unclaimed or turn.request.needs_all
         while True:
-            session = turn.session = await self._get_or_create_session(turn.request)
+            session = turn.session = await self._get_or_create_session(turn.request, asks=asks)
             try:
                 return await act(session, turn)
-            except (SessionBusyError, StaleSessionError):
+            except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
                 if turn.takes_over or not turn.unclaimed:
+                    raise
+                asked, asks = asks, True
+                if not asked and not isinstance(error, SessionBusyError):
+                    continue
+                if isinstance(error, SessionNotFoundError):
                     raise
             recovery = self._recovery(turn.request.config)
             assert recovery is not None

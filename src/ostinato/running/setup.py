@@ -128,12 +128,13 @@ class RunnerSetup:
             self._digest = tree_digest(self.agent)
         return Turn(self._store, self._keeper(), request, self._digest, over=over)
 
-    async def _get_or_create_session(self, request: RunRequest) -> Session:
+    async def _get_or_create_session(self, request: RunRequest, *, asks: bool = True) -> Session:
         return await self._store.load(
             request.place,
             config=request.config.get_session_config,
             create=self.auto_create_session,
             complete=request.needs_all,
+            asks=asks,
         )
 
     async def _setup_context_for_new_invocation(

@@ -60,16 +60,18 @@ class StoreAccess:
         config: GetSessionConfig | None = None,
         create: bool = False,
         complete: bool = True,
+        asks: bool = True,
     ) -> Session:
         """Load a session for a run; create it where it is missing and `create` is set.
 
-        Without `complete`, what was made into a summary may be left out.
+        Without `complete`, what was made into a summary may be left out; without `asks`, it may be
+        out of date, which the first commit finds if it claims the session.
 
         Raises:
           SessionNotFoundError: it is missing otherwise.
           InputValidationError: it is to be created under an id that may not be one.
         """
-        session = await self._open(place, config, complete)
+        session = await self._open(place, config, complete, asks)
         if session is None and create:
             # A service would make up an id in place of an empty one, and nobody would know it.
             check_name("session id", place.session_id)
@@ -86,11 +88,13 @@ class StoreAccess:
         return session
 
     async def _open(
-        self, place: Place, config: GetSessionConfig | None, complete: bool
+        self, place: Place, config: GetSessionConfig | None, complete: bool, asks: bool = True
     ) -> Session | None:
         names = place._asdict()
         if self.durable is not None:
-            return await self.durable.open_session(**names, config=config, complete=complete)
+            return await self.durable.open_session(
+                **names, config=config, complete=complete, asks=asks
+            )
         if config is None:
             return await self._service.get_session(**names)
         return await self._service.get_session(**names, config=config)

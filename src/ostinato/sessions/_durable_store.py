@@ -175,6 +175,7 @@ class DurableStore(Protocol):
         session_id: str,
         config: GetSessionConfig | None = None,
         complete: bool = True,
+        asks: bool = True,
     ) -> Session | None:
         """Load a session for a run: its log is shared with the store, no events are built.
 
@@ -185,6 +186,8 @@ class DurableStore(Protocol):
             that waits, and all that no summary stands for. Every request is the same then. What
             reads further back needs the complete log: a rewind, the resume of an invocation from
             before the newest turn, the overlap of a sliding window.
+          asks: look whether others have changed it; otherwise what this process remembers will do,
+            and the first append, which has to claim the session, refuses what is out of date.
         """
         ...
 
@@ -213,9 +216,9 @@ class DurableStore(Protocol):
             began and did not release, even where its lease has ended, unless the claim is `over` it
             or for the same invocation; or another owner's message first in the inbox, unless it is
             the claim's own. Nothing was written.
-          StaleSessionError: the claim's revision is not the stored one; or an append without fence
-            and claim writes a key of the session's own state that others have given another value
-            since `session` was loaded.
+          StaleSessionError: the claim's revision is not the stored one, or the session was loaded
+            without asking and has changed; or an append without fence and claim writes a key of the
+            session's own state that others have given another value since `session` was loaded.
           SessionNotFoundError: the session does not exist.
         """
         ...

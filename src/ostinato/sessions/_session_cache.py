@@ -69,6 +69,7 @@ class Entry:
       size: bytes, about.
       seq: number of the newest event in the log.
       tail: number of the event from which on the log holds all.
+      mark: what the store notes of the row that `own` is from; None where it notes nothing.
     """
 
     sid: int
@@ -80,6 +81,7 @@ class Entry:
     size: int = _ENTRY_BYTES
     seq: int = 0
     tail: int = 1
+    mark: Any = None
 
     @property
     def known(self) -> tuple[int, int, int]:
@@ -172,7 +174,7 @@ class SessionCache:
             entry.hold(loaded)
             entry.extend(loaded.first, loaded.records)
             if entry.own.revision <= loaded.revision:
-                entry.updated = loaded.updated
+                entry.updated, entry.mark = loaded.updated, loaded.mark
             if loaded.own is not None:
                 entry.own.load(loaded.revision, loaded.own)
             if loaded.user is not None:
@@ -196,7 +198,7 @@ class SessionCache:
             entry.extend(done.first, done.records)
             if entry.own.revision == done.first - 1:
                 entry.own.write(done.revision, done.own)
-                entry.updated = done.updated
+                entry.updated, entry.mark = done.updated, done.mark
             if done.user and entry.user.revision == done.user_revision - 1:
                 entry.user.write(done.user_revision, done.user)
             if done.app and entry.app.revision == done.app_revision - 1:

@@ -14,7 +14,8 @@ from ._adk_events import event_data
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
 from ._lease_rules import check_fence, clashes, grant
 from ._sql_dialects import Dialect, micros, micros_of
-from ._sql_rows import SqlRows, changed_state, identity, parameters
+from ._sql_engines import Single
+from ._sql_rows import Mark, SqlRows, changed_state, identity, parameters
 from ._sql_statements import APPENDS, compiled, fetch_one
 from ._sql_tails import SqlTails
 from ._stored_rows import STALE, Appended, Changes, Key, session_not_found
@@ -35,6 +36,7 @@ class Batch(NamedTuple):
       events: events, each with its state changes; one that is stored already is passed over.
       rows: rows of the journal.
       fence, claim: as in `DurableStore.append`.
+      basis: what the appender takes for stored without having asked; None where it asked.
     """
 
     key: Key
@@ -42,6 +44,7 @@ class Batch(NamedTuple):
     rows: Sequence[JournalRow] = ()
     fence: Fence | None = None
     claim: Claim | None = None
+    basis: Any = None
 
 
 class _Locked(NamedTuple):
@@ -90,6 +93,7 @@ class SqlAppends:
         standing: Callable[[], tuple[int, Set[str]]],
         *,
         repeated: bool,
+        tried: Single[tuple[Appended, Fence | None]] | None = None,
     ) -> tuple[Appended, Fence | None]:
         """Insert events with the state they bring, and rows of the journal, if its rules allow it.
 
@@ -99,6 +103,7 @@ class SqlAppends:
           standing: gives the number of the newest event that the appender has seen, and the ids
             of newer ones that are the appender's all the same.
           repeated: whether some of the events may be stored already.
+          tried: a statement that was to do the same and gave no answer.
 
         Returns:
           What was stored, and the fence that a claim gave.
@@ -111,6 +116,8 @@ class SqlAppends:
         changes = _changes(batch)
         names = _lookup(batch.key, bool(changes.own), batch.claim is not None)
         locked = await self._locked(db, batch.key, names)
+        if tried is not None and (answer := _lost_answer(tried, locked)) is not None:
+            return answer
         lease = await self._admit(db, batch, locked, standing, names)
         if repeated:
             batch = batch._replace(events=await self._fresh(db, batch, names))
@@ -119,18 +126,13 @@ class SqlAppends:
         done.records = [record for record, _ in batch.events]
         done.revision += len(done.records)
         done.own = changes.own
-        advanced: dict[str, Any] = {
-            "sid": locked.sid,
-            "revision": done.revision,
-            "last": locked.last_micros,
-            "update": locked.update_micros,
-            "updated": locked.updated,
-        }
+        advanced = _noted(locked, done)
         if done.records:
             advanced["last"] = await self._insert_events(db, done.records, locked, names)
             advanced["updated"] = done.updated = done.records[-1].timestamp
             advanced["update"] = max(advanced["last"], locked.update_micros + 1)
             await self._touch(db, locked, changes, advanced["update"], names)
+        done.mark = Mark(advanced["last"], advanced["update"])
         if lease is not None:
             await self._grant(db, lease, {**names, **advanced})
             if batch.claim is not None and locked.waiting is not None:
@@ -204,6 +206,17 @@ class SqlAppends:
             await db.execute(self._sql["adopt again"], noted)
         return _Locked(*await fetch_one(db, self._sql["lock"], names))
 
+    async def _check_basis(self, db: AsyncConnection, batch: Batch, locked: _Locked) -> None:
+        """Refuse an append upon a session that is remembered otherwise than it is stored."""
+        stored = (
+            identity(locked.sid, locked.generation),
+            locked.revision,
+            *await self._rows.shared_revisions(db, batch.key),
+            _mark(locked),
+        )
+        if batch.basis != stored:
+            raise StaleSessionError(STALE)
+
     async def _admit(
         self,
         db: AsyncConnection,
@@ -214,6 +227,8 @@ class SqlAppends:
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
         place = Place(*batch.key)
+        if batch.basis is not None:
+            await self._check_basis(db, batch, locked)
         if batch.claim is not None:
             first = None
             if locked.waiting is not None:
@@ -372,6 +387,29 @@ class SqlAppends:
                     for row in rows
                 ],
             )
+
+
+def _noted(locked: _Locked, done: Appended) -> dict[str, Any]:
+    """Return what our row of a session notes, as it is unless events are inserted."""
+    return {
+        "sid": locked.sid,
+        "revision": done.revision,
+        "last": locked.last_micros,
+        "update": locked.update_micros,
+        "updated": locked.updated,
+    }
+
+
+def _lost_answer(
+    tried: Single[tuple[Appended, Fence | None]], locked: _Locked
+) -> tuple[Appended, Fence | None] | None:
+    """Return what a statement has stored that was done, though its answer never came."""
+    answer = tried.answer((locked.token,))
+    return answer if answer[0].records and answer[0].mark == _mark(locked) else None
+
+
+def _mark(locked: _Locked) -> Mark:
+    return Mark(locked.last_micros, locked.update_micros)
 
 
 def _changes(batch: Batch) -> Changes:

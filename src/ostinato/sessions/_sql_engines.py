@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._log import get_logger
 from .._optional import need
@@ -32,6 +35,34 @@ Work = Callable[["AsyncConnection"], Awaitable[_R]]
 _TRIES = 12  # of a transaction that met another one
 _PAUSE = 0.05  # seconds at most before the second of them; longer before each later one
 _BUSY_SECONDS = 10  # how long SQLite waits for another process
+_USED = "ostinato used"
+_FRESH_SECONDS = 1.0  # a connection that was used just now is not tried first
+# Settings of whoever has something between this program and its database, or wants to see or to
+# change each transaction: then there are no statements that commit by themselves.
+_CAREFUL = frozenset(
+    (
+        "echo",
+        "isolation_level",
+        "prepared_statement_cache_size",
+        "prepared_statement_name_func",
+        "statement_cache_size",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Single(Generic[_R]):
+    """A statement for asyncpg that does all of a transaction's work and commits by itself.
+
+    Attributes:
+      sql: the statement; it returns one row if it did its work, and else has done nothing.
+      values: its parameters.
+      answer: makes the answer of that row.
+    """
+
+    sql: str
+    values: Sequence[Any]
+    answer: Callable[[Any], _R]
 
 
 class Engines:
@@ -58,6 +89,11 @@ class Engines:
         self._spare: AsyncEngine | None = self._make()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
+        arguments: dict[str, Any] = settings.get("connect_args") or {}
+        given = {name for name, value in settings.items() if value}
+        self.takes_singles = target.dialect.name == "postgresql" and _CAREFUL.isdisjoint(
+            given.union(arguments, target.url.query)
+        )
 
     async def read(self, work: Work[_R]) -> _R:
         """Run `work` in a transaction that writes nothing; see `write` for errors."""
@@ -68,30 +104,67 @@ class Engines:
         work: Work[_R],
         show: Callable[[_R], None] | None = None,
         turns: Turns | None = None,
+        single: Callable[[], Single[_R] | None] | None = None,
     ) -> _R:
         """Run `work` in a transaction, again from its start where another one got in its way.
 
         Args:
           show: called with the answer once it is committed, even if nobody waits for it any more.
           turns: a lock to hold meanwhile.
+          single: gives, within the lock, a statement to try before. `work` has to find out whether
+            that was done all the same, where its answer was lost.
 
         Raises:
           StoreError: the database cannot be reached or written.
           InputValidationError: the database cannot hold what was to be written.
           OstinatoError: what `work` raised; nothing was written.
         """
-        return await self._run(self._in_turn(work, show, turns or Turns()))
+        return await self._run(self._in_turn(work, show, turns or Turns(), single))
 
-    async def _in_turn(self, work: Work[_R], show: Callable[[_R], None] | None, turns: Turns) -> _R:
+    async def _in_turn(
+        self,
+        work: Work[_R],
+        show: Callable[[_R], None] | None,
+        turns: Turns,
+        single: Callable[[], Single[_R] | None] | None,
+    ) -> _R:
         async with turns:
-            answer = await self._attempts(work, "BEGIN IMMEDIATE")
+            first = single() if single is not None and self.takes_singles else None
+            row = await self._at_once(first) if first is not None else None
+            if first is not None and row is not None:
+                answer = first.answer(row)
+            else:
+                answer = await self._attempts(work, "BEGIN IMMEDIATE")
             if show is not None:
                 show(answer)
             return answer
 
-    def post(self, work: Work[None]) -> None:
-        """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged."""
-        self._start(self._in_turn(work, None, Turns())).add_done_callback(_log_failure)
+    async def _at_once(self, single: Single[Any]) -> Any:
+        """Execute a statement that commits by itself; return its row.
+
+        None where it has done nothing, or the connection was lost and nobody knows.
+        """
+        spawn = need("sqlalchemy.util", extra="sql").greenlet_spawn
+        try:
+            connection = await (await self._engine()).raw_connection()
+            try:
+                driver: Any = connection.driver_connection
+                return await driver.fetchrow(single.sql, *single.values)
+            finally:
+                await spawn(connection.close)
+        except Exception:  # boundary: what is wrong is told by the transaction that follows
+            return None
+
+    def post(
+        self, work: Work[None], single: Callable[[], Single[None] | None] | None = None
+    ) -> None:
+        """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged.
+
+        Args:
+          single: as in `write`.
+        """
+        posted = self._start(self._in_turn(work, None, Turns(), single))
+        posted.add_done_callback(_log_failure)
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
         return await asyncio.shield(self._start(attempts))
@@ -156,8 +229,12 @@ class Engines:
             raise InputValidationError(
                 f"The database's engine cannot be made with {sorted(self._settings)}: {error}"
             ) from error
+        event = need("sqlalchemy", extra="sql").event
+        if self._target.dialect.name == "postgresql" and "pool_pre_ping" not in self._settings:
+            event.listen(engine.sync_engine, "checkin", _note_use)
+            event.listen(engine.sync_engine, "connect", _note_use)
+            event.listen(engine.sync_engine, "checkout", partial(_try_first, engine))
         if self._target.dialect.name == "sqlite":
-            event = need("sqlalchemy", extra="sql").event
             event.listen(engine.sync_engine, "connect", _prepare_sqlite)
             event.listen(engine.sync_engine, "begin", _begin_sqlite)
         return engine
@@ -189,9 +266,9 @@ def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
         **settings,
     }  # messages of users stay out of errors
     if target.dialect.name != "sqlite":
-        chosen.setdefault("pool_pre_ping", True)
         chosen.setdefault("pool_timeout", 120)
         if target.dialect.name == "mysql":
+            chosen.setdefault("pool_pre_ping", True)  # PostgreSQL has `_try_first`
             chosen.setdefault("isolation_level", "READ COMMITTED")  # no locks on gaps
         return chosen
     arguments: dict[str, Any] = chosen.get("connect_args") or {}
@@ -203,6 +280,23 @@ def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
     if target.in_memory:
         chosen.setdefault("poolclass", need("sqlalchemy.pool", extra="sql").StaticPool)
     return chosen
+
+
+def _note_use(_: Any, record: Any) -> None:
+    record.info[_USED] = time.monotonic()
+
+
+def _try_first(engine: AsyncEngine, connection: Any, record: Any, _: Any) -> None:
+    """See that a connection is alive, by three round trips where it has rested."""
+    if not connection.driver_connection.is_closed():
+        if time.monotonic() - record.info[_USED] < _FRESH_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+            return
+        except Exception:  # boundary: whatever it is, another connection is made
+            pass
+    raise need("sqlalchemy.exc", extra="sql").InvalidatePoolError()
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:

@@ -6,14 +6,18 @@ Statements are in `_sql_leases.py`; base class of `database_session_service.py`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from ._durable_store import Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._sql_engines import Turns, Work
+from ._sql_engines import Single, Turns, Work
 from ._sql_leases import SqlLeases
+from ._sql_postgres import PostgresAppends
 from ._stored_rows import Key
 from .base_session_service import BaseSessionService
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 _A = TypeVar("_A")
 
@@ -22,6 +26,7 @@ class SqlOwnership(BaseSessionService):
     """Leases, inbox and journal in a SQL database; times are those of its clock."""
 
     _leases: SqlLeases
+    _postgres: PostgresAppends
 
     @abc.abstractmethod
     async def _read(self, work: Work[_A]) -> _A: ...
@@ -32,13 +37,14 @@ class SqlOwnership(BaseSessionService):
         work: Work[_A],
         show: Callable[[_A], None] | None = None,
         turns: Turns | None = None,
+        single: Callable[[], Single[_A] | None] | None = None,
     ) -> _A: ...
 
     @abc.abstractmethod
     def _turns_of(self, key: Key) -> Turns: ...
 
     @abc.abstractmethod
-    def _post(self, work: Work[None]) -> None: ...
+    def _post(self, work: Work[None], single: Callable[[], Single[None] | None]) -> None: ...
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""
@@ -56,10 +62,17 @@ class SqlOwnership(BaseSessionService):
         self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
     ) -> None:
         """Give a lease back; see `DurableStore`."""
+
+        def work(db: AsyncConnection) -> Awaitable[None]:
+            return self._leases.release(db, place, fence, keep_rows)
+
+        def single() -> Single[None]:
+            return self._postgres.release(place, fence, keep_rows)
+
         if wait:
-            await self._write(lambda db: self._leases.release(db, place, fence, keep_rows))
+            await self._write(work, single=single)
         else:
-            self._post(lambda db: self._leases.release(db, place, fence, keep_rows))
+            self._post(work, single)
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

@@ -48,6 +48,18 @@ class _Head(NamedTuple):
     app: str | None
 
 
+class Mark(NamedTuple):
+    """What is noted of a session's row, in microseconds since 1970.
+
+    Attributes:
+      last: time of the newest event's row.
+      update: the session's update_time; another one with each change.
+    """
+
+    last: int
+    update: int
+
+
 def identity(sid: int, generation: int) -> int:
     """Return the number under which a session is cached: another one where events moved."""
     return sid << 16 | generation & 0xFFFF
@@ -176,6 +188,7 @@ class SqlRows:
                 await db.execute(sql["insert"], names)
                 row = await fetch_one(db, sql["read"], names)
             await db.execute(sql["update"], {**names, "state": changed_state(row[0], rows)})
+            self._shared.forget((key[0], key[1] if rows is changes.user else ""))
 
     async def load(
         self,
@@ -209,6 +222,7 @@ class SqlRows:
         if head.sid is None or micros(head.update_time) != head.update_micros:
             return await self._load_changed(db, key, head, config)
         loaded = Loaded(identity(head.sid, head.generation), head.updated, head.revision, 0, 0)
+        loaded.mark = Mark(head.last_micros, head.update_micros)
         if entry is not None and entry.sid != loaded.sid:
             return await self.load(db, key, None, config, complete)
         tail = 1 if complete else head.tail
@@ -313,6 +327,30 @@ class SqlRows:
         if entry is None or entry.app.revision < loaded.app_revision:
             loaded.app = state_rows(head.app)
 
+    def shared_text(self, scope: tuple[str, str], number: int) -> str | None:
+        """Return the JSON text of a state that sessions share; None where it is not remembered.
+
+        Args:
+          scope: app and user; '' for the state of the app.
+          number: what `load` gave as its revision.
+        """
+        return self._shared.text(scope, number)
+
+    def remembers(self, key: Key, entry: Entry) -> bool:
+        """Tell whether the shared states of a cached session are those that were read last."""
+        return (
+            self._shared.text((key[0], key[1]), entry.user.revision) is not None
+            and self._shared.text((key[0], ""), entry.app.revision) is not None
+        )
+
+    async def shared_revisions(self, db: AsyncConnection, key: Key) -> tuple[int, int]:
+        """Return what `load` would give as revisions of the states of user and app."""
+        of_user, of_app = await fetch_one(db, self._sql["shared"], parameters(key))
+        return (
+            self._shared.revision((key[0], key[1]), of_user),
+            self._shared.revision((key[0], ""), of_app),
+        )
+
     async def user_state(self, db: AsyncConnection, app: str, user: str) -> list[StateRow]:
         """Return the state that a user's sessions share."""
         row = await fetch_one(db, self._sql["user state"], {"app": app, "user": user})
@@ -362,6 +400,16 @@ class _Shared:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._known: OrderedDict[tuple[str, str], tuple[str | None, int]] = OrderedDict()
+
+    def text(self, scope: tuple[str, str], number: int) -> str | None:
+        """Return the text of a number, '' where there is no state; None where it is not known."""
+        known = self._known.get(scope)
+        return (known[0] or "") if known is not None and known[1] == number else None
+
+    def forget(self, scope: tuple[str, str]) -> None:
+        """Forget a state that was just written."""
+        with self._lock:
+            self._known.pop(scope, None)
 
     def revision(self, scope: tuple[str, str], text: str | None) -> int:
         """Return the number of a state."""

@@ -50,6 +50,8 @@ SESSIONS = {
     "some": f"{_EVENT} AND id IN :ids ORDER BY timestamp, id",
     "all": f"{_EVENT} ORDER BY timestamp, id",
     "initial": f"SELECT o.initial, {{json s.state}} FROM {_OURS} WHERE {{session}}",
+    "shared": f"SELECT {{json u.state}}, {{json a.state}} FROM sessions s {_SHARED} "
+    "WHERE {session}",
     "create": "INSERT INTO sessions (app_name, user_id, id, state, create_time, update_time) "
     "VALUES (:app, :user, :id, {as json state}, :time, :time)",
     "create ours": _SIDE_ROW.replace("{initial}", ":initial"),
@@ -217,17 +219,19 @@ def compiled(statements: Mapping[str, str], dialect: Dialect) -> Statements:
     sql = need("sqlalchemy", extra="sql")
     lists = (sql.bindparam("ids", expanding=True),)
 
-    def fill(found: re.Match[str]) -> str:
-        return _filled(found.group(1), dialect)
-
-    texts = {name: re.sub(r"\{([^{}]+)\}", fill, one) for name, one in statements.items()}
+    texts = {name: filled(one, dialect) for name, one in statements.items()}
     return {
         name: sql.text(one).bindparams(*(lists if ":ids" in one else ()))
         for name, one in texts.items()
     }
 
 
-def _filled(what: str, dialect: Dialect) -> str:
+def filled(text: str, dialect: Dialect) -> str:
+    """Return the text of a statement in the words of one database."""
+    return re.sub(r"\{([^{}]+)\}", lambda found: _word(found.group(1), dialect), text)
+
+
+def _word(what: str, dialect: Dialect) -> str:
     word, _, rest = what.partition(" ")
     if word == "is":
         return dialect.same(*rest.split())

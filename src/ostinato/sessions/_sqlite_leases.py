@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .. import _clock
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._lease_rules import NOBODY, check_fence, grant
+from ._lease_rules import NOBODY, grant
 from ._stored_rows import session_not_found
 
 _LEASE = (
@@ -61,20 +61,9 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
             now,
         ),
     )
-    if not wish.keep_message:
+    if not wish.keep_message and (wish.jump or first is not None):
         db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.message))
     return Fence(new.owner, new.token)
-
-
-def check(db: sqlite3.Connection, sid: int, fence: Fence) -> None:
-    """Refuse an append of somebody who no longer owns the session.
-
-    Raises:
-      LeaseLostError: the fence is not the stored one.
-    """
-    row = db.execute("SELECT owner, token FROM ostinato_lease WHERE sid = ?", (sid,)).fetchone()
-    owner, token = row or (None, 0)
-    check_fence(fence, owner, token)
 
 
 def write_journal(db: sqlite3.Connection, sid: int, rows: Sequence[JournalRow]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import AlreadyExistsError, StaleSessionError
 from . import _sqlite_leases as leases
 from ._durable_store import Claim, Fence, JournalRow, Place
-from ._lease_rules import clashes
+from ._lease_rules import check_fence, clashes
 from ._sqlite_events import SHIFT, events, insert, move_tail, summaries
 from ._stored_rows import (
     STALE,
@@ -105,6 +105,7 @@ class Batch:
       fence, claim: as in `DurableStore.append`.
       revision: number of the newest event that the appender has seen.
       own: ids of newer ones that are the appender's all the same.
+      basis: what the appender takes for stored without having asked; None where it asked.
     """
 
     key: Key
@@ -114,6 +115,18 @@ class Batch:
     claim: Claim | None
     revision: int
     own: Set[str]
+    basis: Any = None
+
+
+# One query for all that an append depends on, because each statement costs.
+_STANDING = (
+    "SELECT s.sid, s.revision, s.updated, l.owner, l.token FROM sessions s "
+    "LEFT JOIN ostinato_lease l ON l.sid = s.sid WHERE s.app = ? AND s.user = ? AND s.id = ?"
+)
+_REVISIONS = (
+    "SELECT ifnull((SELECT revision FROM scopes WHERE app = ?1 AND user = ?2), 0), "
+    "ifnull((SELECT revision FROM scopes WHERE app = ?1 AND user = ''), 0)"
+)
 
 
 def append(
@@ -133,17 +146,19 @@ def append(
         `DurableStore.append`.
     """
     key = batch.key
-    row = db.execute(
-        "SELECT sid, revision, updated FROM sessions WHERE app = ? AND user = ? AND id = ?", key
-    ).fetchone()
+    row = db.execute(_STANDING, key).fetchone()
     if row is None:
         raise session_not_found(key)
-    sid, revision, updated = row
+    sid, revision, updated, owner, token = row
+    if batch.basis is not None:
+        stored = (sid, revision, *db.execute(_REVISIONS, key[:2]).fetchone(), None)
+        if batch.basis != stored:
+            raise StaleSessionError(STALE)
     fence = None
     if batch.claim is not None:
         fence = leases.claim(db, sid, Place(*key), batch.claim, revision)
     elif batch.fence is not None:
-        leases.check(db, sid, batch.fence)
+        check_fence(batch.fence, owner, token or 0)
     elif batch.revision < revision:
         _check_outside(db, sid, batch, revision)
     seen = known(sid)
@@ -157,7 +172,8 @@ def append(
             "UPDATE sessions SET revision = ?, updated = ? WHERE sid = ?",
             (done.revision, done.updated, sid),
         )
-    _write_state(db, sid, done.own)
+    if done.own:
+        _write_state(db, sid, done.own)
     done.user_revision = _write_shared(db, key[0], key[1], done.user)
     done.app_revision = _write_shared(db, key[0], "", done.app)
     leases.write_journal(db, sid, batch.rows)

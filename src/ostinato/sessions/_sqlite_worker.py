@@ -355,6 +355,8 @@ def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:
     if not jobs:
         return done
     connection.execute("BEGIN IMMEDIATE")
+    if len(jobs) == 1:  # there is nobody whose changes have to stay
+        return [_commit_alone(connection, jobs[0])]
     for job in jobs:
         connection.execute("SAVEPOINT job")
         try:
@@ -369,3 +371,15 @@ def _commit(connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Answer]:
         connection.execute("RELEASE job")
     connection.execute("COMMIT")
     return done
+
+
+def _commit_alone(connection: sqlite3.Connection, job: _Job) -> _Answer:
+    try:
+        job.answer = job.work(connection)
+    except Exception as error:  # boundary: the error belongs to the one who waits
+        if not connection.in_transaction:
+            raise
+        connection.execute("ROLLBACK")
+        return job, error
+    connection.execute("COMMIT")
+    return job, None

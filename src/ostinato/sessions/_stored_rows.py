@@ -66,6 +66,7 @@ class Loaded:
       records: the events read; all from `first` on.
       summaries: events before the first that were read too, because they stand for those between.
       own, user, app: state rows; None where they were not read because they are known.
+      mark: what the store notes of the session's row; None where it notes nothing.
     """
 
     sid: int
@@ -79,6 +80,7 @@ class Loaded:
     own: list[StateRow] | None = None
     user: list[StateRow] | None = None
     app: list[StateRow] | None = None
+    mark: Any = None
 
 
 @dataclass(slots=True)
@@ -94,6 +96,7 @@ class Appended:
       missing_from, missing: events of others that the caller's log lacks, and the first's number.
       own, user, app: state rows written.
       user_revision, app_revision: revisions of the shared state, where rows were written.
+      mark: what the store notes of the session's row now; None where it notes nothing.
     """
 
     sid: int
@@ -108,6 +111,7 @@ class Appended:
     app: list[StateRow]
     user_revision: int = 0
     app_revision: int = 0
+    mark: Any = None
 
 
 def session_not_found(key: Key) -> SessionNotFoundError:

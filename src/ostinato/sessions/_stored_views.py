@@ -11,7 +11,7 @@ from ._stored_rows import Changes, Key, Loaded, StateRow, split
 from .base_session_service import GetSessionConfig, drop_temp_delta
 from .event_log import EventLog, EventRecord
 from .in_memory_session_service import limited
-from .session import Session, session_on
+from .session import Session, session_on, set_basis
 
 
 def snapshot(session: Session, event: Event) -> tuple[EventRecord, Changes | None]:
@@ -36,6 +36,20 @@ def scope_of(rows: Sequence[StateRow]) -> Scope:
 def cached_view(key: Key, entry: Entry, config: GetSessionConfig | None) -> Session:
     """Return the session of a cache's entry; its log is shared where all events are wanted."""
     return _session(key, limited(entry.log, config), entry)
+
+
+def remembered_view(key: Key, entry: Entry | None) -> Session | None:
+    """Return the session of a cache's entry to whoever does not ask the store; None where the entry
+    lacks a part.
+
+    Its basis is what the first append compares with the store.
+    """
+    if entry is None or entry.seq != entry.own.revision or min(entry.known) < 0:
+        return None
+    basis = (entry.sid, *entry.known, entry.mark)
+    session = cached_view(key, entry, None)
+    set_basis(session, basis)
+    return session
 
 
 def part_view(key: Key, loaded: Loaded) -> Session:

@@ -20,17 +20,27 @@ from ._durable_store import Claim, Fence, JournalRow
 from ._page import page_of
 from ._session_cache import SessionCache
 from ._sql_appends import Batch, SqlAppends
-from ._sql_engines import Engines, Turns, Work
+from ._sql_engines import Engines, Single, Turns, Work
 from ._sql_leases import SqlLeases
 from ._sql_many import SqlMany
 from ._sql_ownership import SqlOwnership
+from ._sql_postgres import PostgresAppends
 from ._sql_rows import SqlRows, began_with
 from ._sql_schema import Schema, prepare
 from ._sql_url import target_of
 from ._stored_rows import Appended, Key, session_not_found, split
-from ._stored_views import cached_view, part_view, scope_of, snapshot
+from ._stored_views import cached_view, part_view, remembered_view, scope_of, snapshot
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrowing, new_key
-from .session import Session, apply_event, begin_append, log_of, note_append, own_of, revision_of
+from .session import (
+    Session,
+    apply_event,
+    basis_of,
+    begin_append,
+    log_of,
+    note_append,
+    own_of,
+    revision_of,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -63,6 +73,7 @@ class DatabaseSessionService(SqlOwnership):
         self._rows = SqlRows(self._target.dialect)
         self._v0 = V0Rows(self._target.dialect)
         self._appends = SqlAppends(self._target.dialect, self._rows)
+        self._postgres = PostgresAppends(self._rows)
         self._leases = SqlLeases(self._target.dialect, self._appends)
         self._many = SqlMany(self._target.dialect, self._rows, self._appends)
         self._cache = SessionCache(_CACHE_BYTES)
@@ -125,9 +136,17 @@ class DatabaseSessionService(SqlOwnership):
         session_id: str,
         config: GetSessionConfig | None = None,
         complete: bool = True,
+        asks: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
-        return await self._load((app_name, user_id, session_id), config, complete)
+        key = (app_name, user_id, session_id)
+        if not asks and config is None and self._schema == "v1":
+            entry = self._cache.find(key)
+            if entry is not None and self._rows.remembers(key, entry):
+                session = remembered_view(key, entry)
+                if session is not None:
+                    return session
+        return await self._load(key, config, complete)
 
     async def _load(
         self, key: Key, config: GetSessionConfig | None, complete: bool
@@ -268,13 +287,8 @@ class DatabaseSessionService(SqlOwnership):
             of the commit, the events may be stored: appending them again stores none twice.
         """
         key = (session.app_name, session.user_id, session.id)
-        batch = Batch(
-            key,
-            [snapshot(session, event) for event in events],
-            rows,
-            fence,
-            claim,
-        )
+        stored = [snapshot(session, event) for event in events]
+        batch = Batch(key, stored, rows, fence, claim, basis_of(session))
         ids = [record.id for record, _ in batch.events]
         begin_append(session, ids)
 
@@ -294,12 +308,20 @@ class DatabaseSessionService(SqlOwnership):
             return revision_of(session), set(own_of(session))
 
         async def work(db: AsyncConnection) -> tuple[Appended, Fence | None]:
-            return await self._appends.append(db, batch, known, standing, repeated=repeated)
+            return await self._appends.append(
+                db, batch, known, standing, repeated=repeated, tried=tried
+            )
 
+        def single() -> Single[tuple[Appended, Fence | None]] | None:
+            nonlocal tried
+            tried = self._postgres.append(batch, self._cache.find(key))
+            return tried
+
+        tried: Single[tuple[Appended, Fence | None]] | None = None
         repeated = False
         turns = self._turns_of(key)
         try:
-            return (await self._write(work, show, turns))[1]
+            return (await self._write(work, show, turns, single))[1]
         except self._duplicate:
             repeated = True
             return (await self._write(work, show, turns))[1]
@@ -343,9 +365,10 @@ class DatabaseSessionService(SqlOwnership):
         work: Work[_A],
         show: Callable[[_A], None] | None = None,
         turns: Turns | None = None,
+        single: Callable[[], Single[_A] | None] | None = None,
     ) -> _A:
         await self._writable()
-        return await self._engines.write(work, show, turns)
+        return await self._engines.write(work, show, turns, single)
 
     def _turns_of(self, key: Key) -> Turns:
         return self._turns.setdefault(key, Turns())
@@ -357,8 +380,8 @@ class DatabaseSessionService(SqlOwnership):
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
 
-    def _post(self, work: Work[None]) -> None:
-        self._engines.post(work)
+    def _post(self, work: Work[None], single: Callable[[], Single[None] | None]) -> None:
+        self._engines.post(work, single)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:

@@ -155,6 +155,7 @@ class InMemorySessionService(MemoryOwnership):
         session_id: str,
         config: GetSessionConfig | None = None,
         complete: bool = True,
+        asks: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
         return self.get_session_sync(

@@ -30,9 +30,11 @@ class _Backing:
       tombstones: removed state keys.
       revision: number of the newest event up to which the store's session is known here in full.
       own: ids of events that came through this object and are newer than `revision`, or will be.
+      basis: what of the store it was made from without asking the store; the claim of the first
+        append checks it. None where the store was asked.
     """
 
-    __slots__ = ("log", "mirror", "mirrored", "own", "revision", "seen", "tombstones")
+    __slots__ = ("basis", "log", "mirror", "mirrored", "own", "revision", "seen", "tombstones")
 
     def __init__(self) -> None:
         self.log: EventLog | None = None
@@ -42,6 +44,7 @@ class _Backing:
         self.tombstones: set[str] = set()
         self.revision = 0
         self.own: set[str] = set()
+        self.basis: Any = None
 
 
 class Session(BaseModel):
@@ -194,6 +197,16 @@ def revision_of(session: Session) -> int:
     return _backing_of(session).revision
 
 
+def basis_of(session: Session) -> Any:
+    """Return what a store noted of a session that it made without looking into its database."""
+    return _backing_of(session).basis
+
+
+def set_basis(session: Session, basis: Any) -> None:
+    """Note that `session` stands for `basis`, which nobody has compared with the store yet."""
+    _backing_of(session).basis = basis
+
+
 def own_of(session: Session) -> set[str]:
     """Return the ids of events that came through `session` and are beyond its revision."""
     return _backing_of(session).own
@@ -222,6 +235,7 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
       ids: ids of the events that were handed in.
     """
     backing = _backing_of(session)
+    backing.basis = None
     if first == backing.revision + 1:
         backing.revision = last
         backing.own.difference_update(ids)

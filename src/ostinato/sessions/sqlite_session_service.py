@@ -24,9 +24,16 @@ from ._sqlite_ownership import SqliteOwnership
 from ._sqlite_schema import FORMAT
 from ._sqlite_worker import Threads
 from ._stored_rows import Appended, Key, Known, Loaded, session_not_found, split
-from ._stored_views import cached_view, listed_view, part_view, scope_of, snapshot
+from ._stored_views import (
+    cached_view,
+    listed_view,
+    part_view,
+    remembered_view,
+    scope_of,
+    snapshot,
+)
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrowing, new_key
-from .session import Session, apply_event, begin_append, note_append
+from .session import Session, apply_event, basis_of, begin_append, note_append
 
 _READERS = 2
 
@@ -102,9 +109,15 @@ class SqliteSessionService(SqliteOwnership):
         session_id: str,
         config: GetSessionConfig | None = None,
         complete: bool = True,
+        asks: bool = True,
     ) -> Session | None:
         """Load a session for a run; see `DurableStore`."""
-        return await self._load((app_name, user_id, session_id), config, complete)
+        key = (app_name, user_id, session_id)
+        if not asks and config is None:
+            session = remembered_view(key, self._cache.find(key))
+            if session is not None:
+                return session
+        return await self._load(key, config, complete)
 
     async def _load(
         self, key: Key, config: GetSessionConfig | None, complete: bool
@@ -252,7 +265,9 @@ class SqliteSessionService(SqliteOwnership):
         key = (session.app_name, session.user_id, session.id)
         stored = [snapshot(session, event) for event in events]
         ids = [record.id for record, _ in stored]
-        batch = rows_of.Batch(key, stored, rows, fence, claim, *begin_append(session, ids))
+        batch = rows_of.Batch(
+            key, stored, rows, fence, claim, *begin_append(session, ids), basis_of(session)
+        )
         cache = self._cache
 
         def known(sid: int) -> int | None:
