@@ -26,7 +26,9 @@ def test_the_list_names_providers_keys_and_no_values(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://box:1/v1")
     done = ostinato("models")
     assert done.code == 0
-    rows = {line[2:].split(":")[0]: line for line in done.out.splitlines() if line[:1] in "✓·"}
+    rows = {
+        line[2:].split(":")[0]: line for line in done.out.splitlines() if line[:1] in ("✓", "·")
+    }
     assert list(rows) == [provider.name for provider in PROVIDERS]
     assert rows["openai"].startswith("✓") and rows["openai"].endswith("OPENAI_API_KEY is set")
     assert rows["anthropic"].startswith("·")
@@ -70,7 +72,9 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
     return [llm]
 
 
-def test_a_ping_tells_times_and_tokens(ostinato: Ostinato, answering: list[Scripted]) -> None:
+def test_a_ping_tells_times_and_tokens(
+    ostinato: Ostinato, answering: list[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from ostinato import types
 
     usage = types.GenerateContentResponseUsageMetadata(
@@ -78,13 +82,15 @@ def test_a_ping_tells_times_and_tokens(ostinato: Ostinato, answering: list[Scrip
     )
     pong = LlmResponse(content=content("pong"), model_version="gpt-5-1", usage_metadata=usage)
     answering[0].script = [[piece("po"), pong], [piece("po"), pong]]
+    imported: list[str] = []
+    monkeypatch.setattr("ostinato.cli.models.import_module", imported.append)
     done = ostinato("models", "--ping", "gpt-5")
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0] == "✓ gpt-5 (gpt-5-1) answered: pong"
     assert [line.split()[0] for line in lines[1:]] == ["SDK", "first", "total", "tokens"]
     assert lines[-1].split()[1:] == ["12", "in,", "3", "out"]
-    assert answering[0].closed == 1
+    assert answering[0].closed == 1 and imported == ["openai"]
     found = json.loads(ostinato("models", "--ping", "gpt-5", "--json").out)
     assert found["text"] == "pong" and found["tokensOut"] == 3
     assert 0 <= found["firstByteSeconds"] <= found["totalSeconds"]
@@ -95,10 +101,10 @@ def test_a_ping_that_fails_tells_the_error_once(
 ) -> None:
     refused = SdkError(429, f"slow down {KEY}", retry_after=7.0)
     answering[0].script = [refused, refused]
-    done = ostinato("models", "--ping", "gpt-5")
+    done = ostinato("models", "--ping", "scripted")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: ModelRateLimitError: OpenAI (model 'gpt-5', HTTP 429)")
-    as_json = ostinato("models", "--ping", "gpt-5", "--json")
+    as_json = ostinato("models", "--ping", "scripted", "--json")
     error = json.loads(as_json.out)["error"]
     assert (as_json.code, error["type"]) == (1, "ModelRateLimitError")
     assert (error["status"], error["retryAfter"]) == (429, 7.0)
@@ -108,6 +114,6 @@ def test_a_ping_that_fails_tells_the_error_once(
 
 def test_a_ping_without_an_answer_fails(ostinato: Ostinato, answering: list[Scripted]) -> None:
     answering[0].script = [[], LlmResponse(error_code="SAFETY")]
-    done = ostinato("models", "--ping", "gpt-5")
+    done = ostinato("models", "--ping", "scripted")
     assert done.code == 1 and "EMPTY_RESPONSE: The model answered nothing." in done.out
-    assert "SAFETY" in ostinato("models", "--ping", "gpt-5").out
+    assert "SAFETY" in ostinato("models", "--ping", "scripted").out

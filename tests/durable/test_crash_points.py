@@ -188,6 +188,27 @@ def structured(world: World) -> BaseAgent:
     return SequentialAgent(name="line", sub_agents=[first, last])
 
 
+def corrected(world: World) -> BaseAgent:
+    def turn(request: Any) -> Any:
+        seen = str(request.contents)
+        if "book done" not in seen:
+            return call("book")
+        return '{"city": "Rome"}' if "was not accepted" in seen else "Rome"
+
+    tools, both = [booking(world)], {"output_schema": Trip, "output_key": "trip"}
+    first = LlmAgent(name="first", model=Native(turn), tools=tools, **both)
+    last = LlmAgent(name="last", model=FunctionModel(lambda _: "Last."))
+    return SequentialAgent(name="line", sub_agents=[first, last])
+
+
+class Native(FunctionModel):
+    """Answers by a schema beside tools."""
+
+    @property
+    def supports_output_schema_with_tools(self) -> bool:
+        return True
+
+
 class Counts(BaseCodeExecutor):
     """Runs no code; its answer is always the same."""
 
@@ -379,6 +400,7 @@ SCENARIOS = {
     "transfer_and_back": Scenario(transfer_and_back),
     "transfer_in_line": Scenario(transfer_in_line),
     "structured": Scenario(structured),
+    "corrected": Scenario(corrected),
     "coded": Scenario(coded),
     "planned": Scenario(planned),
     "credential": Scenario(credential, "Go", give_key),

@@ -108,6 +108,8 @@ def test_every_error_is_raised_or_extended_somewhere_in_the_package() -> None:
         if isinstance(node, ast.Call | ast.ClassDef):
             parts = [node.func] if isinstance(node, ast.Call) else node.bases
             used |= {ast.unparse(part).rpartition(".")[2] for part in parts}
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+            used |= {part.id for part in node.value.elts if isinstance(part, ast.Name)}
     assert real().keys() - used == set()
 
 

@@ -79,13 +79,15 @@ def test_a_whole_response_that_does_not_fit_is_an_error() -> None:
 async def test_with_an_agent_that_streams() -> None:
     model = ScriptedModel([chunks('{"ci', 'ty": "Rome"}')])
     agent = LlmAgent(name="clerk", model=model, output_schema=Trip)
-    output, seen = PartialOutput(Trip), []
+    output = PartialOutput(Trip)
     runner = InMemoryRunner(agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
-    async for streamed in runner.run_async(
-        user_id="u", session_id=session.id, new_message="Where to?",
+    events = runner.run_async(
+        user_id="u",
+        session_id=session.id,
+        new_message="Where to?",
         run_config=RunConfig(streaming_mode=StreamingMode.SSE),
-    ):  # fmt: skip
-        seen.append(output.feed(streamed))
+    )
+    seen = [output.feed(streamed) async for streamed in events]
     assert seen == [{}, {"city": "Rome"}, Trip(city="Rome")]
     await runner.close()

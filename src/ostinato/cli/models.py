@@ -1,4 +1,4 @@
-"""The command `ostinato models`: which providers there are, what each lacks, and whether one answers."""
+"""The command `ostinato models`: which providers there are, what they lack, whether one answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..models.retry_policy import RetryPolicy
 from .dotenv import load_env
 from .failure import FAILED
 from .screen import Screen
-from .shorten import one_line
+from .shorten import cut, one_line
 
 _QUESTION = "Answer with the one word: pong"
 _GOOD, _OPEN = ("✓ ", "green"), ("· ", "dim")
@@ -139,7 +139,8 @@ async def _ask(llm: BaseLlm, found: dict[str, Any]) -> LlmResponse:
     last = LlmResponse(error_code="EMPTY_RESPONSE", error_message="The model answered nothing.")
     try:
         async with Aclosing(llm.generate_content_async(request, stream=True)) as responses:
-            async for last in responses:
+            async for response in responses:
+                last = response
                 found.setdefault("firstByteSeconds", perf_counter() - began)
     finally:
         found["totalSeconds"] = perf_counter() - began
@@ -175,16 +176,15 @@ def _show(found: dict[str, Any]) -> None:
         said = f"{error['type']}: {error['message'] or 'no more is known'}"
         screen.line(("✗ ", "red"), (found["model"], "bold"), f"{version} ", (said, "red"))
     else:
-        answer = one_line(found["text"], _LONGEST_ANSWER)
+        answer = cut(one_line(found["text"]), _LONGEST_ANSWER)
         screen.line(_GOOD, (found["model"], "bold"), f"{version} answered: {answer}")
     rows = {"SDK import": "sdkImportSeconds", "first byte": "firstByteSeconds"}
     for title, key in {**rows, "total": "totalSeconds"}.items():
         if key in found:
             screen.line(f"{title:<12}{found[key] * 1000:8,.0f} ms", indent=2)
     if "tokensIn" in found:
-        screen.line(
-            f"{'tokens':<12}{found['tokensIn']:8,} in, {found['tokensOut']:,} out", indent=2
-        )
+        tokens = f"{found['tokensIn']:8,} in, {found['tokensOut']:,} out"
+        screen.line(f"{'tokens':<12}{tokens}", indent=2)
 
 
 def _write(value: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import types
 from ..events.event import Event
+from ..models.llm_response import RESTARTED
 from .pending import CONFIRMATION, CREDENTIAL
 from .screen import Screen
 from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
@@ -52,7 +53,11 @@ class Printer:
     def event(self, event: Event) -> None:
         """Show one event."""
         if event.partial:
-            if event.branch is None:  # texts of agents side by side would mix
+            if event.custom_metadata and RESTARTED in event.custom_metadata:
+                self._screen.end_text()
+                self._streamed = ""
+                self.note(("The answer broke off; it begins anew.", "dim"))
+            elif event.branch is None:  # texts of agents side by side would mix
                 self._parts(event)
             return
         if event.author == "user":

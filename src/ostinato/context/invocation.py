@@ -192,8 +192,8 @@ class InvocationContext(BaseModel):
     token_compaction_checked: bool = False
     plugin_manager: SkipValidation[Hooks] = Field(default_factory=NoHooks)
     canonical_tools_cache: SkipValidation[list[Any] | None] = None
-    last_calls: SkipValidation[dict[Any, Any] | None] = Field(
-        default=None, exclude=True, repr=False
+    last_calls: SkipValidation[dict[Any, Any]] = Field(
+        default_factory=dict[Any, Any], exclude=True, repr=False
     )
     credential_by_key: SkipValidation[dict[str, Any]] = Field(default_factory=dict)
     ports: SkipValidation[RunPorts] = Field(default_factory=RunPorts, exclude=True, repr=False)

@@ -1,4 +1,4 @@
-"""PartialOutput: an agent's structured output while it streams. Whoever shows a run feeds it events."""
+"""PartialOutput: structured output while it streams. Whoever shows a run feeds it events."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
+from .. import types
+from ..models.llm_response import RESTARTED
 from .event import Event
-
-#: Key in `custom_metadata` of a partial event that takes back the partial ones before it.
-_RESTARTED = "restarted"
 
 
 class PartialOutput:
@@ -28,8 +27,8 @@ class PartialOutput:
     """
 
     def __init__(self, schema: Any) -> None:
-        plain = isinstance(schema, dict) or hasattr(schema, "json_schema")
-        self._adapter: TypeAdapter[Any] = TypeAdapter(Any if plain else schema)
+        plain = isinstance(schema, dict | types.Schema)
+        self._adapter: TypeAdapter[Any] = TypeAdapter(Any) if plain else TypeAdapter(schema)
         self._texts: dict[tuple[str, str | None], str] = {}
         self.value: Any = None
 
@@ -49,7 +48,7 @@ class PartialOutput:
         parts = (event.content.parts if event.content is not None else None) or ()
         text = "".join(part.text for part in parts if part.text and not part.thought)
         if event.partial:
-            if event.custom_metadata and _RESTARTED in event.custom_metadata:
+            if event.custom_metadata and RESTARTED in event.custom_metadata:
                 self._texts.pop(author, None)
                 return None
             if not text:

@@ -35,6 +35,10 @@ else:
     TurnCompleteReason = later("TurnCompleteReason")
 
 
+#: Key in `custom_metadata` of a partial response that takes back the partial ones before it.
+RESTARTED = "restarted"
+
+
 class LlmResponse(BaseModel):
     """One response, or one streamed piece of a response, of a model (Spec 2 §5.3, §7.1).
 

@@ -14,12 +14,9 @@ from .._aclosing import Aclosing
 from .._log import get_logger
 from ..errors import ProviderError
 from . import _waiting
-from .llm_response import LlmResponse
+from .llm_response import RESTARTED, LlmResponse
 
 logger = get_logger(__name__)
-
-#: Key in `custom_metadata` of the partial response that takes back the partial ones before it.
-RESTARTED = "restarted"
 
 
 class RetryPolicy(BaseModel):

@@ -175,7 +175,8 @@ class Reached(NamedTuple):
 
     Attributes:
       kind: `ended`: it has said its last word; `transfer`: `record` hands over to another agent;
-        `structured`: `record` holds the final output, which is yet to be said; `code`: `record`
+        `structured`: `record` holds the final output, which is yet to be said; `rejected`: `record`
+        holds output that broke its schema, which the model is yet to be told; `code`: `record`
         holds code that is yet to be run; `calls`: `record` is its newest word, and calls are open;
         `model`: the model is next.
       to: index of the first record that is not this run's.
@@ -183,7 +184,7 @@ class Reached(NamedTuple):
       closed: for `ended`: whether its end is on record as well, so that nothing is left to do.
     """
 
-    kind: Literal["ended", "transfer", "structured", "code", "calls", "model"]
+    kind: Literal["ended", "transfer", "structured", "rejected", "code", "calls", "model"]
     to: int
     record: EventRecord | None = None
     closed: bool = False
@@ -378,7 +379,9 @@ class _Run:
             return None
         return "ended"
 
-    def broken_off(self) -> tuple[Literal["structured", "code", "calls", "model"], Any]:
+    def broken_off(
+        self,
+    ) -> tuple[Literal["structured", "rejected", "code", "calls", "model"], Any]:
         """Tell what comes after the last record."""
         last = self._last
         if last is None:
@@ -388,6 +391,9 @@ class _Run:
         event = last.event()
         if last.responses and event.actions.set_model_response is not None:
             return "structured", last
+        if event.custom_metadata and REJECTED in event.custom_metadata:
+            said = event.content is not None and event.content.role == "model"
+            return ("rejected", last) if said else ("model", last)
         return ("code", last) if _ends_in_code(event) else ("model", last)
 
 

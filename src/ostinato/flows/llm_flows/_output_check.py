@@ -11,6 +11,7 @@ from ...context.invocation import InvocationContext
 from ...events.event import REJECTED, Event
 from ...tools.model_mistake import reasons
 from ...tools.set_model_response_tool import NAME as SET_MODEL_RESPONSE
+from ._output_schema_processor import takes_schema
 
 
 def reject_output(ctx: InvocationContext, event: Event) -> str | None:
@@ -21,6 +22,14 @@ def reject_output(ctx: InvocationContext, event: Event) -> str | None:
     """
     if event.error_code or event.interrupted or not event.is_final_response():
         return None
+    problem = problem_of(ctx, event)
+    if problem is not None:
+        event.custom_metadata = {**(event.custom_metadata or {}), REJECTED: True}
+    return problem
+
+
+def problem_of(ctx: InvocationContext, event: Event) -> str | None:
+    """Return what is wrong with the output that an event holds."""
     parts = (event.content.parts if event.content is not None else None) or ()
     text = "".join(part.text for part in parts if part.text and not part.thought)
     if not text.strip():
@@ -34,23 +43,22 @@ def reject_output(ctx: InvocationContext, event: Event) -> str | None:
     else:
         ctx.ports.mistakes.pop(_kind(ctx), None)
         return None
-    event.custom_metadata = {**(event.custom_metadata or {}), REJECTED: True}
     return problem
 
 
-def correction(ctx: InvocationContext, problem: str, by_tool: bool) -> Event:
+def correction(ctx: InvocationContext, problem: str) -> Event:
     """Return the event that tells the model what was wrong with its output.
 
     Args:
       ctx: the run.
       problem: what was.
-      by_tool: whether the output is to be given through `set_model_response`.
 
     Raises:
       ModelRetriesExceededError: it broke the schema more often in a row than is allowed.
     """
     ctx.count_mistake(_kind(ctx), problem)
-    how = f"by calling `{SET_MODEL_RESPONSE}`" if by_tool else "with nothing but the JSON"
+    by_itself = takes_schema(ctx.agent)
+    how = "with nothing but the JSON" if by_itself else f"by calling `{SET_MODEL_RESPONSE}`"
     text = (
         f"Your answer was not accepted, as it does not fit the schema:\n{problem}\n"
         f"Answer once more, {how}: every required field, each of its declared type."

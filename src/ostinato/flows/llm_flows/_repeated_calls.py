@@ -14,12 +14,12 @@ from ...tools.model_mistake import ModelMistake
 
 def refused_repeat(ctx: InvocationContext, call: types.FunctionCall) -> ModelMistake | None:
     """Return what to answer a call that was made too often with no new result; else None."""
-    last = ctx.last_calls.get(call.name) if ctx.last_calls else None
+    args, _, times = ctx.last_calls[call.name]
     limit = ctx.run_config.max_repeated_calls if ctx.run_config is not None else 0
-    if last is None or not 0 < limit <= last[2] or last[0] != call.args:
+    if not 0 < limit <= times or args != call.args:
         return None
     return ModelMistake(
-        error=f"`{call.name}()` was called with these arguments {last[2]} times in a row and gave "
+        error=f"`{call.name}()` was called with these arguments {times} times in a row and gave "
         "the same result each time, so it was not run again. Go on with that result, call it with "
         "other arguments, or say that you cannot do what was asked."
     )
@@ -27,8 +27,9 @@ def refused_repeat(ctx: InvocationContext, call: types.FunctionCall) -> ModelMis
 
 def note_result(ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]) -> None:
     """Note the result of a call that was run."""
-    if ctx.last_calls is None:
-        ctx.last_calls = {}
-    last = ctx.last_calls.get(call.name)
-    same = last is not None and last[0] == call.args and last[1] == response
-    ctx.last_calls[call.name] = (call.args, response, last[2] + 1 if same and last else 1)
+    seen, times = ctx.last_calls, 1
+    if call.name in seen:
+        args, result, before = seen[call.name]
+        if args == call.args and result == response:
+            times += before
+    seen[call.name] = (call.args, response, times)

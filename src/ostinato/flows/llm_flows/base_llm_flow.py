@@ -31,7 +31,7 @@ from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
 from ._going_on import pending_calls, recorded_response, take_reached
-from ._output_check import correction, reject_output
+from ._output_check import correction, problem_of, reject_output
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
@@ -106,6 +106,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if reached is not None and reached.kind == "structured" and reached.record is not None:
             said = _output_schema_processor.get_structured_model_response(reached.record.event())
             yield _output_schema_processor.create_final_model_response_event(ctx, said or "null")
+            return
+        if reached is not None and reached.kind == "rejected" and reached.record is not None:
+            yield correction(ctx, problem_of(ctx, reached.record.event()) or "It is no output.")
             return
         llm_request = LlmRequest()
         asks_user = False
@@ -263,7 +266,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         wrong = reject_output(ctx, event) if ctx.agent.output_schema is not None else None
         yield event
         if wrong is not None:
-            yield correction(ctx, wrong, "set_model_response" in llm_request.tools_dict)
+            yield correction(ctx, wrong)
         if asks:
             async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
                 async for event in events:

@@ -204,7 +204,9 @@ async def _run_call(
             elif INVALID_ARGS_KEY in run.args:
                 result = _not_json(run)
             else:
-                result = refused_repeat(ctx, function_call) or await _run_with_hooks(run)
+                seen = name in ctx.last_calls
+                refusal = refused_repeat(ctx, function_call) if seen else None
+                result = refusal or await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
                 await _store_end(run, None, alone=False)
                 return Outcome(None, flagged=_flagged(run))
