@@ -138,7 +138,9 @@ async def test_numbers_that_are_too_large_go_back_to_the_model(stream: bool, num
         text = json.dumps(answer.body).replace(json.dumps(block["input"]), f'{{"n": {number}}}')
         answer = Answer(text)
     else:
-        answer = Answer([piece.replace(b" 0}", f" {number}}}".encode()) for piece in answer.pieces])
+        end = b'": 0}"'
+        other = f'": {number}}}"'.encode()
+        answer = Answer([piece.replace(end, other) for piece in answer.pieces])
     got = await responses(answer, stream=stream)
     assert INVALID_ARGS_KEY in (got[-1].get_function_calls()[0].args or {})
 

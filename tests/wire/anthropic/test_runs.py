@@ -59,7 +59,7 @@ async def test_a_tool_loop_with_thoughts(stream: bool) -> None:
         talk = Conversation(agent(server.url, ran))
         got = await talk.say("Weather?", run_config=config(stream))
         await closed(talk)
-    assert ran == ["Rome", "Oslo"]
+    assert sorted(ran) == ["Oslo", "Rome"]
     assert_trace(
         got,
         [
@@ -116,7 +116,7 @@ async def test_a_stream_cut_at_any_byte_executes_nothing(step: int) -> None:
                 assert ran == []
                 assert not [e for e in talk.events if not e.partial and e.get_function_calls()]
             else:
-                assert ran == ["Rome", "Oslo"]
+                assert sorted(ran) == ["Oslo", "Rome"]
                 acted.append(cut)
         await model.aclose()
         await runner.close()
