@@ -42,7 +42,7 @@ class OpenAIErrorsLlm(ProviderLlm):
             return self._connection_failed(error)
         if "APIResponseValidationError" in kinds:
             return self._bad_answer(_detail(error)[0])
-        if "APIStatusError" in kinds:
+        if "APIStatusError" in kinds or ("APIError" in kinds and hasattr(error, "status_code")):
             return self._status_error(error)
         if "APIError" in kinds:  # one that came inside a stream
             detail, hints = _detail(error)

@@ -108,6 +108,14 @@ def empty(*, stream: bool) -> Answer:
     return Answer(sse([{**chunk({}), "choices": []}], done="[DONE]") if stream else response())
 
 
+def smallest() -> list[bytes]:
+    """Write the shortest stream that says and calls something."""
+    called = [{"index": 0, "id": "c", "function": {"name": "book", "arguments": "{}"}}]
+    deltas = [{"content": "Hi"}, {"tool_calls": called}]
+    made = [{"choices": [{"delta": delta}]} for delta in deltas]
+    return sse([*made, {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}], done="[DONE]")
+
+
+# What LiteLLM does otherwise.
 UNSEEN_PAGES = False
-CUT_STEP = 1
 AFTER_THE_END = 0

@@ -10,6 +10,7 @@ from tests.wire.chat.script import KEY, ONCE
 from tests.wire.chat.script import answers as answers
 from tests.wire.chat.script import blocked as blocked
 from tests.wire.chat.script import empty as empty
+from tests.wire.chat.script import smallest as smallest
 
 
 def llm(url: str, **fields: Any) -> BaseLlm:
@@ -20,5 +21,4 @@ def llm(url: str, **fields: Any) -> BaseLlm:
 
 # LiteLLM swallows a page in place of a stream, and what comes after the end of an answer.
 UNSEEN_PAGES = True
-CUT_STEP = 7
-AFTER_THE_END = 1000
+AFTER_THE_END = 80

@@ -110,6 +110,17 @@ def empty(*, stream: bool) -> Answer:
     return Answer(sse([{"type": "response.completed", "response": made}], named=True))
 
 
+def smallest() -> list[bytes]:
+    """Write the shortest stream that says and calls something."""
+    called = {"type": "function_call", "call_id": "c", "name": "book", "arguments": "{}"}
+    end = {"status": "completed", "output": [called]}
+    return sse(
+        [
+            {"type": "response.output_item.done", "item": called},
+            {"type": "response.completed", "response": end},
+        ]
+    )
+
+
 UNSEEN_PAGES = False
-CUT_STEP = 1
 AFTER_THE_END = 0

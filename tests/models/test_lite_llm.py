@@ -1,0 +1,129 @@
+"""LiteLlm without LiteLLM: what its client is asked, and what becomes of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from ostinato import types
+from ostinato.agents import LlmAgent
+from ostinato.errors import MissingExtraError, ModelAnswerError, ModelRequestError
+from ostinato.models.lite_llm import LiteLlm, LiteLLMClient
+from ostinato.models.retry_policy import RetryPolicy
+from ostinato.testing import Conversation
+from ostinato.testing.event_trace import trace
+from tests.wire.asking import ask, fails, request, said
+from tests.wire.chat.script import KEY, chunks, whole
+from tests.wire.turns import Call, Turn
+
+
+class FakeClient(LiteLLMClient):
+    """Answers with what it was given, and keeps what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[dict[str, Any]] = []
+
+    async def acompletion(
+        self, model: str, messages: list[Any], tools: list[Any] | None, **kwargs: Any
+    ) -> Any:
+        self.asked.append({"model": model, "messages": messages, "tools": tools, **kwargs})
+        answer = self.answers.pop(0)
+        return _each(answer) if isinstance(answer, list) else answer
+
+
+async def _each(made: list[Any]) -> AsyncIterator[Any]:
+    for one in made:
+        yield one
+
+
+def llm(*answers: Any, **options: Any) -> tuple[LiteLlm, FakeClient]:
+    client = FakeClient(*answers)
+    once = {"retry_policy": RetryPolicy(attempts=1)}
+    return LiteLlm("groq/llama", llm_client=client, **once, **options), client
+
+
+async def test_a_run_with_a_tool_ends() -> None:
+    def look(place: str) -> str:
+        return f"{place} seen"
+
+    turns = [Turn("Wait.", (Call("look", {"place": "Rome"}),)), Turn("Seen.")]
+    model, client = llm(*map(whole, turns))
+    events = await Conversation(LlmAgent(name="clerk", model=model, tools=[look])).say("Look")
+    assert trace(events) == [
+        "clerk: Wait.",
+        "clerk: look(place='Rome')",
+        "clerk: look -> {'result': 'Rome seen'}",
+        "clerk: Seen.",
+    ]
+    assert len(client.asked) == 2
+    answered = client.asked[1]["messages"][-1]
+    assert (answered["role"], answered["tool_call_id"]) == ("tool", "call_1")
+
+
+async def test_a_stream() -> None:
+    model, client = llm(chunks(Turn("Hello there.", thought="Hm.")))
+    got = await ask(model, request(), stream=True)
+    assert len(got) > 3
+    assert (client.asked[0]["stream"], client.asked[0]["num_retries"]) == (True, 0)
+
+
+async def test_a_stream_whose_end_was_made_up_is_no_answer() -> None:
+    class MadeUp:
+        received_finish_reason = None
+
+        def __init__(self) -> None:
+            self.chunks = _each(chunks(Turn(calls=(Call("wipe"),))))
+
+        def __aiter__(self) -> AsyncIterator[Any]:
+            return self.chunks
+
+    model, _ = llm(MadeUp())
+    assert isinstance(await fails(model, request(), stream=True), ModelAnswerError)
+
+
+async def test_proofs_of_thoughts_and_calls_go_back() -> None:
+    block = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+    hidden = {"type": "redacted_thinking", "data": "aGlkZGVu"}
+    first = whole(Turn("Yes.", (Call("look"),)), thinking_blocks=[block, hidden])
+    proof = {"thought_signature": "cHJvb2Y="}
+    first["choices"][0]["message"]["tool_calls"][0]["provider_specific_fields"] = proof
+    model, client = llm(first, whole(Turn("So.")))
+    (got,) = await ask(model, request())
+    assert got.content is not None and got.content.parts is not None
+    assert [part.thought_signature for part in got.content.parts] == [
+        b"signed",
+        b"hidden",
+        None,
+        b"proof",
+    ]
+    await ask(model, request(said("Hi"), got.content))
+    back = client.asked[1]["messages"][1]
+    assert back["thinking_blocks"] == [block, hidden]
+    assert back["tool_calls"][0]["provider_specific_fields"] == proof
+
+
+async def test_options_go_to_litellm_and_keys_stay_hidden() -> None:
+    model, client = llm(whole(Turn("Yes.")), api_key=KEY, api_base="http://x", drop_params=True)
+    assert KEY not in repr(model) and KEY not in str(model.model_dump())
+    await ask(model, request(max_output_tokens=5, response_schema=types.Schema(type="OBJECT")))
+    asked = client.asked[0]
+    assert (asked["api_key"], asked["api_base"], asked["drop_params"]) == (KEY, "http://x", True)
+    assert (asked["max_tokens"], asked["tools"]) == (5, None)
+    assert asked["response_format"]["type"] == "json_schema"
+
+
+async def test_content_that_chat_cannot_carry() -> None:
+    model, client = llm()
+    film = types.Part.from_bytes(data=b"x", mime_type="video/mp4")
+    found = await fails(model, request(types.Content(role="user", parts=[film])))
+    assert isinstance(found, ModelRequestError) and "video/mp4" in str(found)
+    assert client.asked == []
+
+
+async def test_without_litellm_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "litellm", None)
+    with pytest.raises(MissingExtraError, match="litellm"):
+        [one async for one in LiteLlm("groq/llama").generate_content_async(request())]
