@@ -21,7 +21,17 @@ HUGE = ["[" * 100_000, '{"n": ' + "1" * 5000 + "}"]
 
 @pytest.mark.parametrize(
     "text",
-    ["{", '{"city": "Ro', "[]", "null", '"Rome"', "{'city': 1}", '{"n": NaN}', *HUGE],
+    [
+        "{",
+        '{"city": "Ro',
+        "[]",
+        "null",
+        '"Rome"',
+        "{'city': 1}",
+        '{"n": NaN}',
+        '{"n": -1e999}',
+        *HUGE,
+    ],
 )
 def test_anything_else_is_kept_as_it_came(text: str) -> None:
     assert call_args(text) == {INVALID_ARGS_KEY: text}

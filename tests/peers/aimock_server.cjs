@@ -1,10 +1,18 @@
 // aimock of npm, with the answers of the tests, until its input ends:
 // `node aimock_server.cjs FOLDER`, where FOLDER holds node_modules. Prints its address.
 
+const { Server } = require("node:http");
 const { createRequire } = require("node:module");
 const { join } = require("node:path");
 
 const { LLMock } = createRequire(join(process.argv[2], "x.js"))("@copilotkit/aimock");
+
+// It knows Gemini's paths under v1beta only, and Google's SDK 3 asks under v1.
+const emit = Server.prototype.emit;
+Server.prototype.emit = function (event, request, ...rest) {
+  if (event === "request") request.url = request.url.replace(/^\/v1\/models\//, "/v1beta/models/");
+  return emit.call(this, event, request, ...rest);
+};
 
 async function main() {
   const mock = new LLMock({ port: 0, logLevel: "silent", chunkSize: 4 });

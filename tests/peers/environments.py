@@ -39,7 +39,7 @@ def _install_from_pip(folder: Path) -> None:
 
 
 def _install_from_npm(folder: Path) -> None:
-    quiet = ["--silent", "--no-audit", "--no-fund", "--no-package-lock"]
+    quiet = ["--loglevel=error", "--no-audit", "--no-fund", "--no-package-lock"]
     npm = ["npm", "install", *quiet, "--prefix", str(folder)]
     subprocess.run([*npm, *PINS[folder.name]], check=True)
 

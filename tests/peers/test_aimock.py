@@ -40,6 +40,8 @@ async def test_a_text(mode: StreamingMode, model: BaseLlm) -> None:
     assert any(event.partial for event in events) == (mode is StreamingMode.SSE)
 
 
+# Gemini has no such reason, but aimock gives it.
+@pytest.mark.filterwarnings("ignore:.*FUNCTION_CALL is not a valid FinishReason")
 async def test_a_tool_loop(mode: StreamingMode, model: BaseLlm) -> None:
     talk = Conversation(LlmAgent(name="helper", model=model, tools=[weather]))
     events = await talk.say("How is the weather?", run_config=RunConfig(streaming_mode=mode))

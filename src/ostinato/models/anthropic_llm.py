@@ -27,8 +27,11 @@ from .provider_llm import ProviderLlm
 from .request_text import instruction_text
 from .response_bound import bound_response
 from .wire import claude_request
-from .wire.claude_answer import ClaudeAnswer, NotAnAnswer
-from .wire.claude_messages import CannotSend, ClaudeMessage, conversation, message
+from .wire.claude_answer import ClaudeAnswer
+from .wire.claude_messages import conversation, messages_of
+from .wire.faults import BadAnswer, Unsendable
+from .wire.json_schema import output_schema_of
+from .wire.turns import Turn, items_for
 
 _CONNECT_S = 10.0
 _MOST_PAUSES = 20
@@ -66,7 +69,7 @@ class AnthropicLlm(ProviderLlm):
     max_tokens: int = 8192
 
     _clients: ClientPerLoop[Any] = PrivateAttr()
-    _converted: Converted[ClaudeMessage] = PrivateAttr(default_factory=Converted[ClaudeMessage])
+    _converted: Converted[Turn] = PrivateAttr(default_factory=Converted[Turn])
 
     def model_post_init(self, context: Any, /) -> None:
         """Make the place for clients; none is opened before the first request."""
@@ -136,7 +139,7 @@ class AnthropicLlm(ProviderLlm):
         answer.check_end()
 
     async def _post(self, body: dict[str, Any], headers: dict[str, str], *, stream: bool) -> Any:
-        """Send a request and return the answer's JSON or its stream.
+        """Send a request and return the answer's text or its stream.
 
         The SDK is handed bytes, because it would walk through a body of objects at each request,
         and copy it for Vertex AI.
@@ -147,7 +150,7 @@ class AnthropicLlm(ProviderLlm):
             path,
             content=json.dumps(sent, ensure_ascii=False).encode("utf-8", "replace"),
             options={"headers": headers},
-            cast_to=object,
+            cast_to=object if stream else str,
             stream=stream,
             stream_cls=events[object],
         )
@@ -161,18 +164,18 @@ class AnthropicLlm(ProviderLlm):
         self._maybe_append_user_content(llm_request)
         config, model = llm_request.config, llm_request.model or self.model
         try:
-            converted = [self._converted.of(one, message) for one in llm_request.contents]
-            body: dict[str, Any] = {"model": model, "messages": conversation(converted)}
+            said = items_for(llm_request.contents, messages_of, self._converted)
+            body: dict[str, Any] = {"model": model, "messages": conversation(said)}
             if tools := claude_request.tools(config):
                 body["tools"] = tools
                 if choice := claude_request.tool_choice(config):
                     body["tool_choice"] = choice
             body |= claude_request.thinking(config, model, self.max_tokens)
             body |= claude_request.sampling(config)
-            if schema := claude_request.output_schema(config):
+            if schema := output_schema_of(config):
                 form = {"type": "json_schema", "schema": self._accepted(schema)}
                 body["output_config"] = {**body.get("output_config", {}), "format": form}
-        except CannotSend as error:
+        except Unsendable as error:
             raise self._cannot(str(error)) from None
         if (system := instruction_text(config)).strip():
             body["system"] = system
@@ -188,15 +191,15 @@ class AnthropicLlm(ProviderLlm):
     def _accepted(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return a schema in the dialect of the API: closed objects, few limits."""
         if not self.capabilities.structured_output:
-            raise self._cannot("an output schema; choose Claude 4.5 or newer")
+            raise self._cannot("an output schema; choose Claude 4.5 or newer.")
         try:
             return need("anthropic", extra="anthropic").transform_schema(schema)
         except (ValueError, AssertionError) as error:  # how the SDK says what it cannot express
-            raise self._cannot(f"the output schema: {error or 'an unknown type'}") from None
+            raise self._cannot(f"the output schema: {error or 'an unknown type.'}") from None
 
     def _cannot(self, what: str) -> ModelRequestError:
         return ModelRequestError(
-            f"{self.provider.title} (model {self.model!r}) does not take {what.rstrip('.')}.",
+            f"{self.provider.title} (model {self.model!r}) does not take {what}",
             provider=self.provider.name,
             model=self.model,
         )
@@ -237,7 +240,7 @@ class AnthropicLlm(ProviderLlm):
             return self._bad_answer(f"the stream was cut: {error}")
         if isinstance(error, json.JSONDecodeError):
             return self._bad_answer(f"it is no JSON: {error}")
-        if isinstance(error, (NotAnAnswer, RecursionError)):
+        if isinstance(error, (BadAnswer, RecursionError)):
             return self._bad_answer(str(error))
         return None
 

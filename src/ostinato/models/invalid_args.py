@@ -5,7 +5,8 @@ them, the flow answers those that are broken.
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from math import isfinite
+from typing import Any, NoReturn, cast
 
 INVALID_ARGS_KEY = "__invalid_json__"
 """What could not be read as a call's arguments stands under this key, as it came."""
@@ -23,11 +24,16 @@ def call_args(text: str | None) -> dict[str, Any]:
     if not text or not text.strip():
         return {}
     try:
-        args: object = json.loads(text, parse_constant=_refuse)
+        args: object = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):  # the latter for thousands of opened brackets
         return {INVALID_ARGS_KEY: text}
     return cast(dict[str, Any], args) if isinstance(args, dict) else {INVALID_ARGS_KEY: text}
 
 
-def _refuse(constant: str) -> None:
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse(number)
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")  # Python's reader takes NaN and Infinity

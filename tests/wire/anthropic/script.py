@@ -9,10 +9,12 @@ from typing import Any
 from pydantic import SecretStr
 
 from ostinato.models.anthropic_llm import AnthropicLlm
+from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.fake_server import Answer, sse
 from tests.wire.turns import Turn
 
 KEY = "sk-SECRET-0123456789"
+ONCE: dict[str, Any] = {"retry_policy": RetryPolicy(attempts=1)}
 USAGE = {
     "input_tokens": 12,
     "output_tokens": 7,
@@ -23,8 +25,8 @@ USAGE = {
 
 def llm(url: str, **fields: Any) -> AnthropicLlm:
     """The adapter against a server."""
-    given = {"model": "claude-sonnet-4-5", "api_key": SecretStr(KEY), "base_url": url, **fields}
-    return AnthropicLlm(**given)
+    given = {"model": "claude-sonnet-4-5", "api_key": SecretStr(KEY), "base_url": url, **ONCE}
+    return AnthropicLlm(**{**given, **fields})
 
 
 def answers(turns: Sequence[Turn], *, stream: bool) -> list[Answer]:

@@ -130,6 +130,22 @@ async def test_arguments_that_are_no_object_are_kept_as_they_came(text: str) -> 
 
 
 @STREAMED
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+async def test_numbers_that_are_too_large_go_back_to_the_model(stream: bool, number: str) -> None:
+    block: Any = {"type": "tool_use", "id": "t", "name": "f", "input": '{"n": 0}'}
+    answer = (streamed if stream else whole)([block])
+    if not stream:
+        text = json.dumps(answer.body).replace(json.dumps(block["input"]), f'{{"n": {number}}}')
+        answer = Answer(text)
+    else:
+        end = b'": 0}"'
+        other = f'": {number}}}"'.encode()
+        answer = Answer([piece.replace(end, other) for piece in answer.pieces])
+    got = await responses(answer, stream=stream)
+    assert INVALID_ARGS_KEY in (got[-1].get_function_calls()[0].args or {})
+
+
+@STREAMED
 @pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
 async def test_a_call_that_ran_out_of_tokens_is_not_taken_for_whole(
     stream: bool, stop: str

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from ostinato import errors
 from ostinato.errors import ProviderError
 from ostinato.models import response_bound
+from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.fake_server import Answer, FakeServer, sse
 from tests.wire.turns import Call, Turn
 
@@ -106,6 +107,24 @@ async def test_one_attempt_is_one_request(stream: bool) -> None:
     async with FakeServer([Answer(refusal("api_error"), status=500)]) as server:
         await failure_at(server.url, stream=stream)
     assert len(server.requests) == 1
+
+
+@STREAMED
+async def test_a_failure_and_then_an_answer(stream: bool) -> None:
+    policy = RetryPolicy(attempts=3, initial_delay=0)
+    waits = {"retry-after": "0"}
+    script = [
+        Answer(refusal("api_error"), status=500),
+        Answer(refusal("rate_limit_error"), status=429, headers=waits),
+        *answers([Turn(text="Here.")], stream=stream),
+    ]
+    async with FakeServer(script) as server:
+        model = llm(server.url, retry_policy=policy)
+        got = [r async for r in model.generate_content_async(asking(), stream=stream)]
+        await model.aclose()
+    assert got[-1].content is not None
+    assert [p.text for p in got[-1].content.parts or []] == ["Here."]
+    assert len({request.body for request in server.requests}) == 1
 
 
 @STREAMED

@@ -244,7 +244,7 @@ async def test_code_is_told_as_text() -> None:
         user("Go"), model(Part(executable_code=code), Part(code_execution_result=done)), user("?")
     )
     assert [b["text"] for b in body["messages"][1]["content"]] == [
-        "```\nprint(1)\n```",
+        "```python\nprint(1)\n```",
         "```tool_output\n1\n```",
     ]
 

@@ -59,7 +59,7 @@ async def test_a_tool_loop_with_thoughts(stream: bool) -> None:
         talk = Conversation(agent(server.url, ran))
         got = await talk.say("Weather?", run_config=config(stream))
         await closed(talk)
-    assert ran == ["Rome", "Oslo"]
+    assert sorted(ran) == ["Oslo", "Rome"]
     assert_trace(
         got,
         [
@@ -116,7 +116,7 @@ async def test_a_stream_cut_at_any_byte_executes_nothing(step: int) -> None:
                 assert ran == []
                 assert not [e for e in talk.events if not e.partial and e.get_function_calls()]
             else:
-                assert ran == ["Rome", "Oslo"]
+                assert sorted(ran) == ["Oslo", "Rome"]
                 acted.append(cut)
         await model.aclose()
         await runner.close()
@@ -180,7 +180,7 @@ async def test_a_refusal_ends_the_run_without_its_calls(stream: bool) -> None:
 @STREAMED
 async def test_an_empty_answer_is_told(stream: bool) -> None:
     write = streamed if stream else whole
-    async with FakeServer([write([])]) as server:
+    async with FakeServer(paths={"/v1/messages": write([])}) as server:
         talk = Conversation(agent(server.url, []))
         got = await talk.say("Weather?", run_config=config(stream))
         await closed(talk)
@@ -242,14 +242,14 @@ async def test_a_long_talk_is_converted_once(monkeypatch: pytest.MonkeyPatch) ->
     """Turn N converts what is new, and the SDK never walks through the history."""
     turns, count = 30, 0
     converted: list[int] = []
-    convert = claude_messages.message
+    convert = claude_messages.messages_of
 
     def counting(content: Any) -> Any:
         nonlocal count
         count += 1
         return convert(content)
 
-    monkeypatch.setattr("ostinato.models.anthropic_llm.message", counting)
+    monkeypatch.setattr("ostinato.models.anthropic_llm.messages_of", counting)
     script = answers([Turn(text=f"Answer {n}.") for n in range(turns)], stream=True)
     async with FakeServer(script) as server:
         talk = Conversation(agent(server.url, []))

@@ -14,7 +14,7 @@ from ostinato.models.anthropic_llm import Claude
 from tests.wire.fake_server import Answer, FakeServer
 from tests.wire.turns import Call, Turn
 
-from .script import answers
+from .script import ONCE, answers
 from .test_answers import STREAMED, asking
 
 NAME = "projects/my-project/locations/europe-west1/publishers/anthropic/models/claude-opus-4-6"
@@ -22,7 +22,8 @@ TOKEN = "ya29.SECRET-0123456789"
 
 
 def vertex(url: str, **fields: Any) -> Claude:
-    return Claude(**{"model": NAME, "base_url": url, "api_key": SecretStr(TOKEN), **fields})
+    given = {"model": NAME, "base_url": url, "api_key": SecretStr(TOKEN), **ONCE}
+    return Claude(**{**given, **fields})
 
 
 @STREAMED

@@ -11,6 +11,7 @@ from ... import types
 from ..invalid_args import INVALID_ARGS_KEY, call_args
 from ..llm_response import LlmResponse
 from .claude_messages import OWN, Block
+from .faults import BadAnswer
 
 _FINISH = {
     "end_turn": types.FinishReason.STOP,
@@ -29,10 +30,6 @@ _COUNTS = (
 )
 
 
-class NotAnAnswer(ValueError):
-    """What came is not in the API's format, or ended too early."""
-
-
 class ClaudeAnswer:
     """One answer, from the first block to the reason why it stopped.
 
@@ -49,20 +46,22 @@ class ClaudeAnswer:
         self._open: dict[int, _OpenBlock] = {}
         self._done = True
 
-    def take(self, whole: Any) -> None:
-        """Take a whole message.
+    def take(self, text: str) -> None:
+        """Take a whole message, as JSON.
 
         Raises:
-          NotAnAnswer: it is none.
+          BadAnswer: it is none.
         """
-        if isinstance(whole, str):
-            raise NotAnAnswer(_start(whole))  # as it came, so that a page is known for one
+        try:
+            whole: Any = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BadAnswer(_start(text)) from error  # as it came, so that a page is known for one
         if not isinstance(whole, dict) or "content" not in whole:
-            raise NotAnAnswer(f"no message of the API: {_start(whole)}")
+            raise BadAnswer(f"no message of the API: {_start(text)}")
         message = cast(Block, whole)
         self._begin(message)
         if not isinstance(message["content"], list):
-            raise NotAnAnswer(f"a message whose content is no list: {_start(whole)}")
+            raise BadAnswer(f"a message whose content is no list: {_start(whole)}")
         self.blocks.extend(_checked(block) for block in cast(list[Any], message["content"]))
         self._stop(message)
         self._done = True
@@ -71,7 +70,7 @@ class ClaudeAnswer:
         """Take an event of a stream and return the piece that it brings, if any.
 
         Raises:
-          NotAnAnswer: it is none.
+          BadAnswer: it is none.
         """
         kind = _checked(event)["type"]
         try:
@@ -94,7 +93,7 @@ class ClaudeAnswer:
                 case _:
                     pass  # events may be added to the API
         except (KeyError, TypeError, AttributeError) as error:
-            raise NotAnAnswer(f"a broken event of type {kind!r}: {_start(event)}") from error
+            raise BadAnswer(f"a broken event of type {kind!r}: {_start(event)}") from error
         return None
 
     @property
@@ -103,15 +102,15 @@ class ClaudeAnswer:
         return self._done and self.stop_reason is not None
 
     def check_end(self) -> None:
-        """Raise NotAnAnswer where a stream ended before the message did."""
+        """Raise BadAnswer where a stream ended before the message did."""
         if not self.is_whole:
-            raise NotAnAnswer("the stream was cut before the message ended")
+            raise BadAnswer("the stream was cut before the message ended")
 
     def response(self) -> LlmResponse:
         """Return the complete response.
 
         Raises:
-          NotAnAnswer: a block of it is broken.
+          BadAnswer: a block of it is broken.
         """
         common: dict[str, Any] = {
             "model_version": self._model,
@@ -131,7 +130,7 @@ class ClaudeAnswer:
         try:
             parts, citations = _parts(self.blocks)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise NotAnAnswer(f"broken content: {_start(self.blocks)}") from error
+            raise BadAnswer(f"broken content: {_start(self.blocks)}") from error
         if self.stop_reason in _CUT and parts and (call := parts[-1].function_call):
             # A call that ran out of tokens may look whole and not be: the model is told instead.
             args = call.args or {}
@@ -261,12 +260,8 @@ def _part(block: Block) -> types.Part | None:
         case "redacted_thinking":
             return types.Part(thought=True, part_metadata={OWN: block})
         case "tool_use":
-            given = block.get("input")
-            args = (
-                cast(dict[str, Any], given)
-                if isinstance(given, dict)
-                else {INVALID_ARGS_KEY: json.dumps(given)}
-            )
+            # Read once more, for a number may be too large, which Python takes for infinite.
+            args = call_args(json.dumps(block.get("input"), ensure_ascii=False))
             call = types.FunctionCall(id=block.get("id"), name=block.get("name"), args=args)
             return types.Part(function_call=call)
         case _:  # what the API's own tools did; it wants that back as it came
@@ -285,7 +280,7 @@ def _citation(source: Block, start: int, end: int) -> types.Citation:
 
 def _checked(block: Any) -> Block:
     if not isinstance(block, dict) or not isinstance(cast(Block, block).get("type"), str):
-        raise NotAnAnswer(f"something without a type: {_start(block)}")
+        raise BadAnswer(f"something without a type: {_start(block)}")
     return cast(Block, block)
 
 

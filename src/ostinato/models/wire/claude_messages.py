@@ -7,11 +7,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, cast
 
 from ... import types
+from .faults import Unsendable
+from .media import is_text, other_text, response_media
 
 Block = dict[str, Any]
 
@@ -21,64 +22,32 @@ thought that it signed, or a whole block that has no form among our parts."""
 
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
-_TEXTS = frozenset({"application/json", "application/xml", "application/yaml"})
 _START = "The conversation so far:"
 
 
-class CannotSend(ValueError):
-    """A part that this API does not take; the text names its kind and the remedy."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaudeMessage:
-    """A Content as blocks.
-
-    Attributes:
-      role: user or assistant.
-      blocks: what it says; empty where nothing of it can be sent.
-      lacks_ids: whether calls or results in it have no id, which they get when messages are put
-        together.
-    """
-
-    role: str
-    blocks: tuple[Block, ...]
-    lacks_ids: bool
-
-
-def message(content: types.Content) -> ClaudeMessage:
-    """Return a Content as a message.
+def messages_of(content: types.Content) -> list[Block]:
+    """Return a Content as a message; none where nothing of it can be sent.
 
     Raises:
-      CannotSend: a part of it is of a kind that the API does not take.
+      Unsendable: a part of it is of a kind that the API does not take.
     """
     role = "assistant" if content.role in ("model", "assistant") else "user"
-    blocks = tuple(
-        block for part in content.parts or () if (block := _block(part, role)) is not None
-    )
-    lacks_ids = any(
-        (block["type"] == "tool_use" and not block["id"])
-        or (block["type"] == "tool_result" and not block["tool_use_id"])
-        for block in blocks
-    )
-    return ClaudeMessage(role, blocks, lacks_ids)
+    blocks = [block for part in content.parts or () if (block := _block(part, role)) is not None]
+    return [{"role": role, "content": blocks}] if blocks else []
 
 
-def conversation(messages: Iterable[ClaudeMessage]) -> list[Block]:
+def conversation(messages: Iterable[Block]) -> list[Block]:
     """Put messages together as the API wants them.
 
-    Roles alternate and the user begins, results stand before all else in the message after their
-    calls, and every call has an id. Blocks are shared with `messages`; the lists are not.
+    Roles alternate and the user begins, and results stand before all else in the message after
+    their calls. Blocks are shared with `messages`; the lists are not.
     """
     joined: list[Block] = []
-    ids = _Ids()
     for one in messages:
-        blocks: Sequence[Block] = ids.given(one.blocks) if one.lacks_ids else one.blocks
-        if not blocks:
-            continue
-        if joined and joined[-1]["role"] == one.role:
-            joined[-1]["content"].extend(blocks)
+        if joined and joined[-1]["role"] == one["role"]:
+            joined[-1]["content"].extend(one["content"])
         else:
-            joined.append({"role": one.role, "content": list(blocks)})
+            joined.append({"role": one["role"], "content": list(one["content"])})
     for one in joined:
         if one["role"] == "user" and any(b["type"] == "tool_result" for b in one["content"]):
             one["content"].sort(key=_is_no_result)
@@ -89,31 +58,6 @@ def conversation(messages: Iterable[ClaudeMessage]) -> list[Block]:
 
 def _is_no_result(block: Block) -> bool:
     return block["type"] != "tool_result"
-
-
-class _Ids:
-    """Ids for calls that came without one, in the order of the calls of each function."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._open: dict[str, list[str]] = {}
-
-    def given(self, blocks: Iterable[Block]) -> list[Block]:
-        """Return the blocks, those that lack an id with one."""
-        named: list[Block] = []
-        for block in blocks:
-            if block["type"] == "tool_use" and not block["id"]:
-                self._count += 1
-                block = {**block, "id": f"call_{self._count}"}
-                self._open.setdefault(block["name"], []).append(block["id"])
-            elif block["type"] == "tool_result" and not block["tool_use_id"]:
-                waiting = self._open.get(block[_NAME])
-                block = {**block, "tool_use_id": waiting.pop(0) if waiting else "call_0"}
-            named.append({key: value for key, value in block.items() if key != _NAME})
-        return named
-
-
-_NAME = "name of the function"  # kept in a result without an id until it gets one
 
 
 def _block(part: types.Part, role: str) -> Block | None:
@@ -137,17 +81,9 @@ def _block(part: types.Part, role: str) -> Block | None:
         return _inline(part.inline_data, role)
     if part.file_data is not None:
         return _file(part.file_data, role)
-    text = _text(part)
+    text = part.text or other_text(part)
     # The API refuses text that is empty or nothing but white space.
     return {"type": "text", "text": text} if text and text.strip() else None
-
-
-def _text(part: types.Part) -> str | None:
-    if part.executable_code is not None:
-        return f"```\n{part.executable_code.code or ''}\n```"
-    if part.code_execution_result is not None:
-        return f"```tool_output\n{part.code_execution_result.output or ''}\n```"
-    return part.text
 
 
 def _thought(part: types.Part, own: Any) -> Block | None:
@@ -170,22 +106,12 @@ def _result(answer: types.FunctionResponse) -> Block:
     value: Any = response["result"] if response.keys() == {"result"} else response
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     content: list[Block] = [{"type": "text", "text": text}] if text.strip() else []
-    for part in answer.parts or ():
-        if part.inline_data is not None:
-            blob = types.Blob(data=part.inline_data.data, mime_type=part.inline_data.mime_type)
-            content.append(_inline(blob, "user"))
-        elif part.file_data is not None:
-            file = part.file_data
-            content.append(
-                _file(types.FileData(file_uri=file.file_uri, mime_type=file.mime_type), "user")
-            )
+    content += [one for part in response_media(answer) if (one := _block(part, "user"))]
     block: Block = {"type": "tool_result", "tool_use_id": _id(answer.id)}
     if content:
         block["content"] = content
     if "error" in response:
         block["is_error"] = True
-    if not answer.id:
-        block[_NAME] = answer.name or ""
     return block
 
 
@@ -195,7 +121,7 @@ def _inline(blob: types.Blob, role: str) -> Block:
     if kind in _IMAGES or kind == _PDF:
         source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
         return {"type": "document" if kind == _PDF else "image", "source": source}
-    if kind.startswith("text/") or kind in _TEXTS:
+    if is_text(kind):
         source = {
             "type": "text",
             "media_type": "text/plain",
@@ -203,7 +129,7 @@ def _inline(blob: types.Blob, role: str) -> Block:
         }
         document: Block = {"type": "document", "source": source}
         return {**document, "title": blob.display_name} if blob.display_name else document
-    raise CannotSend(f"content of type {kind!r}; {_TAKES}")
+    raise Unsendable(f"content of type {kind!r}; {_TAKES}")
 
 
 def _file(file: types.FileData, role: str) -> Block:
@@ -213,23 +139,25 @@ def _file(file: types.FileData, role: str) -> Block:
     if uri.startswith("file_"):
         return {"type": form, "source": {"type": "file", "file_id": uri}}
     if not uri.startswith(("https://", "http://")):
-        raise CannotSend(f"the file {uri!r}; pass its bytes, an https URL, or a file id of its own")
+        raise Unsendable(
+            f"the file {uri!r}; pass its bytes, an https URL, or a file id of its own."
+        )
     if kind not in _IMAGES and kind != _PDF:
-        raise CannotSend(f"content of type {kind!r} by its URL; {_TAKES}")
+        raise Unsendable(f"content of type {kind!r} by its URL; {_TAKES}")
     return {"type": form, "source": {"type": "url", "url": uri}}
 
 
 _TAKES = (
     "it takes JPEG, PNG, GIF and WebP images, PDF and text. Convert it, or choose a model that "
-    "takes it"
+    "takes it."
 )
 
 
 def _check_role(role: str, kind: str) -> None:
     if role != "user":
-        raise CannotSend(
+        raise Unsendable(
             f"{kind!r} in the words of a model; only the user may send it. Leave it out of the "
-            "history in a before_model_callback"
+            "history in a before_model_callback."
         )
 
 

@@ -5,14 +5,13 @@ may be cached. The adapter builds requests with these.
 from __future__ import annotations
 
 import re
-from typing import Any, cast
-
-from pydantic import TypeAdapter
 
 from ... import types
 from ..context_cache_config import ContextCacheConfig
 from ..request_text import declared_functions
-from .claude_messages import Block, CannotSend
+from .claude_messages import Block
+from .faults import Unsendable
+from .json_schema import parameters_of
 
 _TOOL_NAME = r"[a-zA-Z0-9_-]{1,128}"
 _LEAST_BUDGET = 1024
@@ -32,14 +31,14 @@ def tools(config: types.GenerateContentConfig) -> list[Block]:
     """Return the tools that a request may use.
 
     Raises:
-      CannotSend: a tool's name is outside the API's pattern, or it is no declared function.
+      Unsendable: a tool's name is outside the API's pattern, or it is no declared function.
     """
     for tool in config.tools or []:
         if not isinstance(tool, types.Tool):
-            raise CannotSend(f"the tool {tool!r} in config.tools; add it to the agent's tools")
+            raise Unsendable(f"the tool {tool!r} in config.tools; add it to the agent's tools.")
         others = [name for name, value in tool if value and name != "function_declarations"]
         if others:
-            raise CannotSend(f"the built-in tool {others[0]!r}; use a function tool instead")
+            raise Unsendable(f"the built-in tool {others[0]!r}; use a function tool instead.")
     wanted = _allowed(config)
     return [
         _tool(declaration)
@@ -51,28 +50,12 @@ def tools(config: types.GenerateContentConfig) -> list[Block]:
 def _tool(declaration: types.FunctionDeclaration) -> Block:
     name = declaration.name or ""
     if not re.fullmatch(_TOOL_NAME, name):
-        raise CannotSend(f"the name of tool {name!r}; rename it so that it matches {_TOOL_NAME}")
-    schema: dict[str, Any] = {"type": "object", "properties": {}}
-    if declaration.parameters_json_schema is not None:
-        schema |= declaration.parameters_json_schema
-    elif declaration.parameters is not None:
-        schema |= json_schema(declaration.parameters)
-    return {"name": name, "description": declaration.description or "", "input_schema": schema}
-
-
-def json_schema(schema: types.Schema) -> dict[str, Any]:
-    """Return a Schema as plain JSON schema."""
-    return schema.json_schema.model_dump(mode="json", exclude_none=True, by_alias=True)
-
-
-def output_schema(config: types.GenerateContentConfig) -> dict[str, Any] | None:
-    """Return the JSON schema that an answer is to follow, if any."""
-    given: Any = config.response_json_schema or config.response_schema
-    if given is None or isinstance(given, dict):
-        return cast("dict[str, Any] | None", given)
-    return (
-        json_schema(given) if isinstance(given, types.Schema) else TypeAdapter(given).json_schema()
-    )
+        raise Unsendable(f"the name of tool {name!r}; rename it so that it matches {_TOOL_NAME}.")
+    return {
+        "name": name,
+        "description": declaration.description or "",
+        "input_schema": parameters_of(declaration),
+    }
 
 
 def tool_choice(config: types.GenerateContentConfig) -> Block | None:

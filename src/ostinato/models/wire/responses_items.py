@@ -89,7 +89,7 @@ def _call(call: types.FunctionCall) -> Item:
 
 
 def _said(text: str, part: types.Part) -> Item:
-    message: Item = {"role": "assistant", "content": text}
+    message: Item = {"type": "message", "role": "assistant", "content": text}
     phase = (part.part_metadata or {}).get(PHASE)
     return {**message, "phase": phase} if phase else message
 
