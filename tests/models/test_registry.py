@@ -72,6 +72,7 @@ NAMES = [
     ("google:gemini-2.5-flash", "google", "gemini-2.5-flash"),
     ("projects/p/locations/l/endpoints/7", "google", "projects/p/locations/l/endpoints/7"),
     ("gemma-3-27b-it", "gemma", "gemma-3-27b-it"),
+    ("gemma-4-31b-it", "google", "gemma-4-31b-it"),
     ("openai:gpt-5", "openai", "gpt-5"),
     ("openai/gpt-5", "openai", "gpt-5"),
     ("gpt-5-mini", "openai", "gpt-5-mini"),

@@ -134,7 +134,7 @@ PROVIDERS: tuple[Provider, ...] = (
         keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         logged_in=is_enterprise_mode_enabled,
         names=(
-            r"(models/)?gemini-.*|model-optimizer-.*|projects/.+/locations/.+/endpoints/.+"
+            r"(models/)?(gemini-|gemma-4).*|model-optimizer-.*|projects/.+/locations/.+/endpoints/.+"
             r"|projects/.+/locations/.+/publishers/google/models/gemini.+"
         ),
         base_url_keys=("GOOGLE_GEMINI_BASE_URL",),
@@ -147,7 +147,7 @@ PROVIDERS: tuple[Provider, ...] = (
         module="google.genai",
         keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         logged_in=is_enterprise_mode_enabled,
-        names=r"(models/)?gemma-.*",
+        names=r"(models/)?gemma-(?!4).*",
     ),
     Provider(
         name="openai",
