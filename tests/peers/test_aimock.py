@@ -50,6 +50,7 @@ async def test_a_tool_loop(mode: StreamingMode, model: BaseLlm) -> None:
         events,
         [
             "helper: weather(city='Rome')",
+            ...,  # a line for that reason, where it ends a stream
             "helper: weather -> {'result': 'sun in Rome'}",
             "helper: Sunny in Rome.",
         ],
