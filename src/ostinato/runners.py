@@ -338,7 +338,11 @@ class Runner(RunnerDriver):
         )
 
     async def close(self) -> None:
-        """Close toolsets and plugins; call it once when the runner is no longer needed."""
+        """Close toolsets and plugins; call it once when the runner is no longer needed.
+
+        What a dead process had left, and is gone on with for a caller who is gone, is handed over.
+        """
+        await self._unattended.end()
         for toolset in toolsets_of(self.agent):
             await toolset.close()
         await self.plugin_manager.close()

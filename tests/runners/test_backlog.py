@@ -139,7 +139,6 @@ async def test_what_is_handed_over_is_not_sealed_and_another_goes_on(
     assert await backlog.take(1) == [(PLACE, name)]
     running = asyncio.create_task(backlog.ensure(PLACE, name))
     await gate.begun.wait()
-    backlog.hand_over()
     running.cancel()
     (left,) = await running
     assert left.outcome == "handed over"

@@ -99,6 +99,8 @@ class Backlog:
     async def ensure(self, place: Place, invocation_id: str) -> list[Recovered]:
         """Run an invocation, unless that has been done or somebody is at it.
 
+        A task that is cancelled meanwhile hands over what it runs, and returns.
+
         Returns:
           What was run, what came before it too.
         """
@@ -113,7 +115,3 @@ class Backlog:
     async def is_open(self, place: Place, invocation_id: str) -> bool:
         """Tell whether an invocation waits for its turn, or has begun and not ended."""
         return await self._recovery.is_open(place, invocation_id)
-
-    def hand_over(self) -> None:
-        """Have others go on with what `ensure` runs; cancel the tasks that await it afterwards."""
-        self._recovery.hand_over()

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from .. import context
 from .._aclosing import Aclosing
 from .._log import get_logger
+from .._shielded import shielded
 from ..auth.redaction import public_message
 from ..context.invocation import new_invocation_context_id
 from ..durable.inbox import Work
@@ -31,6 +32,7 @@ from .request import RunRequest
 from .store_access import StoreAccess
 from .turn import Turn
 from .turns import TURNS
+from .unattended import Unattended
 
 logger = get_logger(__name__)
 
@@ -78,6 +80,7 @@ class Recovery:
       make_turn: makes a turn for a request.
       run: runs a turn.
       key: gives the key under which a session is locked in this process.
+      unattended: keeps what was left open running where the request that comes upon it goes away.
       max_attempts: how often an invocation is begun before it is parked.
       config: settings for what is run.
     """
@@ -90,6 +93,7 @@ class Recovery:
         make_turn: MakesTurns,
         run: Callable[[Turn], AsyncGenerator[Event, None]],
         key: Callable[[Place], SessionKey],
+        unattended: Unattended,
         max_attempts: int,
         config: context.RunConfig | None = None,
     ) -> None:
@@ -100,7 +104,7 @@ class Recovery:
         self._make_turn = make_turn
         self._run = run
         self._key = key
-        self._turns: set[Turn] = set()
+        self._unattended = unattended
         self._max_attempts = max_attempts
         self._config = config or context.RunConfig()
 
@@ -117,7 +121,7 @@ class Recovery:
             if ahead is None:
                 return
             if ahead is not BUSY:
-                await self._finish(request.place, ahead)
+                await self._see_through(request.place, ahead)
                 continue
             if request.config.on_busy == "reject":
                 raise busy_error(request.place)
@@ -137,7 +141,7 @@ class Recovery:
             if lease.invocation_id != invocation_id:
                 return
             if is_left(lease):
-                await self._finish(place, lease)
+                await self._see_through(place, lease)
             else:
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
@@ -193,12 +197,6 @@ class Recovery:
             if is_left(lease) and not lease.place.session_id.startswith(HIDDEN_PREFIX)
         ]
 
-    def hand_over(self) -> None:
-        """Have others go on with what runs here: nothing more of it is written. Whoever runs it is
-        then to be cancelled."""
-        for turn in self._turns:
-            turn.handed_over = True
-
     async def resume_open(self, app_name: str, limit: int) -> list[Recovered]:
         """Go on with everything of an app that nobody runs any more.
 
@@ -223,11 +221,18 @@ class Recovery:
                     return done
                 recovered = await self._finish(place, ahead)
                 done.append(recovered)
-                if recovered.outcome == "taken":
+                if recovered.outcome in ("taken", "handed over"):
                     return done
 
+    async def _see_through(self, place: Place, left: Lease | InboxMessage) -> None:
+        """Have something finished for a request that waits for it, and may go away meanwhile."""
+        await self._unattended.see_through(self._key(place), self._finish(place, left))
+
     async def _finish(self, place: Place, left: Lease | InboxMessage) -> Recovered:
-        """Go on with an invocation, or run a message; its errors are on record, not raised."""
+        """Go on with an invocation, or run a message; its errors are on record, not raised.
+
+        A task that is cancelled meanwhile hands it over to whoever comes next.
+        """
         request = await self._request(place, left)
         turn = self._make_turn(request, over=left)
         begun = time.monotonic()
@@ -236,7 +241,7 @@ class Recovery:
             # It could not even be begun, or had been before; it is not to stand in the way.
             await self._durable.leave_message(place, request.id, keep=False)
         elif outcome == "failed" and turn.fence is None:
-            await self._park(self._make_turn(request, over=left), reason)
+            await shielded(self._park(self._make_turn(request, over=left), reason))
         invocation_id = request.invocation_id or request.id
         return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
 
@@ -246,7 +251,7 @@ class Recovery:
             if isinstance(left, Lease):
                 reason = self._why_stuck(left, turn.digest)
                 if reason:
-                    await self._park(turn, reason)
+                    await shielded(self._park(turn, reason))
                     return "stuck", reason
                 logger.warning(
                     "Going on with invocation %s in session %s, which its process left open "
@@ -266,7 +271,7 @@ class Recovery:
     async def _drive(self, turn: Turn) -> None:
         """Run a turn to its end; it can be cancelled and handed over meanwhile."""
         key = self._key(turn.request.place)
-        self._turns.add(turn)
+        turn.runs_here()
         TURNS.add(key, turn)
         try:
             async with Aclosing(self._run(turn)) as events:
@@ -276,7 +281,6 @@ class Recovery:
             await turn.claim()  # its process died before it had stored anything; give it back
         finally:
             TURNS.remove(key, turn)
-            self._turns.discard(turn)
             await turn.end(None)
 
     async def _request(self, place: Place, left: Lease | InboxMessage) -> RunRequest:

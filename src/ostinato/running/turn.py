@@ -43,7 +43,6 @@ class Turn:
       step: marks the blocks in which a stop may cut in.
       paused: whether the invocation waits for an answer from outside and will go on.
       kept: whether its message is still in the session's inbox.
-      handed_over: set it to have another process go on: the turn then writes nothing more.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Turn:
         self._over = over
         self._queued = False
         self.kept = over is not None and request.message is not None
-        self.handed_over = False
+        self._runner: tuple[asyncio.Task[object], int] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.step = Step(self)
         self._cut = False
@@ -87,6 +86,22 @@ class Turn:
     def takes_over(self) -> bool:
         """Whether it goes on with what a dead owner left behind."""
         return self._over is not None
+
+    def runs_here(self) -> None:
+        """Note that the current task runs it for the owner who is gone."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._runner = task, task.cancelling()
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether another process is to go on, because the task that ran it for a dead owner was
+        cancelled, and nobody stopped the turn itself: it writes nothing more then.
+        """
+        if self._runner is None or self.stopped is not None:
+            return False
+        task, before = self._runner
+        return task.cancelling() > before
 
     async def commit(self, events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
         """Store events and rows; the first commit claims the session.

@@ -19,9 +19,12 @@ class Turns:
         self._mutex = threading.Lock()
 
     def add(self, key: SessionKey, turn: Turn) -> None:
-        """List a turn."""
+        """List a turn; one that goes on for a dead owner comes before the request that waits for
+        it.
+        """
         with self._mutex:
-            self._turns.setdefault(key, []).append(turn)
+            turns = self._turns.setdefault(key, [])
+            turns.insert(0 if turn.takes_over else len(turns), turn)
 
     def remove(self, key: SessionKey, turn: Turn) -> None:
         """Take a turn off the list."""
