@@ -11,6 +11,7 @@ from ostinato.agents import LlmAgent
 from ostinato.durable.process import host_identity
 from ostinato.errors import LeaseLostError
 from ostinato.events import Event
+from ostinato.running import ahead
 from ostinato.running.tree_digest import tree_digest
 from ostinato.sessions._durable_store import Claim, InboxMessage, JournalRow
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
@@ -153,6 +154,25 @@ async def test_a_parked_invocation_with_an_open_call_leaves_every_request_valid(
     told = [r for e in await talk.check_sound() for r in e.get_function_responses()]
     assert [r.name for r in told] == OPEN_CALLS[calls]
     assert "outcome is unknown" in (told[-1].response or {})["error"]
+
+
+async def test_who_dies_while_parking_leaves_it_to_be_parked(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its agents have changed, and the next process has to see that too."""
+    one, two = two_owners
+    await left_open(one, digest="other agents")
+
+    async def die(*_: Any) -> None:
+        raise LeaseLostError("dead")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.service, "park", die)
+        one.talk(["Never."])
+        assert await outcomes(one) == [("e-left", "taken")]
+    two.talk(["Never."])
+    monkeypatch.setattr(ahead, "is_dead", lambda process: process != "")
+    assert await outcomes(two) == [("e-left", "stuck")]
 
 
 async def test_a_parked_invocation_is_passed_by_though_others_have_spoken_since(

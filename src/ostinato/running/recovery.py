@@ -251,6 +251,7 @@ class Recovery:
             if isinstance(left, Lease):
                 reason = self._why_stuck(left, turn.digest)
                 if reason:
+                    turn.digest = left.digest  # or who comes next would take it for its own agents'
                     await shielded(self._park(turn, reason))
                     return "stuck", reason
                 logger.warning(
