@@ -70,8 +70,7 @@ crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and che
 	  $(if $(REPLAY),--replay $(foreach trial,$(REPLAY),'$(trial)'))
 
 model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed
-	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED) \
-	  $(if $(REPLAY),--replay '$(REPLAY)')
+	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED)
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py

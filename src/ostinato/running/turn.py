@@ -263,12 +263,13 @@ class Step:
         self.task: asyncio.Task[object] | None = None
 
     def __enter__(self) -> None:
-        self.task = asyncio.current_task()
         turn = self._turn
+        if turn.stopped is not None:
+            # To cancel the task here would hit what comes after a block that never waits.
+            raise turn.stopped
+        self.task = asyncio.current_task()
         if turn.loop is None:
             turn.loop = asyncio.get_running_loop()
-        if turn.stopped is not None:
-            turn.cut_in()
 
     def cut(self) -> None:
         """Cancel the task that is in the block."""
