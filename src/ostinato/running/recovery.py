@@ -37,6 +37,7 @@ from .unattended import Unattended
 logger = get_logger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds between looks at a session that others hold
+_LOOKED_AT = 20  # sessions in which one look for left messages reads
 
 
 Outcome = Literal["finished", "paused", "failed", "stuck", "taken", "handed over"]
@@ -196,6 +197,22 @@ class Recovery:
             for lease in await self._durable.open_leases(app_name)
             if is_left(lease) and not lease.place.session_id.startswith(HIDDEN_PREFIX)
         ]
+
+    async def left_messages(self, app_name: str) -> list[tuple[Place, str]]:
+        """Return messages of an app whose turn has come, and whose owner is known to have died
+        though its time has not passed.
+
+        Looks at the sessions in which something has waited longest.
+
+        Returns:
+          Sessions, each with the message's invocation id.
+        """
+        found: list[tuple[Place, str]] = []
+        for place in await self._durable.waiting_places(app_name, limit=_LOOKED_AT):
+            ahead = await ahead_of(self._durable, self._keeper, place, None)
+            if isinstance(ahead, InboxMessage) and ahead.owner and ahead.left > 0:
+                found.append((place, ahead.invocation_id))
+        return found
 
     async def resume_open(self, app_name: str, limit: int) -> list[Recovered]:
         """Go on with everything of an app that nobody runs any more.
