@@ -257,12 +257,12 @@ class Machine(RuleBasedStateMachine):
         self._check()
 
     def _check(self) -> None:
+        if self.history.faults:
+            raise Broken(self.history.faults[0])
         self.history.check_log(self.log.records)
         lease = self.store._sessions[PLACE].lease
         if lease is not None and lease.token != self.history.token:
             raise Broken(f"the lease has token {lease.token}, the last was {self.history.token}")
-        if self.history.faults:
-            raise Broken(self.history.faults[0])
 
     def teardown(self) -> None:
         try:

@@ -96,6 +96,12 @@ class History:
         self.token = fence.token
         self.owners[fence.token] = (claim.owner, claim.invocation_id)
 
+    def handed_over(self, lease: Any) -> None:
+        """A lease that is handed over has a token that nobody holds."""
+        if lease is not None and lease.token > self.token:
+            self.token = lease.token
+            self.owners[lease.token] = (lease.owner, lease.invocation_id)
+
     def appended(self, fence: Fence, events: Sequence[Any]) -> None:
         """Only the newest owner writes, and only of the invocation it claimed."""
         owner, invocation_id = self.owners[fence.token]
@@ -166,6 +172,12 @@ class View(SharedStore):
         self.history.check_log(self.stored.log.records)
         await self.pause()
         return given
+
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        await self.pause()
+        await super().hand_over(place, fence)
+        self.history.handed_over(self.stored.lease)
+        await self.pause()
 
     def _check_turn(self, claim: Claim, first: Any) -> None:
         """Messages are begun in the order in which the inbox took them."""

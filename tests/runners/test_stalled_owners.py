@@ -216,7 +216,10 @@ async def test_an_interrupted_claim_of_a_left_run_answers_its_calls(
         patch.setattr(ahead, "is_dead", lambda process: process != "")
         next_one = asyncio.create_task(theirs.say("second"))
         await gate.begun.wait()
-        await theirs.runner.cancel(user_id="ann", session_id="one")
+        left = await one.service.lease(PLACE)
+        assert left is not None
+        names = {"user_id": "ann", "session_id": "one", "invocation_id": left.invocation_id}
+        assert await theirs.runner.cancel(**names)
         await asyncio.sleep(0)
         gate.let.set()
         assert final_text(await next_one) == "Two."  # what it waited for was cancelled

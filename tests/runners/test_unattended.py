@@ -174,6 +174,23 @@ async def test_a_run_that_waits_for_it_is_cancelled_by_itself(two_owners: list[O
     assert words(await talk.check_sound()) == [*LEFT, "next", "To the next one."]
 
 
+async def test_a_caller_who_goes_on_with_it_by_its_id_and_goes_away_cancels_it(
+    two_owners: list[Owner],
+) -> None:
+    """For then it is the caller's own."""
+    one, _ = two_owners
+    gate = Gate()
+    talk = one.talk([call("wait"), "To the next one."], [gate.wait])
+    root = LlmAgent(name="root", model=ScriptedModel([]), tools=[gate.wait])
+    await left_open(one, digest=tree_digest(root))
+    caller = asyncio.create_task(talk.say(None, invocation_id="e-left"))
+    await gate.begun.wait()
+    await gone(caller)
+    (answer,) = [r for e in await talk.check_sound() for r in e.get_function_responses()]
+    assert "was cancelled" in (answer.response or {})["error"]
+    assert final_text(await talk.say("next")) == "To the next one."
+
+
 async def test_its_error_is_in_the_log_and_the_next_request_goes_on(
     two_owners: list[Owner], caplog: pytest.LogCaptureFixture
 ) -> None:

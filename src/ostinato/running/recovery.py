@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -122,7 +123,10 @@ class Recovery:
             if ahead is None:
                 return
             if ahead is not BUSY:
-                await self._see_through(request.place, ahead)
+                if ahead.invocation_id == turn.invocation_id:
+                    await self._finish(request.place, ahead, own=True)
+                else:
+                    await self._see_through(request.place, ahead)
                 continue
             if request.config.on_busy == "reject":
                 raise busy_error(request.place)
@@ -245,20 +249,31 @@ class Recovery:
         """Have something finished for a request that waits for it, and may go away meanwhile."""
         await self._unattended.see_through(self._key(place), self._finish(place, left))
 
-    async def _finish(self, place: Place, left: Lease | InboxMessage) -> Recovered:
+    async def _finish(
+        self, place: Place, left: Lease | InboxMessage, *, own: bool = False
+    ) -> Recovered:
         """Go on with an invocation, or run a message; its errors are on record, not raised.
 
         A task that is cancelled meanwhile hands it over to whoever comes next.
+
+        Args:
+          own: it is the caller's own invocation: who cancels the task cancels that.
         """
         request = await self._request(place, left)
         turn = self._make_turn(request, over=left)
+        if not own:
+            turn.run_for_nobody()
         begun = time.monotonic()
         outcome, reason = await self._outcome(turn, left)
-        if turn.kept and outcome not in ("taken", "handed over"):
+        if turn.stopped is not None:
+            if own:
+                raise turn.stopped
+        elif turn.kept and outcome not in ("taken", "handed over"):
             # It could not even be begun, or had been before; it is not to stand in the way.
             await self._durable.leave_message(place, request.id, keep=False)
         elif outcome == "failed" and turn.fence is None:
-            await shielded(self._park(self._make_turn(request, over=left), reason))
+            with suppress(SessionBusyError, StaleSessionError, SessionNotFoundError):
+                await shielded(self._park(self._make_turn(request, over=left), reason))
         invocation_id = request.invocation_id or request.id
         return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
 
@@ -289,7 +304,6 @@ class Recovery:
     async def _drive(self, turn: Turn) -> None:
         """Run a turn to its end; it can be cancelled and handed over meanwhile."""
         key = self._key(turn.request.place)
-        turn.runs_here()
         TURNS.add(key, turn)
         try:
             async with Aclosing(self._run(turn)) as events:

@@ -87,16 +87,16 @@ class Turn:
         """Whether it goes on with what a dead owner left behind."""
         return self._over is not None
 
-    def runs_here(self) -> None:
-        """Note that the current task runs it for the owner who is gone."""
+    def run_for_nobody(self) -> None:
+        """Note that the current task runs it for an owner who is gone, and for no caller."""
         task = asyncio.current_task()
         assert task is not None
         self._runner = task, task.cancelling()
 
     @property
     def handed_over(self) -> bool:
-        """Whether another process is to go on, because the task that ran it for a dead owner was
-        cancelled, and nobody stopped the turn itself: it writes nothing more then.
+        """Whether another process is to go on, because the task that ran it for nobody was
+        cancelled and the turn itself was not stopped: it writes nothing more then.
         """
         if self._runner is None or self.stopped is not None:
             return False

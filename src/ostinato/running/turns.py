@@ -19,12 +19,9 @@ class Turns:
         self._mutex = threading.Lock()
 
     def add(self, key: SessionKey, turn: Turn) -> None:
-        """List a turn; one that goes on for a dead owner comes before the request that waits for
-        it.
-        """
+        """List a turn."""
         with self._mutex:
-            turns = self._turns.setdefault(key, [])
-            turns.insert(0 if turn.takes_over else len(turns), turn)
+            self._turns.setdefault(key, []).append(turn)
 
     def remove(self, key: SessionKey, turn: Turn) -> None:
         """Take a turn off the list."""
@@ -42,6 +39,8 @@ class Turns:
         """
         with self._mutex:
             turns = list(self._turns.get(key, ()))
+        # Who has claimed the session runs; a request that has that one finished came before it.
+        turns.sort(key=lambda turn: turn.fence is None)
         for turn in turns:
             if invocation_id in (None, turn.invocation_id, turn.request.id):
                 turn.stop(reason)
