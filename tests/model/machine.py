@@ -181,6 +181,13 @@ class Machine(RuleBasedStateMachine):
         """Everybody's clock goes on, and nobody has renewed anything."""
         self.clock.now += LEASE_SECONDS * part
 
+    @rule(which=which, turns=many)
+    def oversleep(self, which: int, turns: int) -> None:
+        """A process sleeps past the end of its lease; the other one goes on with what is open."""
+        self.stall(1.1)
+        self.resume(1 - which)
+        self.step(1 - which, turns)
+
     @rule(which=which)
     def renew(self, which: int) -> None:
         process = self.living[which]

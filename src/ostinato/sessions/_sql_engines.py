@@ -89,9 +89,13 @@ class Engines:
                 show(answer)
             return answer
 
-    def post(self, work: Work[None]) -> None:
-        """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged."""
-        self._start(self._in_turn(work, None, Turns())).add_done_callback(_log_failure)
+    def post(self, work: Work[None], turns: Turns) -> None:
+        """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged.
+
+        Args:
+          turns: a lock to hold meanwhile.
+        """
+        self._start(self._in_turn(work, None, turns)).add_done_callback(_log_failure)
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
         return await asyncio.shield(self._start(attempts))

@@ -38,7 +38,7 @@ class SqlOwnership(BaseSessionService):
     def _turns_of(self, key: Key) -> Turns: ...
 
     @abc.abstractmethod
-    def _post(self, work: Work[None]) -> None: ...
+    def _post(self, work: Work[None], turns: Turns) -> None: ...
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""
@@ -59,7 +59,10 @@ class SqlOwnership(BaseSessionService):
         if wait:
             await self._write(lambda db: self._leases.release(db, place, fence, keep_rows))
         else:
-            self._post(lambda db: self._leases.release(db, place, fence, keep_rows))
+            self._post(
+                lambda db: self._leases.release(db, place, fence, keep_rows),
+                self._turns_of(place),  # before the next claim, or its rows would stay
+            )
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

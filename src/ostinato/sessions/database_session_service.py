@@ -357,8 +357,8 @@ class DatabaseSessionService(SqlOwnership):
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
 
-    def _post(self, work: Work[None]) -> None:
-        self._engines.post(work)
+    def _post(self, work: Work[None], turns: Turns) -> None:
+        self._engines.post(work, turns)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:
