@@ -14,6 +14,7 @@ WORKERS ?= auto
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 KILLS ?= 10000
+STORE ?= sqlite
 STEPS ?= 100000
 SEED ?= 1
 REPLAY ?=
@@ -69,12 +70,11 @@ mutants: $(DEV_STAMP) ## Change the core in small ways and list the changes that
 	$(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
 
 crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and check what they leave
-	$(BIN)/python -m tests.crash.run --kills $(KILLS) --seed $(SEED) \
+	$(BIN)/python -m tests.crash.run --store $(STORE) --kills $(KILLS) --seed $(SEED) \
 	  $(if $(REPLAY),--replay $(foreach trial,$(REPLAY),'$(trial)'))
 
 model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed
-	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED) \
-	  $(if $(REPLAY),--replay '$(REPLAY)')
+	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED)
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py

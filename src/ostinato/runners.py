@@ -340,8 +340,10 @@ class Runner(RunnerDriver):
     async def close(self) -> None:
         """Close toolsets, models and plugins, once the runner is no longer needed.
 
-        Models may be used again afterwards: they open new connections.
+        Models may be used again afterwards: they open new connections. What a dead process had
+        left, and is gone on with for a caller who is gone, is handed over.
         """
+        await self._unattended.end()
         for toolset in toolsets_of(self.agent):
             await toolset.close()
         for model in open_models_of(self.agent):

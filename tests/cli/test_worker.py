@@ -66,6 +66,16 @@ def test_it_runs_what_was_submitted_and_ends(ostinato: Ostinato, desk: str, db: 
     assert not logging.getLogger("ostinato").handlers
 
 
+def test_its_exit_code_tells_of_an_invocation_that_failed(
+    ostinato: Ostinato, make_agent: MakeAgent
+) -> None:
+    failing = str(make_agent(AGENT.replace('"One."', 'ValueError("no luck")')))
+    submit("sessions.db", "first", "second")
+    done = ostinato("worker", failing, "--db", "sessions.db", "--once")
+    assert (done.code, done.err.count(" failed "), done.err.count(" finished ")) == (1, 1, 1)
+    assert ostinato("worker", failing, "--db", "sessions.db", "--once").code == 0
+
+
 def test_it_ends_where_there_is_nothing(ostinato: Ostinato, desk: str) -> None:
     done = ostinato("worker", desk, "--once")
     assert (done.code, " started " in done.err) == (0, False)

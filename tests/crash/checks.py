@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ostinato.events import Event
-from ostinato.sessions import SqliteSessionService
 from ostinato.sessions._resume import RERUN
 from tests.crash.program import APP, NAMES, PLACE, USER, Program, Ways
 from tests.crash.scenarios import CONFIRM, Scenario
+from tests.crash.stores import opened, rows_left
 from tests.crash.world import World
 from tests.flows.kit import unanswered
 
@@ -95,16 +94,6 @@ async def read(service: Any) -> Talk:
     if lease is not None and lease.owner:
         left.append(f"lease {lease}")
     return Talk(list(session.events), dict(session.state), left)
-
-
-def rows_left(world: World) -> list[str]:
-    """Return rows that nobody will ever delete."""
-    database = sqlite3.connect(world.database)
-    journal = database.execute("SELECT count(*) FROM ostinato_journal").fetchone()[0]
-    others = database.execute("SELECT id FROM sessions WHERE id != 'one'").fetchall()
-    database.close()
-    left = [f"{journal} rows of journal"] if journal else []
-    return left + [f"session {name}" for (name,) in others]
 
 
 def compare(talk: Talk, reference: Talk, world: World, deaths: int) -> Iterator[str]:
@@ -233,7 +222,7 @@ def _short(data: Any) -> str:
 
 async def examine(scenario: Scenario, world: World, reference: Talk | None, deaths: int) -> Report:
     """Read the settled talk, check it, and take one more turn."""
-    service = SqliteSessionService(world.database, synchronous="NORMAL")
+    service = opened(world)
     talk = await read(service)
     talk.left += rows_left(world)
     wrong = [] if reference is None else list(compare(talk, reference, world, deaths))

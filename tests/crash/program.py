@@ -17,10 +17,8 @@ from ostinato.artifacts import FileArtifactService
 from ostinato.errors import LeaseLostError
 from ostinato.events import Event
 from ostinato.runners import Runner
-from ostinato.sessions import _sqlite_rows as sqlite_rows
-from ostinato.sessions._durable_store import Place
-from ostinato.sessions.sqlite_session_service import SqliteSessionService
-from tests.crash.scenarios import Answer, Say, Scenario, Tools
+from ostinato.sessions._durable_store import Claim, JournalRow, Place
+from tests.crash.scenarios import Answer, Leave, Say, Scenario, Tools
 from tests.crash.world import World
 from tests.flows.kit import answer_to
 
@@ -28,6 +26,7 @@ APP, USER, SESSION = "talk", "ann", "one"
 PLACE = Place(APP, USER, SESSION)
 NAMES = PLACE._asdict()
 _PAUSE = 0.01
+_WATCHED = "release park renew put_message leave_message create_session delete_session".split()
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def watched(world: World, service: Any) -> Any:
             world.point(f"after append {names}")
             return given
 
-    for name in ("release", "put_message", "leave_message", "create_session", "delete_session"):
+    for name in _WATCHED:
         setattr(Watched, name, _between(world, name, getattr(kind, name)))
     service.__class__ = Watched
     return service
@@ -94,20 +93,6 @@ def _between(world: World, name: str, method: Any) -> Any:
         return given
 
     return act
-
-
-def sqlite(world: World) -> Any:
-    """Open the trial's file; one fail point is within the transaction of each append."""
-    append = getattr(sqlite_rows.append, "plain", sqlite_rows.append)
-
-    def within(*args: Any) -> Any:
-        done = append(*args)
-        world.point("within append")
-        return done
-
-    within.plain = append  # type: ignore[attr-defined]
-    cast("Any", sqlite_rows).append = within
-    return watched(world, SqliteSessionService(world.database, synchronous="NORMAL"))
 
 
 class Program:
@@ -159,6 +144,8 @@ class Program:
             if isinstance(step, Say):
                 texts = [t for t in step.texts if self.ways.keyed or not await self._has_said(t)]
                 await asyncio.gather(*(self._say(t, step.delta, f"{number}{t}") for t in texts))
+            elif isinstance(step, Leave):
+                await self._leave()
             else:
                 await self._answer(step)
         await self.settle()
@@ -184,6 +171,23 @@ class Program:
     async def _say(self, text: str, delta: dict[str, Any] | None, key: str) -> None:
         name = {"idempotency_key": key} if self.ways.keyed else {}
         await self.hand_on(new_message=text, state_delta=delta, **name)
+
+    async def _leave(self) -> None:
+        """Do as a process with other agents, which died in the middle of a call."""
+        if any(event.invocation_id == "e-left" for event in await self.log()):
+            return
+        call = types.FunctionCall(id="adk-left", name="keyed", args={})
+        said = types.Content(role="user", parts=[types.Part(text="left")])
+        calls = types.Content(role="model", parts=[types.Part(function_call=call)])
+        events = [
+            Event(author="user", invocation_id="e-left", content=said),
+            Event(author="root", invocation_id="e-left", content=calls),
+        ]
+        rows = [JournalRow("e-left", "adk-left", "started", "keyed")]
+        claim = Claim("other", "", 0.0, "e-left", digest="other agents")
+        await self.service.append(
+            await self.service.get_session(**NAMES), events, rows, None, claim
+        )
 
     async def _answer(self, step: Answer) -> None:
         """Answer every call of a tool; after a death there may be one more question."""

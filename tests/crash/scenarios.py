@@ -39,7 +39,12 @@ class Answer:
     response: dict[str, Any]
 
 
-Step = Say | Answer
+@dataclass(frozen=True)
+class Leave:
+    """A process with other agents leaves an invocation open, with which nobody goes on."""
+
+
+Step = Say | Answer | Leave
 Tree = Callable[["Tools"], BaseAgent]
 
 
@@ -52,13 +57,16 @@ class Scenario:
       tree: makes its agents.
       steps: what its user does.
       resumable: whether its app is.
-      process: how much of its order differs from run to run: branches that run side by side.
+      lease_seconds: length of its leases.
+      shared: whether it is about what only stores have that processes share.
     """
 
     name: str
     tree: Tree
     steps: Sequence[Step] = field(default_factory=lambda: [Say(["do: it"])])
     resumable: bool = False
+    lease_seconds: float = 10.0
+    shared: bool = False
 
 
 class Tools:
@@ -96,6 +104,12 @@ class Tools:
     async def keyed(self, what: str, tool_context: ToolContext) -> dict[str, Any]:
         """Do something once."""
         self._world.pay(what, tool_context.idempotency_key)
+        return {"done": what}
+
+    async def outlast(self, what: str, tool_context: ToolContext) -> dict[str, Any]:
+        """Do something that takes longer than a lease goes without being renewed."""
+        self._world.pay(what, tool_context.idempotency_key)
+        await self._world.point.passed("after renew")
         return {"done": what}
 
     async def unkeyed(self, what: str) -> dict[str, Any]:
@@ -261,6 +275,11 @@ def _hooks(tools: Tools) -> BaseAgent:
     )
 
 
+def _renewed(tools: Tools) -> BaseAgent:
+    turns = [call("outlast", what="a"), call("keyed", what="b"), "Done."]
+    return tools.agent("root", turns, [tools.outlast, tools.keyed])
+
+
 def _queued(tools: Tools) -> BaseAgent:
     def turns(contents: Sequence[types.Content]) -> Any:
         texts = [p.text for c in contents for p in c.parts or () if p.text]
@@ -288,10 +307,15 @@ _PROGRAMS: list[tuple[str, Tree, list[Step]]] = [
     ("artifacts", _artifacts, [_IT]),
     ("hooks", _hooks, [_IT]),
     ("queued", _queued, [Say(["do: first", "do: second"])]),
+    ("parked", _single, [Leave(), _IT]),
+    ("renewed", _renewed, [_IT]),
 ]
+_SHARED = {"parked": 10.0, "renewed": 0.3}
 
 SCENARIOS = {
-    name + suffix: Scenario(name + suffix, tree, steps, resumable)
+    name + suffix: Scenario(
+        name + suffix, tree, steps, resumable, _SHARED.get(name, 10.0), name in _SHARED
+    )
     for name, tree, steps in _PROGRAMS
     for suffix, resumable in (("", False), ("+resumable", True))
 }

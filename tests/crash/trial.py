@@ -18,10 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ostinato.sessions import InMemorySessionService, SqliteSessionService
+from ostinato.sessions import InMemorySessionService
 from tests.crash import checks
-from tests.crash.program import NAMES, Program, Ways, live, seem_away, sqlite
+from tests.crash.program import NAMES, Program, Ways, live, seem_away, watched
 from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.stores import begin_talk, opened_with_fail_point
 from tests.crash.world import World
 
 HANGS = 40.0  # seconds after which a process is taken to hang
@@ -87,12 +88,17 @@ class Trials:
 
     Args:
       folder: where the folders are made.
+
+    Attributes:
+      url: a database for the talks, one after another; empty where each has a file.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.template = folder / "template.db"
-        in_child(lambda: asyncio.run(_make(self.template)))
+        self.url = ""
+        self._template = folder / "template"
+        self._template.mkdir()
+        in_child(lambda: asyncio.run(begin_talk(World(self._template), NAMES)))
         self._references: dict[str, checks.Talk] = {}
 
     def reference(self, scenario: str) -> Outcome:
@@ -106,9 +112,20 @@ class Trials:
         """Run a trial."""
         return self._run(trial, self._references[trial.scenario])[0]
 
-    def _run(self, trial: Trial, reference: Any) -> tuple[Outcome, checks.Report | None]:
+    def room(self) -> Path:
+        """Make a folder with a talk in which nothing was said."""
         folder = Path(tempfile.mkdtemp(dir=self._folder))
-        shutil.copyfile(self.template, folder / "sessions.db")
+        if self.url:
+            (folder / "url").write_text(self.url)
+            errors = folder / "errors"
+            ended, _ = in_child(lambda: asyncio.run(begin_talk(World(folder), NAMES)), errors)
+            assert ended == 0, errors.read_text()
+        else:
+            shutil.copyfile(World(self._template).database, folder / "sessions.db")
+        return folder
+
+    def _run(self, trial: Trial, reference: Any) -> tuple[Outcome, checks.Report | None]:
+        folder = self.room()
         outcome, report = Outcome(trial), None
         errors = folder / "errors"
         for number in range(len(trial.kills) + 1):
@@ -148,17 +165,15 @@ class Trials:
 def process(trial: Trial, folder: Path, kill: int | float | None, number: int) -> bytes:
     """Be one process of a trial; return the names of the fail points that it passed."""
     world = World(folder, kill if isinstance(kill, int) else None)
-    seconds = 10.0
+    scenario = SCENARIOS[trial.scenario]
+    seconds = scenario.lease_seconds
     if trial.ways.away:
         seem_away(number)
         seconds = AWAY_SECONDS
 
     async def main() -> None:
-        service = sqlite(world)
-        program = Program(
-            SCENARIOS[trial.scenario], world, trial.ways, service, lease_seconds=seconds
-        )
-        await live(program)
+        service = watched(world, opened_with_fail_point(world))
+        await live(Program(scenario, world, trial.ways, service, lease_seconds=seconds))
 
     asyncio.run(main())
     return pickle.dumps(world.point.names)
@@ -218,20 +233,22 @@ def be_child(act: Callable[[], bytes | None], errors: Path | None, writer: int) 
         os._exit(code)
 
 
-async def _make(path: Path) -> None:
-    service = SqliteSessionService(path)
-    await service.create_session(**NAMES)
-    await service.close()
+def warm(url: str = "") -> None:
+    """Run all scenarios once in memory, so that a forked process has everything at hand.
 
-
-def warm() -> None:
-    """Run all scenarios once in memory, so that a forked process has everything at hand."""
+    Args:
+      url: a database to open, too.
+    """
+    if url:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "url").write_text(url)
+            asyncio.run(begin_talk(World(Path(folder)), NAMES))
 
     async def run(scenario: Scenario, folder: Path) -> None:
         service = InMemorySessionService()
         await service.create_session(**NAMES)
         await Program(scenario, World(folder), Ways(), service).run()
 
-    for scenario in SCENARIOS.values():
+    for scenario in (each for each in SCENARIOS.values() if not each.shared):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(run(scenario, Path(folder)))

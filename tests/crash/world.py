@@ -4,6 +4,7 @@ at which it dies.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -44,20 +45,33 @@ class FailPoints:
         self._how = how
         self._died = died
         self._mutex = threading.Lock()
+        self._waiting: list[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     def __call__(self, name: str) -> None:
         with self._mutex:
             self.names.append(name)
             here = len(self.names) == self._at
+            waiting = list(self._waiting)
         if here:
             self._died.add({"at": self._at, "name": name, "pid": os.getpid()})
             os.kill(os.getpid(), self._how)
+        for wanted, loop, passed in waiting:
+            if wanted == name:
+                loop.call_soon_threadsafe(passed.set)
+
+    async def passed(self, name: str) -> None:
+        """Wait until a thread has passed a place from now on."""
+        waiting = name, asyncio.get_running_loop(), asyncio.Event()
+        self._waiting.append(waiting)
+        await waiting[2].wait()
+        self._waiting.remove(waiting)
 
 
 class World:
     """The files of one trial, and the fail points of one process in it.
 
     Attributes:
+      url: the database with its talk; empty where that is a file.
       effects: what tools did, in an outside store.
       acknowledged: ids of events that the store had confirmed.
       handed: ids of events that the runner had handed on.
@@ -69,6 +83,8 @@ class World:
         self, folder: Path, at: int | None = None, how: signal.Signals = signal.SIGKILL
     ) -> None:
         self.folder = folder
+        url = folder / "url"
+        self.url = url.read_text() if url.exists() else ""
         self.effects = Record(folder / "effects")
         self.acknowledged = Record(folder / "acknowledged")
         self.handed = Record(folder / "handed")

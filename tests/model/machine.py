@@ -1,4 +1,8 @@
-"""The state machine: two processes of one session, stepped in an order that a seed decides."""
+"""The state machine: two processes of one session, stepped in an order that Hypothesis decides.
+
+Whatever is not drawn, how many turns of its loop a call of the store takes and which ids are made,
+follows from one number that is.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,11 @@ import random
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ostinato import _clock
 from ostinato.agents.run_config import RunConfig
@@ -32,112 +40,120 @@ from tests.model.process import (
     known_deaths,
 )
 from tests.model.stepping import Clock
+from tests.model.trees import KINDS, TREES
 
 EXPECTED = (RunCancelledError, LeaseLostError, SessionBusyError)
-_SETTLING = 60_000  # steps within which everything has to have settled
-_WEIGHTS: dict[str, float] = {
-    "step": 100,
-    "send": 7,
-    "tick": 6,
-    "renew": 4,
-    "stall": 1.2,
-    "crash": 1.5,
-    "resume": 2,
-    "outside": 0.8,
-    "cancel": 0.6,
-    "answer": 1.5,
-    "leave": 0.5,
-}
+_NAMES = {"user_id": PLACE.user_id, "session_id": PLACE.session_id}
+_SETTLING = 4_000  # turns within which everything has to have settled
+_POISON = 2  # attempts after which an invocation is parked, where that is to happen at all
+
+which = st.integers(0, 1)  # of the two processes that live
+few = st.integers(1, 8)
+many = st.integers(10, 60)
 
 
-class Machine:
-    """One episode.
+class Machine(RuleBasedStateMachine):
+    """Two processes of one session, over a store in memory and a clock that is moved by hand."""
 
-    Args:
-      seed: decides everything.
+    figures: Counter[str] = Counter()
+    """What all machines together have done."""
 
-    Attributes:
-      trace: what was done, for whoever looks for a failure's cause.
-      done: how often each operation was done.
-    """
-
-    def __init__(self, seed: str) -> None:
-        self.chance = random.Random(seed)
+    def __init__(self) -> None:
+        super().__init__()
         self.clock = Clock()
         self.store = SharedStore()
         self.history = History()
         self.processes: list[Process] = []
-        self.trace: list[str] = []
-        self.done: Counter[str] = Counter()
+        self.living: list[Process] = []
         self.sent: dict[str, asyncio.Task[Any]] = {}
         self.answered: set[str] = set()
-        self.max_attempts = self.chance.choice([2, 50, 50, 50, 50])
         self._numbers = itertools.count(1)
         self._callers: list[asyncio.Task[Any]] = []
+        self._gone: set[asyncio.Task[Any]] = set()
+        self._stack = ExitStack()
 
-    def run(self, steps: int) -> int:
-        """Do so many steps, settle, and check; return how many steps it took."""
+    @initialize(
+        name=st.sampled_from(TREES),
+        resumable=st.booleans(),
+        poison=st.sampled_from([False, False, False, True]),
+        away=st.lists(st.booleans(), min_size=3, max_size=3),
+        seed=st.integers(0, 2**32),
+    )
+    def begin(self, name: str, resumable: bool, poison: bool, away: list[bool], seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.poison = poison
+        self._app = {"name": name, "resumable": resumable}
+        self._away = itertools.cycle(away)
         ids = (f"{self.chance.getrandbits(128):032x}" for _ in itertools.count())
-        with (
-            _clock.replaced(time=self.clock, ids=lambda: _uuid(next(ids))),
-            known_deaths(self.processes),
-        ):
-            self.store.create_session_sync(**PLACE._asdict())
-            try:
-                self.processes += [self._process(), self._process()]
-                self.living = list(self.processes)
-                for _ in range(steps):
-                    before = len(self.history.notes)
-                    self._operate()
-                    self.trace += self.history.notes[before:]
-                    self._check()
-                return steps + self._settle()
-            finally:
-                for process in self.processes:
-                    process.drop()
+        self._stack.enter_context(_clock.replaced(time=self.clock, ids=lambda: _uuid(next(ids))))
+        self._stack.enter_context(known_deaths(self.processes))
+        self.store.create_session_sync(**PLACE._asdict())
+        for _ in range(2):
+            self._add_process()
 
-    def _process(self) -> Process:
-        return Process(
-            len(self.processes) + next(self._numbers),
+    def _add_process(self) -> None:
+        process = Process(
+            len(self.processes) + 1,
             self.store,
             self.history,
             self.chance,
             self.clock,
-            away=self.chance.random() < 0.4,
-            max_attempts=self.max_attempts,
+            **self._app,
+            away=next(self._away),
+            max_attempts=_POISON if self.poison else 50,
         )
+        self.processes.append(process)
+        self.living.append(process)
 
-    def _operate(self) -> None:
-        name = self.chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
-        process = self.chance.choice(self.living)
-        if name == "step" and not process.loop.busy:
-            process = next((p for p in self.living if p.loop.busy), process)
-        self.done[name] += 1
-        if name != "step":
-            self.trace.append(f"{name} by {process.number}")
-        act: Callable[[Process], None] = getattr(self, f"_{name}")
-        act(process)
+    @rule(which=which, turns=few)
+    def step(self, which: int, turns: int) -> None:
+        for _ in range(turns):
+            self._turn(self.living[which])
 
-    def _step(self, process: Process) -> None:
+    @rule(which=which, turns=many)
+    def go_on(self, which: int, turns: int) -> None:
+        self.step(which, turns)
+
+    @rule(turns=many)
+    def go_on_together(self, turns: int) -> None:
+        for _ in range(turns):
+            for process in self.living:
+                self._turn(process)
+
+    @rule(turns=many, seconds=st.floats(0.01, 1.0))
+    def take_turns(self, turns: int, seconds: float) -> None:
+        """Both go on, now this one and now that one, and time passes as it does."""
+        for _ in range(turns):
+            self._turn(self.chance.choice(self.living))
+        self.clock.now += seconds
+
+    def _turn(self, process: Process) -> None:
         process.loop.step()
+        self.figures["turns"] += 1
+        self._check()
 
-    def _send(self, process: Process) -> None:
-        if len(self.sent) > 40:
-            return
-        kind = self.chance.choice(["say", "act", "act", "both", "order"])
+    @rule(
+        which=which,
+        kind=st.sampled_from(KINDS),
+        policy=st.sampled_from(["queue", "queue", "queue", "reject", "interrupt"]),
+        turns=few,
+    )
+    def send(self, which: int, kind: str, policy: str, turns: int) -> None:
         text = f"{kind} {next(self._numbers)}"
-        policy = self.chance.choice(["queue", "queue", "queue", "reject", "interrupt"])
-        self.trace.append(f"  {text!r}, {policy}")
-        self.sent[text] = self._start(process, text, policy)
+        self.sent[text] = self._start(self.living[which], text, policy)
+        self.step(which, turns)
 
     def _start(self, process: Process, message: Any, policy: str = "queue") -> asyncio.Task[Any]:
         async def run() -> list[Event]:
-            place = {"user_id": PLACE.user_id, "session_id": PLACE.session_id}
             config: Any = RunConfig(on_busy=policy)  # type: ignore[arg-type]
-            run = process.runner.run_async(**place, new_message=message, run_config=config)
+            run = process.runner.run_async(**_NAMES, new_message=message, run_config=config)
             return [event async for event in run]
 
-        task = self._begin(process, run(), *EXPECTED)
+        return self._called(process, run(), *EXPECTED)
+
+    def _called(self, process: Process, work: Any, *expected: type[Exception]) -> asyncio.Task[Any]:
+        """Begin something whose caller may go away."""
+        task = self._begin(process, work, *expected)
         self._callers.append(task)
         return task
 
@@ -150,40 +166,58 @@ class Machine:
         """Let nothing else end a task."""
 
         def note(task: asyncio.Task[Any]) -> None:
-            error = None if task.cancelled() else task.exception()
             dead = task.get_loop() in [p.loop for p in self.processes if p.view.dead]
+            if task.cancelled() and task not in self._gone and not dead:
+                self.history.faults.append("somebody was cancelled whom nobody had cancelled")
+            error = None if task.cancelled() else task.exception()
             if error is not None and not dead and not isinstance(error, expected):
                 text = "".join(traceback.format_exception(error))
                 self.history.faults.append(f"{type(error).__name__}: {error}\n{text}")
 
         return note
 
-    def _tick(self, process: Process) -> None:
-        self.clock.now += self.chance.uniform(0.01, 1.0)
-
-    def _stall(self, process: Process) -> None:
+    @rule(part=st.floats(0.5, 1.5))
+    def stall(self, part: float) -> None:
         """Everybody's clock goes on, and nobody has renewed anything."""
-        self.clock.now += LEASE_SECONDS * self.chance.uniform(0.5, 1.5)
+        self.clock.now += LEASE_SECONDS * part
 
-    def _renew(self, process: Process) -> None:
+    @rule(which=which, turns=many)
+    def oversleep(self, which: int, turns: int) -> None:
+        """A process sleeps past the end of its lease; the other one goes on with what is open."""
+        self.stall(1.1)
+        self.resume(1 - which)
+        self.step(1 - which, turns)
+
+    @rule(which=which)
+    def renew(self, which: int) -> None:
+        process = self.living[which]
         self._begin(process, process.keeper.renew())
 
-    def _crash(self, process: Process) -> None:
+    @rule(which=which)
+    def crash(self, which: int) -> None:
+        """A process dies, and another one is started."""
+        process = self.living.pop(which)
         process.crash()
-        self.living.remove(process)
-        other = self._process()
-        self.processes.append(other)
-        self.living.append(other)
+        self._add_process()
 
-    def _resume(self, process: Process) -> None:
-        self._begin(process, process.runner.resume_open())
+    @rule(which=which)
+    def resume(self, which: int) -> None:
+        process = self.living[which]
+        self._called(process, process.runner.resume_open())
 
-    def _outside(self, process: Process) -> None:
+    @rule(which=which)
+    def close(self, which: int) -> None:
+        """A process hands over what it still does for callers who are gone."""
+        process = self.living[which]
+        self._begin(process, process.runner.close())
+
+    @rule(which=which, with_state=st.booleans())
+    def append_from_outside(self, which: int, with_state: bool) -> None:
         """A front end appends something, with its own view of the session."""
-        number = next(self._numbers)
+        process, number = self.living[which], next(self._numbers)
         text = Content(role="user", parts=[Part(text=f"by the way {number}")])
         event = Event(author="front", invocation_id=f"front-{number}", content=text)
-        if self.chance.random() < 0.5:
+        if with_state:
             event.actions.state_delta["front"] = number
 
         async def append() -> None:
@@ -192,60 +226,77 @@ class Machine:
 
         self._begin(process, append(), StaleSessionError)
 
-    def _cancel(self, process: Process) -> None:
-        place = {"user_id": PLACE.user_id, "session_id": PLACE.session_id}
-        self._begin(process, process.runner.cancel(**place))
+    @rule(which=which)
+    def cancel(self, which: int) -> None:
+        process = self.living[which]
+        self._begin(process, process.runner.cancel(**_NAMES))
 
-    def _answer(self, process: Process) -> None:
-        for record in self._records():
+    @rule(which=which)
+    def answer(self, which: int) -> None:
+        """The user answers the first call that waits for it."""
+        for record in self.log.records:
             for call_id, name in record.calls:
                 if call_id in record.long_running and call_id not in self.answered:
                     if not self.history.answers[call_id, False]:
                         continue
                     self.answered.add(call_id)
                     call = FunctionCall(id=call_id, name=name)
-                    self.trace.append(f"  {call_id}")
-                    self._start(process, answer_to(call, {"result": "it is here"}))
+                    self._start(self.living[which], answer_to(call, {"result": "it is here"}))
                     return
 
-    def _leave(self, process: Process) -> None:
+    @rule(which=which, number=st.integers(0, 5))
+    def leave(self, which: int, number: int) -> None:
         """A caller goes away."""
-        callers = [task for task in self._callers if not task.done()]
-        callers = [task for task in callers if task.get_loop() is process.loop]
+        loop = self.living[which].loop
+        callers = [t for t in self._callers if not t.done() and t.get_loop() is loop]
         if callers:
-            self.chance.choice(callers).cancel()
+            gone = callers[number % len(callers)]
+            self._gone.add(gone)
+            gone.cancel()
 
-    def _records(self) -> Any:
-        return self.store._sessions[PLACE].log.records
+    @property
+    def log(self) -> Any:
+        return self.store._sessions[PLACE].log
+
+    @invariant()
+    def nothing_is_broken(self) -> None:
+        self.figures["steps"] += 1
+        self._check()
 
     def _check(self) -> None:
-        self.history.check_log(self._records())
+        if self.history.faults:
+            raise Broken(self.history.faults[0])
+        self.history.check_log(self.log.records)
         lease = self.store._sessions[PLACE].lease
         if lease is not None and lease.token != self.history.token:
             raise Broken(f"the lease has token {lease.token}, the last was {self.history.token}")
-        if self.history.faults:
-            raise Broken(self.history.faults[0])
 
-    def _settle(self) -> int:
-        """Let everybody end, or die, and somebody go on with what is left; then check."""
-        if self.chance.random() < 0.5:
-            for process in list(self.living):
-                self._crash(process)
-        last = self.living[-1]
+    def teardown(self) -> None:
+        try:
+            if self.living:
+                self._settle()
+                self._check_settled()
+        finally:
+            for process in self.processes:
+                process.crash()
+            for process in self.processes:
+                process.drop()
+            self._stack.close()
+            self._note()
+
+    def _settle(self) -> None:
+        """Let everybody end, and somebody go on with what is left."""
         for count in range(_SETTLING):
             for process in self.living:
-                process.loop.step()
-            self._check()
+                self._turn(process)
             if count % 20 == 0:
                 self.clock.now += 1.5
-                for process in self.living:
-                    self._renew(process)
+                for which in range(2):
+                    self.renew(which)
             if count % 100 == 0:
-                self._resume(last)
-            busy = any(process.loop.busy for process in self.living)
-            if not busy and not self._open():
-                self._check_settled()
-                return count
+                self.resume(count // 100 % 2)
+            if not any(process.loop.busy for process in self.living) and not self._open():
+                return
         raise Broken(f"it does not settle: {self._open()}")
 
     def _open(self) -> list[str]:
@@ -266,12 +317,15 @@ class Machine:
             if finished and not texts[text]:
                 raise Broken(f"message {text!r} was answered, but is not in the log")
         stuck = {stored.lease.invocation_id} if stored.lease and stored.lease.stuck else set()
-        if self.max_attempts > 2:
-            for invocation_id in {event.invocation_id for event in log} - stuck:
-                found = open_calls(stored.log, invocation_id, below=True)
-                waiting = [call for call in found if not call.long_running]
-                if waiting:
-                    raise Broken(f"calls are not answered: {waiting}")
+        for invocation_id in {event.invocation_id for event in log} - stuck:
+            found = open_calls(stored.log, invocation_id, below=True)
+            waiting = [call for call in found if not call.long_running]
+            if waiting:
+                raise Broken(f"calls are not answered: {waiting}")
+        rows = {row for row, _ in stored.journal} - stuck
+        paused = {event.invocation_id for event in log if event.long_running_tool_ids}
+        if rows - paused:
+            raise Broken(f"the journal still has rows of {rows - paused}")
         self._check_effects(log)
 
     def _check_effects(self, log: list[Event]) -> None:
@@ -281,8 +335,19 @@ class Machine:
             call_id = key.rpartition("/")[2]
             if call_id not in stored:
                 raise Broken(f"call {call_id} took effect and is not in the log")
-            if count > 1 and call_id not in flagged and self.max_attempts > 2:
+            if count > 1 and call_id not in flagged and not self.poison:
                 raise Broken(f"call {call_id} took effect {count} times, and no event says so")
+
+    def _note(self) -> None:
+        history, figures = self.history, self.figures
+        figures["machines"] += 1
+        figures["events"] += len(history.ids)
+        figures["effects"] += sum(history.effects.values())
+        figures["repeats"] += sum(history.effects.values()) - len(history.effects)
+        figures["tokens"] += history.token
+        figures["take-overs"] += history.taken_over
+        figures["refused"] += history.refused
+        figures["late"] += history.late
 
 
 def _uuid(text: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from ostinato.agents import LlmAgent
+from ostinato.apps import App, ResumabilityConfig
 from ostinato.durable import lease as lease_module
 from ostinato.durable.lease import LeaseKeeper, keeper_of
 from ostinato.models.llm_request import LlmRequest
@@ -19,10 +19,10 @@ from ostinato.runners import Runner
 from ostinato.running import ahead as ahead_module
 from ostinato.sessions import InMemorySessionService
 from ostinato.sessions._durable_store import Claim, Fence, Place
-from ostinato.testing import FunctionModel, call
 from ostinato.tools import LongRunningFunctionTool, ToolContext
 from ostinato.types import Content
 from tests.model.stepping import Clock, SteppedLoop
+from tests.model.trees import tree
 
 PLACE = Place("talk", "ann", "one")
 LEASE_SECONDS = 10.0
@@ -96,6 +96,12 @@ class History:
         self.token = fence.token
         self.owners[fence.token] = (claim.owner, claim.invocation_id)
 
+    def handed_over(self, lease: Any) -> None:
+        """A lease that is handed over has a token that nobody holds."""
+        if lease is not None and lease.token > self.token:
+            self.token = lease.token
+            self.owners[lease.token] = (lease.owner, lease.invocation_id)
+
     def appended(self, fence: Fence, events: Sequence[Any]) -> None:
         """Only the newest owner writes, and only of the invocation it claimed."""
         owner, invocation_id = self.owners[fence.token]
@@ -167,6 +173,12 @@ class View(SharedStore):
         await self.pause()
         return given
 
+    async def hand_over(self, place: Place, fence: Fence) -> None:
+        await self.pause()
+        await super().hand_over(place, fence)
+        self.history.handed_over(self.stored.lease)
+        await self.pause()
+
     def _check_turn(self, claim: Claim, first: Any) -> None:
         """Messages are begun in the order in which the inbox took them."""
         if first is None or claim.jump or claim.message == first.invocation_id:
@@ -200,6 +212,8 @@ class Process:
       history: what happened.
       chance: decides how long things take.
       clock: the time.
+      name: which agents it runs.
+      resumable: whether its app is.
       away: whether others cannot see that it has died.
       max_attempts: as for Runner.
     """
@@ -212,6 +226,8 @@ class Process:
         chance: random.Random,
         clock: Clock,
         *,
+        name: str,
+        resumable: bool,
         away: bool,
         max_attempts: int,
     ) -> None:
@@ -224,32 +240,18 @@ class Process:
         with mock.patch.object(lease_module, "process_identity", lambda: self.identity):
             self.keeper: LeaseKeeper = keeper_of(self.view, LEASE_SECONDS)
         tools = [self.act, LongRunningFunctionTool(self.order)]
-        model = FunctionModel(self._answer)
+        resumability = ResumabilityConfig(is_resumable=True) if resumable else None
+        root = tree(name, tools, self._asked)
         self.runner = Runner(
-            agent=LlmAgent(name="root", model=model, tools=tools),
-            app_name=PLACE.app_name,
+            app=App(name=PLACE.app_name, root_agent=root, resumability_config=resumability),
             session_service=self.view,
             lease_seconds=LEASE_SECONDS,
             max_attempts=max_attempts,
         )
 
-    async def _answer(self, request: LlmRequest) -> Any:
+    async def _asked(self, request: LlmRequest) -> None:
         await self.view.pause()
         self._check_paired(request.contents)
-        said, done = "", False
-        for content in request.contents:
-            for part in content.parts or ():
-                if part.text and part.text.startswith(("say", "act", "both", "order")):
-                    said, done = part.text, False
-                done = done or part.function_response is not None
-        kind, _, number = said.partition(" ")
-        if done or kind == "say":
-            return f"done {number}"
-        if kind == "act":
-            return call("act", what=number)
-        if kind == "both":
-            return [call("act", what=number), call("act", what=number + "'")]
-        return [call("order", what=number), call("act", what=number)]
 
     def _check_paired(self, contents: Sequence[Content]) -> None:
         """Calls are answered by what follows; but not a long-running one that was cancelled, nor

@@ -14,6 +14,7 @@ from ostinato.agents import LlmAgent
 from ostinato.durable.lease import keeper_of
 from ostinato.sessions._durable_store import Place
 from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel
 from tests.databases import SERVERS, new_database
@@ -22,11 +23,32 @@ from tests.flows.kit import SESSION, USER, Store, Talk
 PLACE = Place("talk", USER, SESSION)
 
 
+class SharedMemory(InMemorySessionService):
+    """A process's view of sessions in memory that processes share.
+
+    Args:
+      other: what they share.
+    """
+
+    shared = True
+
+    def __init__(self, other: InMemorySessionService) -> None:
+        super().__init__()
+        vars(self).update(vars(other))
+
+    async def close(self) -> None:
+        """Nothing is to be closed."""
+
+
 class Owner:
     """A process's view of the shared database."""
 
-    def __init__(self, database: Path | str) -> None:
-        self.store = Store(database)
+    def __init__(self, database: Path | str | InMemorySessionService) -> None:
+        if isinstance(database, InMemorySessionService):
+            self.store = Store(None)
+            self.store.service = SharedMemory(database)
+        else:
+            self.store = Store(database)
         self.service: SqliteSessionService | DatabaseSessionService = self.store.service
         self.last: Talk
 
@@ -41,14 +63,17 @@ class Owner:
             await asyncio.sleep(0)
 
 
-@pytest.fixture(
-    params=["sqlite", *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
-)
+_STORES = ["memory", "sqlite", *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
+
+
+@pytest.fixture(params=_STORES)
 async def two_owners(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[Owner]]:
     """Two owners of each kind of store that processes share."""
     with ExitStack() as stack:
-        shared: Path | str = tmp_path / "shared.db"
-        if request.param != "sqlite":
+        shared: Path | str | InMemorySessionService = tmp_path / "shared.db"
+        if request.param == "memory":
+            shared = InMemorySessionService()
+        elif request.param != "sqlite":
             shared = stack.enter_context(new_database(request.param))
         owners = [Owner(shared) for _ in range(2)]
         yield owners

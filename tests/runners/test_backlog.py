@@ -17,7 +17,7 @@ from tests.flows.kit import SESSION, USER, Talk
 from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
 from tests.runners.test_busy_sessions import Gate, words
-from tests.runners.test_recovery import AWAY, left_open
+from tests.runners.test_recovery import AWAY, DEAD, left_open
 
 
 async def submit(talk: Talk, text: Any, **options: Any) -> str:
@@ -128,6 +128,26 @@ async def test_ensure_waits_for_the_run_of_another_owner(two_owners: list[Owner]
     assert words(await talk.stored()) == ["first", "One.", "second", "Two."]
 
 
+async def test_a_message_that_a_dead_process_had_taken_is_found_at_once(
+    two_owners: list[Owner],
+) -> None:
+    one, two = two_owners
+    talk = two.talk(["Hi."])
+    name = await submit(talk, "hello")
+    for process in (AWAY, DEAD):
+        taken = await one.service.take_messages("talk", f"who was {process}", process, 0.0, 10)
+        assert taken == [(PLACE, name)]
+        await one.service.renew_messages(f"who was {process}", 60.0)
+        backlog = talk.runner.backlog()
+        assert await backlog.take(10) == []
+        assert await backlog.left_open() == ([(PLACE, name, 0)] if process == DEAD else [])
+        assert await backlog.left_open(without=[PLACE]) == []
+        if process == AWAY:
+            await one.service.renew_messages(f"who was {process}", -1.0)
+    assert [r.outcome for r in await talk.runner.backlog().ensure(PLACE, name)] == ["finished"]
+    assert words(await talk.stored()) == ["hello", "Hi."]
+
+
 async def test_what_is_handed_over_is_not_sealed_and_another_goes_on(
     two_owners: list[Owner],
 ) -> None:
@@ -139,7 +159,6 @@ async def test_what_is_handed_over_is_not_sealed_and_another_goes_on(
     assert await backlog.take(1) == [(PLACE, name)]
     running = asyncio.create_task(backlog.ensure(PLACE, name))
     await gate.begun.wait()
-    backlog.hand_over()
     running.cancel()
     (left,) = await running
     assert left.outcome == "handed over"

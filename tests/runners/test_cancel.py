@@ -128,3 +128,17 @@ async def test_another_process_cancels_through_the_store(two_owners: list[Owner]
 def nothing() -> str:
     """Do nothing."""
     return "nothing"
+
+
+async def test_a_run_that_is_cancelled_after_its_last_event_says_so_to_its_caller(
+    store: Store,
+) -> None:
+    """And does not cancel what its caller's task does next."""
+    talk = Talk(LlmAgent(name="root", model=ScriptedModel(["Done."])), store)
+    run = talk.run()
+    assert final_text([await anext(run)]) == "Done."
+    assert await talk.runner.cancel(user_id=USER, session_id=SESSION)
+    with pytest.raises(RunCancelledError):
+        await anext(run)
+    await asyncio.sleep(0)
+    await talk.check_sound()

@@ -11,10 +11,12 @@ from ostinato.agents import LlmAgent
 from ostinato.durable.process import host_identity
 from ostinato.errors import LeaseLostError
 from ostinato.events import Event
+from ostinato.running import ahead
 from ostinato.running.tree_digest import tree_digest
 from ostinato.sessions._durable_store import Claim, InboxMessage, JournalRow
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.testing import ScriptedModel, call, final_text
+from ostinato.tools import LongRunningFunctionTool
 from tests.flows.kit import SESSION, USER, Store, Talk, answer_to, check_paired
 from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
@@ -152,6 +154,64 @@ async def test_a_parked_invocation_with_an_open_call_leaves_every_request_valid(
     told = [r for e in await talk.check_sound() for r in e.get_function_responses()]
     assert [r.name for r in told] == OPEN_CALLS[calls]
     assert "outcome is unknown" in (told[-1].response or {})["error"]
+
+
+async def test_who_dies_while_parking_leaves_it_to_be_parked(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its agents have changed, and the next process has to see that too."""
+    one, two = two_owners
+    await left_open(one, digest="other agents")
+
+    async def die(*_: Any) -> None:
+        raise LeaseLostError("dead")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.service, "park", die)
+        one.talk(["Never."])
+        assert await outcomes(one) == [("e-left", "taken")]
+    two.talk(["Never."])
+    monkeypatch.setattr(ahead, "is_dead", lambda process: process != "")
+    assert await outcomes(two) == [("e-left", "stuck")]
+
+
+async def test_a_parked_invocation_is_passed_by_though_others_have_spoken_since(
+    two_owners: list[Owner],
+) -> None:
+    one, two = two_owners
+    await left_in_a_call(one.service, ["pay"])
+    talk = two.talk(["To the new one."], [pay, note])
+    assert await outcomes(two) == [("e-left", "stuck")]
+    session = await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    await one.service.append_event(session, Event(author="front", invocation_id="e-front"))
+    assert final_text(await talk.say("new")) == "To the new one."
+    check_paired(two.last.runner.agent.model.requests[-1].contents)
+    told = [r for e in await talk.check_sound() for r in e.get_function_responses()]
+    assert [(r.name, list(r.response or {})) for r in told] == [("pay", ["error"])]
+
+
+async def test_a_parked_invocation_is_passed_by_by_an_answer_to_another_one(
+    two_owners: list[Owner],
+) -> None:
+    def order() -> dict[str, str]:
+        """Order."""
+        return {"status": "pending"}
+
+    one, two = two_owners
+    talk = two.talk([call("order"), "Ordered.", "It is here."], [])
+    talk.runner.agent.tools = [LongRunningFunctionTool(order), pay]
+    asked = [c for e in await talk.say("order") for c in e.get_function_calls()]
+    session = await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    paying = types.FunctionCall(id="id of pay", name="pay", args={})
+    content = types.Content(role="model", parts=[types.Part(function_call=paying)])
+    events = [said("left"), Event(author="root", invocation_id="e-left", content=content)]
+    await one.service.append(session, events, claim=Claim("gone", DEAD, 60.0, "e-left", "other"))
+    assert await outcomes(two) == [("e-left", "stuck")]
+    assert final_text(await talk.answer(asked[0], {"box": 1})) == "It is here."
+    check_paired(talk.runner.agent.model.requests[-1].contents)
+    log = await talk.check_sound()
+    told = [r for e in log for r in e.get_function_responses() if r.name == "pay"]
+    assert ["outcome is unknown" in (r.response or {})["error"] for r in told] == [True]
 
 
 async def test_one_whose_agents_have_changed_is_parked_and_resumed_when_asked_for(

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from ostinato import types
-from ostinato.agents.run_config import RunConfig
 from ostinato.durable.inbox import Work
-from ostinato.errors import RunCancelledError
 from ostinato.running import ahead
 from ostinato.running.recovery import Recovery
 from ostinato.running.turn import Turn
@@ -212,18 +210,19 @@ async def test_an_interrupted_claim_of_a_left_run_answers_its_calls(
     ours = one.talk([call("wait")], [tool.wait])
     first = asyncio.create_task(ours.say("first"))
     await tool.begun.wait()
-    theirs = two.talk([], [tool.wait])
+    theirs = two.talk(["Two."], [tool.wait])
     gate = held_back(monkeypatch, two.service, "append", is_claim)
     with monkeypatch.context() as patch:
         patch.setattr(ahead, "is_dead", lambda process: process != "")
-        next_one = asyncio.create_task(
-            theirs.fails("second", run_config=RunConfig(on_busy="queue"))
-        )
+        next_one = asyncio.create_task(theirs.say("second"))
         await gate.begun.wait()
-        await theirs.runner.cancel(user_id="ann", session_id="one")
+        left = await one.service.lease(PLACE)
+        assert left is not None
+        names = {"user_id": "ann", "session_id": "one", "invocation_id": left.invocation_id}
+        assert await theirs.runner.cancel(**names)
         await asyncio.sleep(0)
         gate.let.set()
-        assert isinstance(await next_one, RunCancelledError)
+        assert final_text(await next_one) == "Two."  # what it waited for was cancelled
     await theirs.check_sound()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)

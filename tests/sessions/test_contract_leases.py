@@ -257,6 +257,33 @@ async def test_parking(store: Store, session: Session) -> None:
     assert await store.open_leases(stuck=True) == []
 
 
+async def test_who_passes_by_a_parked_invocation_clears_its_journal(
+    store: Store, session: Session
+) -> None:
+    rows = [JournalRow(name, "c1", "started", "pay") for name in ("e-1", "e-2")]
+    fence = await store.append(session, [said("one")], rows, claim=claim())
+    assert fence is not None
+    await store.park(PLACE, fence, "it failed three times")
+    fence = await store.append(session, [], claim=claim("you"))  # who goes on with it needs them
+    assert await store.journal(PLACE, "e-1") == rows[:1] and fence is not None
+    await store.park(PLACE, fence, "it failed again")
+    await store.append(session, [], claim=claim("you", "e-3"))
+    assert await store.journal(PLACE, "e-1") == []
+    assert await store.journal(PLACE, "e-2") == rows[1:]
+
+
+async def test_a_release_that_nobody_waits_for_comes_before_the_next_claim(
+    store: Store, session: Session
+) -> None:
+    """Or the rows of the invocation before would stay."""
+    rows = [JournalRow("e-1", "c1", "finished", "pay", "{}")]
+    fence = await store.append(session, [said("one")], rows, claim=claim())
+    assert fence is not None
+    await store.release(PLACE, fence, wait=False)
+    await store.append(session, [said("two")], claim=claim("me", "e-2"))
+    assert await store.journal(PLACE, "e-1") == []
+
+
 async def test_open_leases_come_oldest_first(store: Store, clock: Clock) -> None:
     fences: dict[str, Fence] = {}
     for app, name in (("app", "b"), ("other", "c"), ("app", "a"), ("app", "d")):

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ostinato import types
@@ -180,6 +180,15 @@ steps = st.one_of(
 
 
 @settings(max_examples=80, deadline=None)
+@example(  # a later invocation uses the id of an open call again
+    script=[
+        ("event", "user", None, [called("adk-1")]),
+        ("turn", "one", None, ["adk-1"]),
+        ("slide", 1, 0),
+        ("resume", 1),
+        ("event", "user", None, [types.Part(text="hm", thought=True)]),
+    ]
+)
 @given(st.lists(steps, min_size=4, max_size=25))
 def test_a_run_sees_the_same_in_a_partial_log(script: list[tuple[Any, ...]]) -> None:
     with closing(connect(SqliteFile(MEMORY, FORMAT))) as db:

@@ -11,11 +11,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from .._log import get_logger
-from ..durable.engine import Engine
 from ..runners import Runner
 from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
-from .failure import INTERRUPTED, USAGE, CliError
+from .failure import FAILED, INTERRUPTED, USAGE, CliError
 from .loader import load
 from .services import THROUGH_ALIAS, Store, runner_of, store_of
 from .stand_in import llm_agents
@@ -57,7 +56,9 @@ def _log_to_stderr() -> Generator[None]:
         log.setLevel(level)
 
 
-async def _serve(engine: Engine, once: bool, runner: Runner, sessions: Store) -> int:
+async def _serve(
+    engine: WorkerPool | DBOSEngine, once: bool, runner: Runner, sessions: Store
+) -> int:
     interrupted = False
 
     def interrupt() -> None:
@@ -74,10 +75,12 @@ async def _serve(engine: Engine, once: bool, runner: Runner, sessions: Store) ->
     finally:
         await runner.close()
         await sessions.close()
-    return INTERRUPTED if interrupted else 0
+    if interrupted:
+        return INTERRUPTED
+    return FAILED if once and engine.failed else 0
 
 
-def _engine(args: argparse.Namespace, runner: Runner) -> Engine:
+def _engine(args: argparse.Namespace, runner: Runner) -> WorkerPool | DBOSEngine:
     if args.engine == "dbos":
         return DBOSEngine(runner, args.db, concurrency=args.concurrency, grace_seconds=args.grace)
     return WorkerPool(runner, concurrency=args.concurrency, grace_seconds=args.grace)

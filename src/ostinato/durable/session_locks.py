@@ -21,10 +21,11 @@ _TURNS_TO_CLOSE = 5
 class _Hold:
     """One holder of a session, and those who wait for it."""
 
-    __slots__ = ("closing", "task", "waiters")
+    __slots__ = ("closing", "holders", "task", "waiters")
 
     def __init__(self, task: asyncio.Task[object] | None) -> None:
         self.task = task
+        self.holders = 1
         self.closing = False
         self.waiters: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
@@ -123,11 +124,20 @@ class SessionLocks:
                         return
         self.release(key)
 
+    def share(self, key: SessionKey) -> None:
+        """Hold a session together with its holder, until both have released it."""
+        with self._mutex:
+            self._holds[key].holders += 1
+
     def release(self, key: SessionKey) -> None:
-        """Give the session to the next one who waits."""
+        """Give the session to the next one who waits, once nobody holds it any more."""
         with self._mutex:
             hold = self._holds[key]
             hold.task = None
+            hold.holders -= 1
+            if hold.holders:
+                return
+            hold.holders = 1
             while hold.waiters:
                 loop, waiter = hold.waiters.popleft()
                 try:

@@ -81,23 +81,26 @@ class Backlog:
         await self._durable.leave_message(place, invocation_id, keep=True)
 
     async def left_open(self, without: Container[Place] = ()) -> list[tuple[Place, str, int]]:
-        """Find invocations that were begun and that nobody runs any more, oldest first.
+        """Find invocations that were begun and that nobody runs any more, oldest first; then
+        messages that a process took and did not begin before it died.
 
         Args:
           without: sessions to pass over.
 
         Returns:
-          Sessions, invocation ids for `ensure`, and numbers that rise with each new owner.
+          Sessions, invocation ids for `ensure`, and numbers that rise with each new owner; 0 for a
+          message.
         """
-        found = await self._recovery.left_open(self.app_name)
-        return [
-            (lease.place, lease.invocation_id, lease.token)
-            for lease in found
-            if lease.place not in without
-        ]
+        leases = await self._recovery.left_open(self.app_name)
+        found = [(lease.place, lease.invocation_id, lease.token) for lease in leases]
+        messages = await self._recovery.left_messages(self.app_name)
+        found += [(place, invocation_id, 0) for place, invocation_id in messages]
+        return [each for each in found if each[0] not in without]
 
     async def ensure(self, place: Place, invocation_id: str) -> list[Recovered]:
         """Run an invocation, unless that has been done or somebody is at it.
+
+        A task that is cancelled meanwhile hands over what it runs, and returns.
 
         Returns:
           What was run, what came before it too.
@@ -113,7 +116,3 @@ class Backlog:
     async def is_open(self, place: Place, invocation_id: str) -> bool:
         """Tell whether an invocation waits for its turn, or has begun and not ended."""
         return await self._recovery.is_open(place, invocation_id)
-
-    def hand_over(self) -> None:
-        """Have others go on with what `ensure` runs; cancel the tasks that await it afterwards."""
-        self._recovery.hand_over()

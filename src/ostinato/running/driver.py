@@ -59,6 +59,7 @@ class RunnerDriver(RunnerSetup):
             make_turn=self._turn,
             run=self._invocation,
             key=self._key,
+            unattended=self._unattended,
             max_attempts=self.max_attempts,
             config=config,
         )

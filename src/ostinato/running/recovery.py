@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from .. import context
 from .._aclosing import Aclosing
 from .._log import get_logger
+from .._shielded import shielded
 from ..auth.redaction import public_message
 from ..context.invocation import new_invocation_context_id
 from ..durable.inbox import Work
@@ -31,10 +33,12 @@ from .request import RunRequest
 from .store_access import StoreAccess
 from .turn import Turn
 from .turns import TURNS
+from .unattended import Unattended
 
 logger = get_logger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds between looks at a session that others hold
+_LOOKED_AT = 20  # sessions in which one look for left messages reads
 
 
 Outcome = Literal["finished", "paused", "failed", "stuck", "taken", "handed over"]
@@ -78,6 +82,7 @@ class Recovery:
       make_turn: makes a turn for a request.
       run: runs a turn.
       key: gives the key under which a session is locked in this process.
+      unattended: keeps what was left open running where the request that comes upon it goes away.
       max_attempts: how often an invocation is begun before it is parked.
       config: settings for what is run.
     """
@@ -90,6 +95,7 @@ class Recovery:
         make_turn: MakesTurns,
         run: Callable[[Turn], AsyncGenerator[Event, None]],
         key: Callable[[Place], SessionKey],
+        unattended: Unattended,
         max_attempts: int,
         config: context.RunConfig | None = None,
     ) -> None:
@@ -100,7 +106,7 @@ class Recovery:
         self._make_turn = make_turn
         self._run = run
         self._key = key
-        self._turns: set[Turn] = set()
+        self._unattended = unattended
         self._max_attempts = max_attempts
         self._config = config or context.RunConfig()
 
@@ -117,7 +123,10 @@ class Recovery:
             if ahead is None:
                 return
             if ahead is not BUSY:
-                await self._finish(request.place, ahead)
+                if ahead.invocation_id == turn.invocation_id:
+                    await self._finish(request.place, ahead, own=True)
+                else:
+                    await self._see_through(request.place, ahead)
                 continue
             if request.config.on_busy == "reject":
                 raise busy_error(request.place)
@@ -137,7 +146,7 @@ class Recovery:
             if lease.invocation_id != invocation_id:
                 return
             if is_left(lease):
-                await self._finish(place, lease)
+                await self._see_through(place, lease)
             else:
                 await asyncio.sleep(pause)
                 pause = min(_LONGEST_PAUSE, pause * 1.5)
@@ -193,11 +202,21 @@ class Recovery:
             if is_left(lease) and not lease.place.session_id.startswith(HIDDEN_PREFIX)
         ]
 
-    def hand_over(self) -> None:
-        """Have others go on with what runs here: nothing more of it is written. Whoever runs it is
-        then to be cancelled."""
-        for turn in self._turns:
-            turn.handed_over = True
+    async def left_messages(self, app_name: str) -> list[tuple[Place, str]]:
+        """Return messages of an app whose turn has come, and whose owner is known to have died
+        though its time has not passed.
+
+        Looks at the sessions in which something has waited longest.
+
+        Returns:
+          Sessions, each with the message's invocation id.
+        """
+        found: list[tuple[Place, str]] = []
+        for place in await self._durable.waiting_places(app_name, limit=_LOOKED_AT):
+            ahead = await ahead_of(self._durable, self._keeper, place, None)
+            if isinstance(ahead, InboxMessage) and ahead.owner and ahead.left > 0:
+                found.append((place, ahead.invocation_id))
+        return found
 
     async def resume_open(self, app_name: str, limit: int) -> list[Recovered]:
         """Go on with everything of an app that nobody runs any more.
@@ -223,20 +242,38 @@ class Recovery:
                     return done
                 recovered = await self._finish(place, ahead)
                 done.append(recovered)
-                if recovered.outcome == "taken":
+                if recovered.outcome in ("taken", "handed over"):
                     return done
 
-    async def _finish(self, place: Place, left: Lease | InboxMessage) -> Recovered:
-        """Go on with an invocation, or run a message; its errors are on record, not raised."""
+    async def _see_through(self, place: Place, left: Lease | InboxMessage) -> None:
+        """Have something finished for a request that waits for it, and may go away meanwhile."""
+        await self._unattended.see_through(self._key(place), self._finish(place, left))
+
+    async def _finish(
+        self, place: Place, left: Lease | InboxMessage, *, own: bool = False
+    ) -> Recovered:
+        """Go on with an invocation, or run a message; its errors are on record, not raised.
+
+        A task that is cancelled meanwhile hands it over to whoever comes next.
+
+        Args:
+          own: it is the caller's own invocation: who cancels the task cancels that.
+        """
         request = await self._request(place, left)
         turn = self._make_turn(request, over=left)
+        if not own:
+            turn.run_for_nobody()
         begun = time.monotonic()
         outcome, reason = await self._outcome(turn, left)
-        if turn.kept and outcome not in ("taken", "handed over"):
+        if turn.stopped is not None:
+            if own:
+                raise turn.stopped
+        elif turn.kept and outcome not in ("taken", "handed over"):
             # It could not even be begun, or had been before; it is not to stand in the way.
             await self._durable.leave_message(place, request.id, keep=False)
         elif outcome == "failed" and turn.fence is None:
-            await self._park(self._make_turn(request, over=left), reason)
+            with suppress(SessionBusyError, StaleSessionError, SessionNotFoundError):
+                await shielded(self._park(self._make_turn(request, over=left), reason))
         invocation_id = request.invocation_id or request.id
         return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
 
@@ -246,7 +283,8 @@ class Recovery:
             if isinstance(left, Lease):
                 reason = self._why_stuck(left, turn.digest)
                 if reason:
-                    await self._park(turn, reason)
+                    turn.digest = left.digest  # or who comes next would take it for its own agents'
+                    await shielded(self._park(turn, reason))
                     return "stuck", reason
                 logger.warning(
                     "Going on with invocation %s in session %s, which its process left open "
@@ -266,7 +304,6 @@ class Recovery:
     async def _drive(self, turn: Turn) -> None:
         """Run a turn to its end; it can be cancelled and handed over meanwhile."""
         key = self._key(turn.request.place)
-        self._turns.add(turn)
         TURNS.add(key, turn)
         try:
             async with Aclosing(self._run(turn)) as events:
@@ -276,7 +313,6 @@ class Recovery:
             await turn.claim()  # its process died before it had stored anything; give it back
         finally:
             TURNS.remove(key, turn)
-            self._turns.discard(turn)
             await turn.end(None)
 
     async def _request(self, place: Place, left: Lease | InboxMessage) -> RunRequest:

@@ -107,18 +107,24 @@ def _by_event(calls: list[OpenCall]) -> Iterable[list[OpenCall]]:
     return found.values()
 
 
-async def answers_for_parked(durable: DurableStore, place: Place, log: EventLog) -> list[Event]:
-    """Return answers to the calls that a parked invocation left open, which a new message passes
-    by."""
+async def answers_for_parked(
+    durable: DurableStore, place: Place, log: EventLog, invocation_id: str
+) -> list[Event]:
+    """Return answers to the calls that a parked invocation left open, which a message passes by.
+
+    Args:
+      durable: the store.
+      place: the session.
+      log: its records.
+      invocation_id: the invocation that the message begins or goes on with.
+    """
     if not log.unanswered:
         return []
-    last = log.records[-1].invocation_id
-    waiting = [call for call in open_calls(log, last, below=True) if not call.long_running]
-    if not waiting:
-        return []
     lease = await durable.lease(place)
-    if lease is None or not lease.stuck or lease.invocation_id != last:
+    if lease is None or not lease.stuck or lease.invocation_id == invocation_id:
         return []
+    left = open_calls(log, lease.invocation_id, below=True)
+    waiting = [call for call in left if not call.long_running]
     return [
         _answer(calls, [_unanswered(call, _PASSED_BY) for call in calls])
         for calls in _by_event(waiting)

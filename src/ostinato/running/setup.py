@@ -39,6 +39,7 @@ from .spending import count_again
 from .store_access import StoreAccess
 from .tree_digest import tree_digest
 from .turn import Turn
+from .unattended import Unattended
 
 
 class RunnerSetup:
@@ -89,6 +90,7 @@ class RunnerSetup:
         self.max_attempts = max_attempts
         self._store = StoreAccess(session_service)
         self._runs = RunTable()
+        self._unattended = Unattended()
         self._lease_seconds = lease_seconds
         self._digest: str | None = None
 
@@ -154,9 +156,10 @@ class RunnerSetup:
         if answered is not None:
             ctx.populate_invocation_agent_states()
             ctx.ports.resumed = True
-        elif self._store.durable is not None and turn.unclaimed:
-            place = turn.request.place
-            sealing = await answers_for_parked(self._store.durable, place, log_of(session))
+        if self._store.durable is not None and turn.unclaimed:
+            sealing = await answers_for_parked(
+                self._store.durable, request.place, log_of(session), turn.invocation_id
+            )
         await self._append_new_message(
             ctx, turn, new_message, branch_of_answers(session, new_message), sealing
         )

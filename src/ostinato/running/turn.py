@@ -43,7 +43,6 @@ class Turn:
       step: marks the blocks in which a stop may cut in.
       paused: whether the invocation waits for an answer from outside and will go on.
       kept: whether its message is still in the session's inbox.
-      handed_over: set it to have another process go on: the turn then writes nothing more.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Turn:
         self._over = over
         self._queued = False
         self.kept = over is not None and request.message is not None
-        self.handed_over = False
+        self._runner: tuple[asyncio.Task[object], int] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.step = Step(self)
         self._cut = False
@@ -87,6 +86,22 @@ class Turn:
     def takes_over(self) -> bool:
         """Whether it goes on with what a dead owner left behind."""
         return self._over is not None
+
+    def run_for_nobody(self) -> None:
+        """Note that the current task runs it for an owner who is gone, and for no caller."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._runner = task, task.cancelling()
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether another process is to go on, because the task that ran it for nobody was
+        cancelled and the turn itself was not stopped: it writes nothing more then.
+        """
+        if self._runner is None or self.stopped is not None:
+            return False
+        task, before = self._runner
+        return task.cancelling() > before
 
     async def commit(self, events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
         """Store events and rows; the first commit claims the session.
@@ -248,12 +263,13 @@ class Step:
         self.task: asyncio.Task[object] | None = None
 
     def __enter__(self) -> None:
-        self.task = asyncio.current_task()
         turn = self._turn
+        if turn.stopped is not None:
+            # To cancel the task here would hit what comes after a block that never waits.
+            raise turn.stopped
+        self.task = asyncio.current_task()
         if turn.loop is None:
             turn.loop = asyncio.get_running_loop()
-        if turn.stopped is not None:
-            turn.cut_in()
 
     def cut(self) -> None:
         """Cancel the task that is in the block."""

@@ -39,6 +39,8 @@ class Turns:
         """
         with self._mutex:
             turns = list(self._turns.get(key, ()))
+        # Who has claimed the session runs; a request that has that one finished came before it.
+        turns.sort(key=lambda turn: turn.fence is None)
         for turn in turns:
             if invocation_id in (None, turn.invocation_id, turn.request.id):
                 turn.stop(reason)

@@ -71,6 +71,15 @@ def grant(
     )
 
 
+def passed_by(lease: Lease | None, claim: Claim) -> str:
+    """Return the parked invocation that a claim passes by, whose rows in the journal go with it;
+    '' where there is none.
+    """
+    if lease is None or not lease.stuck or lease.invocation_id == claim.invocation_id:
+        return ""
+    return lease.invocation_id
+
+
 def check_fence(fence: Fence, owner: str | None, token: int) -> None:
     """Refuse an append of somebody who no longer owns the session.
 

@@ -134,18 +134,22 @@ class _Search:
         return self._first
 
     def _waiting(self) -> list[int]:
-        """Indexes of the calls without an answer, or whose long-running tool may still give one."""
+        """Indexes of the calls without an answer, or whose long-running tool may still give one.
+
+        As for `open_calls`, only what stands in the call's own invocation answers it: models may
+        use the id of a call again in a later one.
+        """
         found: list[int] = []
-        answered: set[str | None] = set()
+        answered: set[tuple[str, str | None]] = set()
         given: set[str | None] = set()
         for index in range(len(self._records) - 1, self._first - 1, -1):
             record = self._records[index]
-            ids = {call for call, _ in record.responses}
-            answered |= ids
+            own = record.invocation_id
+            answered.update((own, call) for call, _ in record.responses)
             if record.author == "user":
-                given |= ids
+                given.update(call for call, _ in record.responses)
             if any(
-                call not in (given if call in record.long_running else answered)
+                (own, call) not in answered or (call in record.long_running and call not in given)
                 for call, _ in record.calls
             ):
                 found.append(index)

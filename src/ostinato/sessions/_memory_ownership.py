@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .. import _clock
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._lease_rules import NOBODY, check_fence, grant
+from ._lease_rules import NOBODY, check_fence, grant, passed_by
 from ._stored_rows import session_not_found
 from .base_session_service import BaseSessionService
 
@@ -63,12 +63,18 @@ class Owned:
         before = self.lease
         first = next(iter(self.inbox.values()), None)
         self.lease = new = grant(place, self.lease_at(now), first, wish, revision)
+        self.clear(passed_by(before, wish))
         if before is None or before.invocation_id != new.invocation_id:
             self.begun = now
         self.stamp, self.cancelled = now, False
         if wish.message is not None and not wish.keep_message:
             self.take(wish.message)
         return Fence(new.owner, new.token)
+
+    def clear(self, invocation_id: str) -> None:
+        """Delete an invocation's rows in the journal."""
+        for key in [each for each in self.journal if each[0] == invocation_id]:
+            del self.journal[key]
 
     def check(self, fence: Fence) -> None:
         """Refuse an append of somebody who no longer owns the session.
@@ -146,8 +152,7 @@ class MemoryOwnership(BaseSessionService):
             if found is None or lease is None:
                 return
             if not keep_rows:
-                for key in [k for k in found.journal if k[0] == lease.invocation_id]:
-                    del found.journal[key]
+                found.clear(lease.invocation_id)
             found.lease = replace(lease, owner="", invocation_id="")
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:

@@ -12,7 +12,7 @@ from .. import _clock
 from ..errors import InputValidationError, StaleSessionError
 from ._adk_events import event_data
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
-from ._lease_rules import check_fence, clashes, grant
+from ._lease_rules import check_fence, clashes, grant, passed_by
 from ._sql_dialects import Dialect, micros, micros_of
 from ._sql_engines import Single
 from ._sql_rows import Mark, SqlRows, changed_state, identity, parameters
@@ -246,7 +246,12 @@ class SqlAppends:
                 locked.stuck,
             )
             stored = held if locked.token else None
-            return grant(place, stored, first, batch.claim, locked.revision)
+            lease = grant(place, stored, first, batch.claim, locked.revision)
+            passed = passed_by(stored, batch.claim)
+            if passed:
+                clearing = {"sid": locked.sid, "invocation": passed}
+                await db.execute(self._sql["clear"], clearing)
+            return lease
         if batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
             return None

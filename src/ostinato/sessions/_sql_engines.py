@@ -156,14 +156,18 @@ class Engines:
             return None
 
     def post(
-        self, work: Work[None], single: Callable[[], Single[None] | None] | None = None
+        self,
+        work: Work[None],
+        turns: Turns,
+        single: Callable[[], Single[None] | None] | None = None,
     ) -> None:
         """Run `work` in a transaction that nobody waits for; what goes wrong with it is logged.
 
         Args:
+          turns: a lock to hold meanwhile.
           single: as in `write`.
         """
-        posted = self._start(self._in_turn(work, None, Turns(), single))
+        posted = self._start(self._in_turn(work, None, turns, single))
         posted.add_done_callback(_log_failure)
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:

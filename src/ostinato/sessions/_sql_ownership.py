@@ -44,7 +44,9 @@ class SqlOwnership(BaseSessionService):
     def _turns_of(self, key: Key) -> Turns: ...
 
     @abc.abstractmethod
-    def _post(self, work: Work[None], single: Callable[[], Single[None] | None]) -> None: ...
+    def _post(
+        self, work: Work[None], turns: Turns, single: Callable[[], Single[None] | None]
+    ) -> None: ...
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""
@@ -72,7 +74,8 @@ class SqlOwnership(BaseSessionService):
         if wait:
             await self._write(work, single=single)
         else:
-            self._post(work, single)
+            turns = self._turns_of(place)  # before the next claim, or its rows would stay
+            self._post(work, turns, single)
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

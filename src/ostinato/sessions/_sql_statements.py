@@ -81,6 +81,8 @@ _ADVANCE = (
     "revision = :revision, last_micros = :last, update_micros = :update, updated = :updated "
     "WHERE sid = :sid"
 )
+_CLEAR = "DELETE FROM ostinato_journal WHERE sid = :sid AND invocation_id = :invocation"
+
 APPENDS = {
     "lock": "SELECT s.update_time, CASE WHEN :with_state = 1 THEN {json s.state} END, "
     "CASE WHEN :with_inbox = 1 THEN (SELECT min(i.pos) FROM ostinato_inbox i "
@@ -107,6 +109,7 @@ APPENDS = {
     "message": "SELECT invocation_id, owner, process, payload, expires - {now} "
     "FROM ostinato_inbox WHERE pos = :pos",
     "take message": "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation",
+    "clear": _CLEAR,
     "journal": "INSERT INTO ostinato_journal (sid, invocation_id, call_id, status, tool, result) "
     "VALUES (:sid, :invocation, :call, :status, :tool, :result) {write journal}",
 }
@@ -186,7 +189,7 @@ LEASES = {
     "WHERE sid = :sid AND token = :token AND owner = :owner",
     "mine": "SELECT sid, invocation_id FROM ostinato_sessions WHERE {place} "
     "AND token = :token AND owner = :owner {lock row}",
-    "clear": "DELETE FROM ostinato_journal WHERE sid = :sid AND invocation_id = :invocation",
+    "clear": _CLEAR,
     "release": f"{_GIVEN_BACK}, invocation_id = '', begun = NULL WHERE sid = :sid",
     "park": f"{_GIVEN_BACK}, stuck = :reason WHERE sid = :sid",
     "hand over": f"UPDATE ostinato_sessions SET owner = '{NOBODY}', process = '', expires = 0, "

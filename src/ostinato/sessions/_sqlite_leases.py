@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .. import _clock
 from ._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
-from ._lease_rules import NOBODY, grant
+from ._lease_rules import NOBODY, grant, passed_by
 from ._stored_rows import session_not_found
 
 _LEASE = (
@@ -18,6 +18,7 @@ _LEASE = (
     "FROM ostinato_lease"
 )
 _MESSAGE = "id, owner, process, message, expires FROM ostinato_inbox"
+_CLEAR = "DELETE FROM ostinato_journal WHERE sid = ? AND invocation_id = ?"
 _SID = "(SELECT sid FROM sessions WHERE app = ? AND user = ? AND id = ?)"
 
 
@@ -34,9 +35,10 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
         first = db.execute(
             f"SELECT {_MESSAGE} WHERE sid = ? ORDER BY seq LIMIT 1", (sid,)
         ).fetchone()
+    held = None if row is None else _lease(place, row, now)
     new = grant(
         place,
-        None if row is None else _lease(place, row, now),
+        held,
         None if first is None else _message(first, now),
         wish,
         revision,
@@ -61,6 +63,9 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
             now,
         ),
     )
+    passed = passed_by(held, wish)
+    if passed:
+        db.execute(_CLEAR, (sid, passed))
     if not wish.keep_message and (wish.jump or first is not None):
         db.execute("DELETE FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, wish.message))
     return Fence(new.owner, new.token)
@@ -122,7 +127,7 @@ def release(db: sqlite3.Connection, place: Place, fence: Fence, keep_rows: bool)
     if row is None:
         return
     if not keep_rows:
-        db.execute("DELETE FROM ostinato_journal WHERE sid = ? AND invocation_id = ?", row)
+        db.execute(_CLEAR, row)
     db.execute(
         "UPDATE ostinato_lease SET owner = '', invocation_id = '', cancelled = 0 WHERE sid = ?",
         row[:1],

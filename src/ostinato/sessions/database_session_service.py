@@ -380,8 +380,10 @@ class DatabaseSessionService(SqlOwnership):
                 "be read; copy it with: ostinato migrate --from OLD_URL --to NEW_URL"
             )
 
-    def _post(self, work: Work[None], single: Callable[[], Single[None] | None]) -> None:
-        self._engines.post(work, single)
+    def _post(
+        self, work: Work[None], turns: Turns, single: Callable[[], Single[None] | None]
+    ) -> None:
+        self._engines.post(work, turns, single)
 
     async def _prepare(self) -> Schema:
         if self._schema is None:

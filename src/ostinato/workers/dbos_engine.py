@@ -111,6 +111,11 @@ class DBOSEngine:
         self._resumed: dict[str, float] = {}
         self._next_sweep = 0.0
 
+    @property
+    def failed(self) -> int:
+        """How many of the invocations that ran here have failed or were parked."""
+        return self._deliveries.failed
+
     async def submit(self, work: Work) -> str:
         """Accept a request; see `Engine`."""
         return await self._backlog.put(work)

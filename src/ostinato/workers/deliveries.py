@@ -22,12 +22,16 @@ class Deliveries:
     Args:
       backlog: what runs an invocation, unless that has been done.
       ended: called when one has ended.
+
+    Attributes:
+      failed: how many invocations have failed or were parked.
     """
 
     def __init__(self, backlog: Backlog, ended: Callable[[], None]) -> None:
         self._backlog = backlog
         self._ended = ended
         self._tasks: dict[asyncio.Task[None], Place] = {}
+        self.failed = 0
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -54,6 +58,7 @@ class Deliveries:
         try:
             done = await self._backlog.ensure(place, name)
             ended = not any(one.outcome == "handed over" for one in done)
+            self.failed += sum(one.outcome in ("failed", "stuck") for one in done)
             for one in done:
                 logger.info(
                     "%s %s in session %s, %.3f s%s",
@@ -66,6 +71,7 @@ class Deliveries:
         except StoreError as error:
             logger.warning("%s is left to others: %s", name, error)
         except Exception:  # boundary: one session's trouble is not to end the others' worker
+            self.failed += 1
             logger.exception("%s is left to others.", name)
         finally:
             if not ended and not found.token:
@@ -81,7 +87,6 @@ class Deliveries:
         """Hand over what still runs, and wait until that is done."""
         if not self._tasks:
             return
-        self._backlog.hand_over()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -36,6 +36,11 @@ class WorkerPool:
         self._concurrency = concurrency
         self._grace = grace_seconds
 
+    @property
+    def failed(self) -> int:
+        """How many of the invocations that ran here have failed or were parked."""
+        return self._deliveries.failed
+
     async def submit(self, work: Work) -> str:
         """Accept a request; see `Engine`."""
         return await self._backlog.put(work)

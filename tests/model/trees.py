@@ -1,0 +1,72 @@
+"""The agents of the model: what they do depends on what the user said and was answered alone."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ostinato.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
+from ostinato.models.llm_request import LlmRequest
+from ostinato.testing import FunctionModel, call
+
+KINDS = ("say", "act", "both", "order")
+TREES = ("single", "transfer", "sequential", "parallel")
+
+
+def tree(name: str, tools: list[Any], asked: Callable[[LlmRequest], Awaitable[None]]) -> BaseAgent:
+    """Return the root of a tree by its name.
+
+    Args:
+      name: one of TREES.
+      tools: `act` and `order`.
+      asked: called with each request of a model.
+    """
+
+    def agent(name: str, decide: Callable[[str, str], Any] = _do, **options: Any) -> LlmAgent:
+        async def answer(request: LlmRequest) -> Any:
+            await asked(request)
+            kind, number, answered = _said(request)
+            return f"done {number}" if answered else decide(kind, number)
+
+        model = FunctionModel(answer)
+        return LlmAgent(name=name, description=name, model=model, tools=tools, **options)
+
+    if name == "single":
+        return agent("root")
+    if name == "transfer":
+        return agent("root", _hand_down, sub_agents=[agent("helper", _hand_up)])
+    children: list[BaseAgent] = [agent("one"), agent("two")]
+    if name == "parallel":
+        both = ParallelAgent(name="both", sub_agents=children)
+        return SequentialAgent(name="root", sub_agents=[both, agent("last")])
+    return SequentialAgent(name="root", sub_agents=children)
+
+
+def _said(request: LlmRequest) -> tuple[str, str, bool]:
+    """Return what the user said last, its number, and whether a tool has answered since."""
+    said, answered = "", False
+    for content in request.contents:
+        for part in content.parts or ():
+            if part.text and part.text.startswith(KINDS):
+                said, answered = part.text, False
+            answered = answered or part.function_response is not None
+    kind, _, number = said.partition(" ")
+    return kind, number, answered
+
+
+def _do(kind: str, number: str) -> Any:
+    if kind == "act":
+        return call("act", what=number)
+    if kind == "both":
+        return [call("act", what=number), call("act", what=number + "'")]
+    if kind == "order":
+        return [call("order", what=number), call("act", what=number)]
+    return f"done {number}"
+
+
+def _hand_down(kind: str, number: str) -> Any:
+    return _do(kind, number) if kind == "say" else call("transfer_to_agent", agent_name="helper")
+
+
+def _hand_up(kind: str, number: str) -> Any:
+    return call("transfer_to_agent", agent_name="root") if kind == "say" else _do(kind, number)
