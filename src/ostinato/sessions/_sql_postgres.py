@@ -46,7 +46,7 @@ _CLAIMED = (
     "stuck = '', cancelled = 0, "
 )
 _FREE = (
-    "o.owner IN ('', :owner) AND o.invocation_id <> :invocation "
+    "o.owner IN ('', :owner) AND o.stuck = '' AND o.invocation_id <> :invocation "
     "AND NOT EXISTS (SELECT 1 FROM ostinato_inbox i WHERE i.sid = o.sid)"
 )
 _FENCED = "o.owner IN ('', :owner) AND o.token = :token"
