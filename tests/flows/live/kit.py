@@ -30,9 +30,7 @@ def text(words: str, partial: bool | None = None) -> LlmResponse:
 
 def sound(data: bytes) -> LlmResponse:
     blob = types.Blob(data=data, mime_type=PCM)
-    return LlmResponse(
-        content=types.Content(role="model", parts=[types.Part(inline_data=blob)])
-    )
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(inline_data=blob)]))
 
 
 def call(name: str, call_id: str, **args: Any) -> types.Part:
@@ -74,6 +72,7 @@ class Scripted(BaseLlmConnection):
 
     def __init__(self, script: list[Any]) -> None:
         self._script = script
+        self._ended = False
         self.history: list[types.Content] | None = None
         self.sent: list[Any] = []
         self.closed = False
@@ -93,10 +92,10 @@ class Scripted(BaseLlmConnection):
         self._arrived.put_nowait(None)
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
-        while self._script:
+        while self._script and not self._ended:
             step = self._script.pop(0)
             if step is None:
-                self._script.clear()
+                self._ended = True
                 return
             if step == HEARD:
                 await self._arrived.get()
@@ -110,7 +109,8 @@ class Scripted(BaseLlmConnection):
                     return
             else:
                 step()
-        await asyncio.Event().wait()
+        if not self._ended:
+            await asyncio.Event().wait()
 
     async def close(self) -> None:
         self.closed = True
