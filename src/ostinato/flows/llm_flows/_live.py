@@ -403,7 +403,7 @@ def _taken_back_event(ctx: InvocationContext, event: Event, call_id: str) -> Eve
     )
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first(error: BaseException) -> BaseException:
     """Return the first error of a group; the others came of it or with it."""
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    return _first(inner[0]) if inner else error
