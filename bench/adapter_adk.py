@@ -5,5 +5,6 @@ from adapter_ours import Adk
 
 if __name__ == "__main__":
     a = Adk("google.adk")
+    a.wires = ("gemini",)
     a.variants = ("", "lightcopy", "a2a_stub")
     scenarios.main(a)

@@ -9,6 +9,7 @@ class A(scenarios.Adapter):
     persist_kinds = ("SQLiteSession",)
     variants = ("", "list", "tracing")
     path = ":memory:"
+    wires = ("chat",)
 
     def load(self, variant=""):
         import agents
@@ -95,8 +96,15 @@ class A(scenarios.Adapter):
         self.agent = g.Agent(
             name="bench",
             instructions="You add numbers.",
-            model=Fake(),
+            model=self.client(script) if script.wire else Fake(),
             tools=[g.function_tool(scenarios.TOOLS[x]) for x in tools],
+        )
+
+    def client(self, script):
+        from openai import AsyncOpenAI
+
+        return self.g.OpenAIChatCompletionsModel(
+            "fake", AsyncOpenAI(base_url=script.url + "/v1", api_key="none")
         )
 
     async def open(self, sid):

@@ -10,6 +10,7 @@ import scenarios
 
 class Adk(scenarios.Adapter):
     persist_kinds = ("SqliteSessionService", "DatabaseSessionService")
+    wires = ("chat", "gemini")
 
     def __init__(self, pkg):
         self.pkg = self.name = pkg
@@ -109,12 +110,21 @@ class Adk(scenarios.Adapter):
         sleep = asyncio.sleep
         agent = self.Agent(
             name="bench",
-            model=Fake(model="fake"),
+            model=self.client(script) if script.wire else Fake(model="fake"),
             instruction="You add numbers.",
             tools=[scenarios.TOOLS[x] for x in tools],
         )
         self.svc = self.svc or self.InMemory()
         self.runner = self.Runner(agent=agent, app_name="bench", session_service=self.svc)
+
+    def client(self, script):
+        """The real model client of a format."""
+        if script.wire == "chat":
+            return self.mod("models.openai_llm").OpenAILlm(
+                model="fake", base_url=script.url + "/v1", api_key="none"
+            )
+        os.environ.update(GOOGLE_API_KEY="none", GOOGLE_GEMINI_BASE_URL=script.url)
+        return self.mod("models.google_llm").Gemini(model="gemini-2.5-flash")
 
     async def open(self, sid):
         await self.svc.create_session(app_name="bench", user_id="u", session_id=sid)

@@ -9,6 +9,7 @@ import scenarios
 class A(scenarios.Adapter):
     name = "pydantic-ai"
     persist_kinds = ("by-hand sqlite3",)
+    wires = ("chat",)
     db = None
 
     def load(self, variant=""):
@@ -80,11 +81,18 @@ class A(scenarios.Adapter):
                 yield Streamed(model_request_parameters=params)
 
         self.agent = self.p.Agent(
-            Fake(),
+            self.client(script) if script.wire else Fake(),
             instructions="You add numbers.",
             tools=[self.p.Tool(scenarios.TOOLS[x]) for x in tools],
         )
         self.limits = u.UsageLimits(request_limit=None)
+
+    def client(self, script):
+        from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.providers.openai import OpenAIProvider
+
+        provider = OpenAIProvider(base_url=script.url + "/v1", api_key="none")
+        return OpenAIChatModel("fake", provider=provider)
 
     async def open(self, sid):
         return sid if self.db else []

@@ -39,11 +39,12 @@ RANK = {
     "s7": "cpu_s",
     "s8": "cpu_s",
     "s9": "many_sessions_mb_per_1000",
+    "wire": "cpu_us_per_chunk",
 }
 ONCE = {"s3", "s8", "s9"}
 QUICK_PEERS = "adk,ours"
-QUICK_SCENARIOS = "calls,s1,s2,s3,s6,s8"
-QUICK_ARGUMENTS = {"s2": ["secs=2"], "s3": ["turns=200"], "s8": ["turns=200"]}
+QUICK_SCENARIOS = "calls,s1,s2,s3,s6,s8,wire"
+QUICK_ARGUMENTS = {"s2": ["secs=2"], "s3": ["turns=200"], "s8": ["turns=200"], "wire": ["turns=50"]}
 
 
 def python(peer):
@@ -112,6 +113,8 @@ def jobs(scenario, info, quick):
     if scenario == "s8":
         kinds = info["persist_kinds"][:1] if quick else info["persist_kinds"]
         return [("s8:" + kind, ["s8", "kind=" + kind, *more]) for kind in kinds]
+    if scenario == "wire":
+        return [("wire:" + w, ["wire", "wire=" + w, *more]) for w in info["wires"]]
     if scenario == "s2":
         variants = [""] if quick else info["variants"]
         return [("s2" + (":" + v if v else ""), ["s2", "variant=" + v, *more]) for v in variants]
@@ -173,7 +176,7 @@ def main():
     quick = options.quick
     options.peers = options.peers or (QUICK_PEERS if quick else ",".join(PEERS))
     options.scenarios = options.scenarios or (
-        QUICK_SCENARIOS if quick else "calls,s1,s2,s4,s5,s6,s7,s8,s3,s9"
+        QUICK_SCENARIOS if quick else "calls,s1,s2,s4,s5,s6,s7,s8,wire,s3,s9"
     )
     options.reps = options.reps or (1 if quick else 3)
     options.out = options.out or str(HERE / "results" / ("quick.json" if quick else "latest.json"))

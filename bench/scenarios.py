@@ -19,8 +19,9 @@ CALLS = [0]  # tool calls really executed, checked after every scenario
 class Script:
     """What the fake model does. One instance is shared by the whole process."""
 
-    def __init__(self, steps=1, fan=1, tool="add", delay=0.0, chunks=0):
+    def __init__(self, steps=1, fan=1, tool="add", delay=0.0, chunks=0, wire=None, url=None):
         self.steps, self.fan, self.tool, self.delay, self.chunks = steps, fan, tool, delay, chunks
+        self.wire, self.url = wire, url  # a real client of this format, against this server
         self.k = 0
         self.ids = 0
 
@@ -77,6 +78,7 @@ class Adapter:
     name = "?"
     persist_kinds = ()  # e.g. ("sqlite",): variants of S8
     variants = ("",)  # variants of S2 worth showing (flags passed to load)
+    wires = ()  # formats in which it speaks to a model server: "chat", "gemini"
 
     def load(self, variant=""):
         """Import the framework (nothing of it may be imported before)."""
@@ -412,7 +414,55 @@ async def s9(ad, o):
     return out
 
 
-SCENARIOS = {"s2": s2, "s3": s3, "s4": s4, "s5": s5, "s6": s6, "s7": s7, "s8": s8, "s9": s9}
+async def wire(ad, o):
+    """The framework with its real model client, against a server that answers at once."""
+    import subprocess
+
+    chunks, turns = 500, int(o.get("turns", 200))
+    here = os.path.dirname(os.path.abspath(__file__))
+    server = subprocess.Popen(
+        [sys.executable, os.path.join(here, "wire_server.py"), "chunks=%d" % chunks],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = server.stdout.readline().strip()
+        ad.build(Script(wire=o["wire"], url=url))
+        await check(ad, await ad.open("warm"), 1)
+        h, cs = await ad.open("long"), []
+        for i in range(turns):
+            c = time.process_time()
+            await ad.turn(h)
+            cs.append(time.process_time() - c)
+        await check(ad, h, 1)
+        ts = []
+        for r in range(5):
+            h = await ad.open("st%d" % r)
+            c = time.process_time()
+            seen = await ad.stream(h)
+            ts.append(time.process_time() - c)
+            assert seen >= chunks, "caller saw %d chunks of %d" % (seen, chunks)
+        return {
+            "cpu_us_at": {str(p): at(cs, p) * 1e6 for p in (10, 50, 200) if p <= len(cs)},
+            "cpu_us_per_chunk": med(ts[1:]) / chunks * 1e6,
+        }
+    finally:
+        server.stdin.close()
+        server.wait()
+
+
+SCENARIOS = {
+    "wire": wire,
+    "s2": s2,
+    "s3": s3,
+    "s4": s4,
+    "s5": s5,
+    "s6": s6,
+    "s7": s7,
+    "s8": s8,
+    "s9": s9,
+}
 
 
 def main(ad):
@@ -426,6 +476,7 @@ def main(ad):
                     "version": ad.version(),
                     "persist_kinds": list(ad.persist_kinds),
                     "variants": list(ad.variants),
+                    "wires": list(ad.wires),
                 }
             )
         )

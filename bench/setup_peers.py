@@ -17,7 +17,7 @@ REQUIREMENTS = {
     "adk23": ["google-adk==2.3.0", *_SQL],
     "adk": ["google-adk==2.13.0", *_SQL],
     "openai-agents": ["openai-agents==0.24.0"],
-    "pydantic-ai": ["pydantic-ai-slim==2.68.0"],
+    "pydantic-ai": ["pydantic-ai-slim[openai]==2.68.0"],
     "langgraph": ["langgraph==1.2.22", "langchain==1.4.7", "langgraph-checkpoint-sqlite"],
     "strands": ["strands-agents==1.62.0"],
 }

@@ -29,6 +29,14 @@ ROWS = [  # label, scenario, field
     ("S8 load, CPU ms", "s8", "load_cpu_ms"),
     ("S9 MB per 1000 items, many sessions", "s9", "many_sessions_mb_per_1000"),
     ("S9 MB per 1000 items, one session", "s9", "one_session_mb_per_1000"),
+    ("OpenAI chat wire: us per turn at 10 turns (CPU)", "wire:chat", "cpu_us_at.10"),
+    ("OpenAI chat wire: us per turn at 50 turns (CPU)", "wire:chat", "cpu_us_at.50"),
+    ("OpenAI chat wire: us per turn at 200 turns (CPU)", "wire:chat", "cpu_us_at.200"),
+    ("Gemini wire: us per turn at 10 turns (CPU)", "wire:gemini", "cpu_us_at.10"),
+    ("Gemini wire: us per turn at 50 turns (CPU)", "wire:gemini", "cpu_us_at.50"),
+    ("Gemini wire: us per turn at 200 turns (CPU)", "wire:gemini", "cpu_us_at.200"),
+    ("OpenAI chat wire: us per streamed chunk (CPU)", "wire:chat", "cpu_us_per_chunk"),
+    ("Gemini wire: us per streamed chunk (CPU)", "wire:gemini", "cpu_us_per_chunk"),
 ]
 
 

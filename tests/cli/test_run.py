@@ -165,8 +165,8 @@ def test_the_offline_model_stands_in_for_every_model_and_says_so_first(
     done = ostinato("run", "desk", "Weather in Rome?")
     assert done.code == 0, done.err
     assert done.out.splitlines()[0] == (
-        "gemini-2.5-flash and gpt-4o are not available (no adapter in this version): using the "
-        "offline stand-in, a small rule-based model that is no intelligence."
+        "gemini-2.5-flash and gpt-4o are not available (no key): using the offline stand-in, a "
+        "small rule-based model that is no intelligence."
     )
     assert "  It is sunny in Rome." in done.out
 

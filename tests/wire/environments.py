@@ -39,7 +39,8 @@ class Environment:
 
 
 ENVIRONMENTS = {
-    "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
+    "genai2": Environment(("google-genai==2.34.0",), ("gemini", "live")),
+    "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
 }
 
 

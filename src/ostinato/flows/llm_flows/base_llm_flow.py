@@ -27,10 +27,12 @@ from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
 from ._act import act
+from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
 from ._going_on import pending_calls, recorded_response, take_reached
 from ._live import LiveSteps, run_live
+from ._output_check import correction, reject_output
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
@@ -205,7 +207,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         )
         complete, spending = False, ctx.ports.spending
         call = span("call_llm", llm_request.model or "", invocation_id=ctx.invocation_id)
-        responses = agent.canonical_model.generate_content_async(llm_request, stream=streaming)
+        responses = ask(ctx, llm_request, streaming)
         try:
             async with Aclosing(responses):
                 while True:
@@ -263,7 +265,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             note_calls(ctx, event, llm_request.tools_dict)
+        wrong = reject_output(ctx, event) if ctx.agent.output_schema is not None else None
         yield event
+        if wrong is not None:
+            yield correction(ctx, wrong, "set_model_response" in llm_request.tools_dict)
         if asks:
             async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
                 async for event in events:

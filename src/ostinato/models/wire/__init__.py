@@ -1,1 +1,1 @@
-"""Pure conversions between our records and what the providers' APIs read and write; no SDK here."""
+"""Contents to and from the providers' JSON, as plain functions; no SDK is needed here."""
