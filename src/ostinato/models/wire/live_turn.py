@@ -56,6 +56,14 @@ class LiveTurn:
         """Take a piece of the transcription of what the user says."""
         return self._transcribed("input_transcription", self._heard, text, finished)
 
+    def heard_all(self, text: str) -> list[LlmResponse]:
+        """Take the whole transcription of what the user said, in place of its pieces."""
+        self._heard.clear()
+        if not text:
+            return []
+        said = types.Transcription(text=text, finished=True)
+        return [self.response(input_transcription=said, partial=False)]
+
     def spoken(self, text: str | None, finished: bool | None) -> list[LlmResponse]:
         """Take a piece of the transcription of what the model says."""
         return self._transcribed("output_transcription", self._spoken, text, finished)
