@@ -74,7 +74,7 @@ class Life:
         queue = LiveRequestQueue()
         queue.send_content(said("Pay"))
         events: list[Any] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             run = runner.run_live(**WHO, live_request_queue=queue)
             async with Aclosing(run) as stream:
                 async for event in stream:

@@ -223,7 +223,10 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
     def _done(self, response: dict[str, Any]) -> Iterator[LlmResponse]:
         """Yield what comes of a response that has ended."""
         self._active = False
-        usage = usage_of(response.get("usage"))
+        counts = fields_of(response.get("usage"))  # the other APIs say `tokens_details`
+        usage = usage_of(
+            counts and {**counts, "input_tokens_details": counts.get("input_token_details")}
+        )
         if usage is not None:
             yield self._turn.response(usage_metadata=usage)
         status = text_of(response.get("status"))

@@ -191,7 +191,7 @@ async def converse(
 ) -> list[Event]:
     """Run live and return the events; the queue is closed at the event that `until` wants."""
     events: list[Event] = []
-    async with asyncio.timeout(20), Aclosing(live(talk, queue, config)) as run:
+    async with asyncio.timeout(60), Aclosing(live(talk, queue, config)) as run:
         async for event in run:
             events.append(event)
             if until(event):
