@@ -271,3 +271,13 @@ def test_nothing_to_go_on_with(make_agent: MakeAgent, ostinato: Ostinato) -> Non
         assert done.code == 1
         assert "There is no session of 'desk'" in done.err
     assert "no session 'gone'" in ostinato("run", "desk", "--resume", "--session", "gone").err
+
+
+def test_timing_tells_on_standard_error_where_the_time_went(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(NAMED)
+    done = ostinato("run", "desk", "Weather in Rome?", "--timing")
+    steps = re.findall(r"^(\w.*?)  +[\d,]+ ms", done.err, re.MULTILINE)
+    assert steps == ["import", "load", "first request", "first token", "total"]
+    assert "import" not in ostinato("run", "desk", "Weather in Rome?").err

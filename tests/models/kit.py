@@ -51,14 +51,15 @@ class Scripted(ProviderLlm):
 
     provider_name: ClassVar[str] = "openai"
 
-    _script: list[Any] = PrivateAttr(default_factory=list)
-    _asked: list[LlmRequest] = PrivateAttr(default_factory=list)
+    script: list[Any] = []
     closed: int = 0
+
+    _asked: list[LlmRequest] = PrivateAttr(default_factory=list)
 
     @classmethod
     def of(cls, *script: Any, **fields: Any) -> Scripted:
         llm = cls(model=fields.pop("model", "gpt-5"), **fields)
-        llm._script = list(script)
+        llm.script = list(script)
         return llm
 
     @property
@@ -69,7 +70,7 @@ class Scripted(ProviderLlm):
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         self._asked.append(llm_request)
-        async for response in play(self._script):
+        async for response in play(self.script):
             yield response
 
     def _explain(self, error: Exception) -> ProviderError | None:

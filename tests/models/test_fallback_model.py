@@ -162,6 +162,9 @@ def test_it_can_do_what_all_of_them_can() -> None:
         structured_output_with_tools=True, audio=False, thinking=False
     )
     assert fallback.supports_output_schema_with_tools
+    old = ScriptedModel(native_schema=True)  # says so by the property alone, as google-adk's do
+    assert FallbackModel(models=[one, old]).capabilities.structured_output_with_tools
+    assert not FallbackModel(models=[one, ScriptedModel()]).supports_output_schema_with_tools
 
 
 async def test_names_become_models_on_first_use() -> None:

@@ -52,7 +52,7 @@ async def test_a_run_is_a_tree_of_spans(memory: Store, spans: Any) -> None:
     assert below(spans) == {
         "invocation": None,
         "invoke_agent clerk": "invocation",
-        "call_llm scripted": "invoke_agent clerk",
+        "chat scripted": "invoke_agent clerk",
         "execute_tool book": "invoke_agent clerk",
     }
 
@@ -89,7 +89,7 @@ async def test_a_generator_dropped_by_break_ends_its_spans_quietly(
 async def test_a_failing_run_marks_its_spans(memory: Store, spans: Any) -> None:
     await Talk(agent(RuntimeError("quota")), memory).fails()
     failed = {s.name for s in spans.get_finished_spans() if not s.status.is_ok}
-    assert failed == {"invocation", "invoke_agent clerk", "call_llm scripted"}
+    assert failed == {"invocation", "invoke_agent clerk", "chat scripted"}
 
 
 def test_a_run_without_opentelemetry_does_not_import_it() -> None:

@@ -39,7 +39,7 @@ class Environment:
 
 
 ENVIRONMENTS = {
-    "genai2": Environment(("google-genai==2.34.0",), ("gemini", "live")),
+    "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
     "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
 }
 

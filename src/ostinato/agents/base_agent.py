@@ -196,7 +196,13 @@ class BaseAgent(BaseNode):
                     yield event
             return
         begun = resume is not None and resume.has_begun(self.name, ctx.branch)
-        tracing = span("invoke_agent", self.name, invocation_id=ctx.invocation_id)
+        tracing = span(
+            "invoke_agent",
+            self.name,
+            invocation_id=ctx.invocation_id,
+            description=self.description or None,
+            branch=ctx.branch,
+        )
         tracing.resume()
         error: BaseException | None = None
         try:

@@ -18,7 +18,9 @@ examples:
   ostinato run my_agent "What time is it?"     ask one question
   ostinato run my_agent --session 3f2a91c0     go on with a session
   ostinato sessions list                       see what there is
+  ostinato trace 3f2a91c0                      see what took how long in a session
   ostinato worker my_agent                     run what was submitted, until it is stopped
+  ostinato models                              see which models can be used
   ostinato doctor                              see what is installed and what is missing
 """
 
@@ -64,8 +66,10 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_create(commands)
     _add_sessions(commands)
+    _add_trace(commands)
     _add_worker(commands)
     _add_migrate(commands)
+    _add_models(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."
     return parser
@@ -138,6 +142,23 @@ def _add_run(commands: _Commands) -> None:
     shown.add_argument(
         "--verbose", "-v", action="store_true", help="shorten nothing; tracebacks with errors"
     )
+    shown.add_argument(
+        "--timing", action="store_true", help="tell where the time of the first turn went"
+    )
+
+
+def _add_models(commands: _Commands) -> None:
+    models = commands.add_parser(
+        "models",
+        help="list the providers of models, and try one",
+        description="List the providers of models: what is installed, which keys are set (names "
+        "only), and what is missing.",
+    )
+    models.add_argument("model", metavar="NAME", nargs="?", help="tell what this model can do")
+    models.add_argument(
+        "--ping", metavar="NAME", help="send this model one tiny request, and tell how it went"
+    )
+    models.add_argument("--json", action="store_true", help="write JSON")
 
 
 def _add_migrate(commands: _Commands) -> None:
@@ -149,6 +170,17 @@ def _add_migrate(commands: _Commands) -> None:
     )
     migrate.add_argument("--from", dest="source", metavar="URL", required=True)
     migrate.add_argument("--to", dest="target", metavar="URL", required=True)
+
+
+def _add_trace(commands: _Commands) -> None:
+    trace = commands.add_parser(
+        "trace",
+        help="show what took how long in a session",
+        description="Show the runs of a session as a waterfall: agents, model calls and tools.",
+    )
+    trace.add_argument("id", metavar="SESSION", help="the session, or the beginning of its id")
+    trace.add_argument("--invocation", metavar="ID", help="only this invocation")
+    _add_store(trace, "only sessions of this user", app=True)
 
 
 def _add_worker(commands: _Commands) -> None:

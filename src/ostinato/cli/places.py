@@ -23,17 +23,20 @@ class Places:
       db: the SQLite file of the sessions.
       artifacts: folder of the artifacts, beside it.
       history: what was typed at the prompt.
+      traces: the SQLite file of the spans.
     """
 
     db: Path
     artifacts: Path
     history: Path
+    traces: Path
 
 
 def places_of(db: str) -> Places:
     """Return the places that belong to a database file."""
     path = Path(db).expanduser()
-    return Places(path, path.parent / "artifacts", path.parent / "history")
+    folder = path.parent
+    return Places(path, folder / "artifacts", folder / "history", folder / "traces.db")
 
 
 def make_folder(places: Places) -> None:

@@ -15,6 +15,7 @@ from .._clock import now
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
+from ..telemetry.span_store import SqliteSpanStore
 from .failure import USAGE, CliError
 from .places import Places, make_folder, places_of
 from .printer import Printer
@@ -182,7 +183,7 @@ def _delete(args: argparse.Namespace, places: Places, entry: Entry) -> int:
 
 
 async def _remove(places: Places, entry: Entry) -> None:
-    """Delete a session and the artifacts that are its own."""
+    """Delete a session, and the artifacts and spans that are its own."""
     names = {"app_name": entry.app, "user_id": entry.user, "session_id": entry.id}
     if places.artifacts.is_dir():
         artifacts = FileArtifactService(places.artifacts)
@@ -194,3 +195,7 @@ async def _remove(places: Places, entry: Entry) -> None:
         await service.delete_session(**names)
     finally:
         await service.close()
+    if places.traces.is_file():
+        spans = SqliteSpanStore(places.traces)
+        await spans.forget(*names.values())
+        await spans.close()

@@ -81,9 +81,12 @@ class FallbackModel(BaseLlm):
     @property
     def capabilities(self) -> ModelCapabilities:
         """What all of the models can do."""
-        every = [member.capabilities for member, _ in self._resolved()]
+        members = [member for member, _ in self._resolved()]
+        every = [member.capabilities for member in members]
         names = [field.name for field in fields(ModelCapabilities)]
-        return ModelCapabilities(**{n: all(getattr(one, n) for one in every) for n in names})
+        can = {name: all(getattr(one, name) for one in every) for name in names}
+        both = all(member.supports_output_schema_with_tools for member in members)
+        return ModelCapabilities(**{**can, "structured_output_with_tools": both})
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

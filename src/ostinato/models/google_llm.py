@@ -9,12 +9,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 from .. import types
 from .._aclosing import Aclosing
@@ -194,7 +194,8 @@ class Gemini(LiveLlm):
 
     def _arguments(self, llm_request: LlmRequest) -> dict[str, Any]:
         """Return the arguments of the SDK's call."""
-        contents = [self._wire(content) for content in llm_request.contents]
+        convert, form_of = self._convert, self._forms.of
+        contents = [form_of(content, convert) for content in llm_request.contents]
         return {
             "model": self._model_name(llm_request),
             "contents": ".",  # the SDK wants one; `sdk_settings` puts ours in its place
@@ -207,7 +208,11 @@ class Gemini(LiveLlm):
 
     def _wire(self, content: types.Content) -> dict[str, Any]:
         """Return a content on the wire; converted once in its life."""
-        return self._forms.of(content, wire_content if self._on_vertex else developer_content)
+        return self._forms.of(content, self._convert)
+
+    @property
+    def _convert(self) -> Callable[[types.Content], dict[str, Any]]:
+        return wire_content if self._on_vertex else developer_content
 
     def _check_names(self, llm_request: LlmRequest) -> None:
         """Raise ModelRequestError for a function whose name the API would refuse."""
@@ -317,9 +322,14 @@ class Gemini(LiveLlm):
             return self._bad_answer(error.doc[:200] or "it is empty")
         if name in ("UnknownApiResponseError", "ResponseValidationError"):
             return self._bad_answer(str(error).rpartition("Raw response: ")[2])
+        if isinstance(error, ValidationError) and error.title.endswith("Response"):
+            wrong = (f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in error.errors())
+            return self._bad_answer("; ".join(wrong))
         status = getattr(error, "code", None) or getattr(error, "status_code", None)
         if root == "google" and isinstance(status, int):
             return self._explain_status(error, status)
+        if root == "google" and isinstance(error.__cause__, Exception):
+            return self._explain(error.__cause__)
         if isinstance(error, ValueError) and _raised_in(error, "google.genai"):
             return ModelRequestError(
                 f"google-genai does not send this request to model {self.model!r}: "

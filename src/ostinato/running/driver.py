@@ -183,7 +183,10 @@ class RunnerDriver(RunnerSetup):
     async def _invocation(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Set up the context, run the agent with the plugins, compact (Spec 2 §1.1)."""
         request, key = turn.request, self._key(turn.request.place)
-        tracing = span("invocation", session_id=request.place.session_id, app=self.app_name)
+        place = request.place
+        tracing = span(
+            "invocation", session_id=place.session_id, app=place.app_name, user=place.user_id
+        )
         tracing.resume()
         error: BaseException | None = None
         try:
@@ -197,6 +200,8 @@ class RunnerDriver(RunnerSetup):
                 ):
                     yield event
                 return
+            if tracing.recording:
+                tracing.set(invocation_id=ctx.invocation_id)
             if request.yield_user_message and request.message is not None:
                 tracing.suspend()
                 yield ctx.log.records[-1].event()

@@ -67,19 +67,17 @@ async def run(
     runner = InMemoryRunner(agent=agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="u", session_id="s")
     mode = StreamingMode.SSE if stream else StreamingMode.NONE
-    events: list[Event] = []
+    events = runner.run_async(
+        user_id="u",
+        session_id="s",
+        new_message=types.Content(role="user", parts=[types.Part(text=says)]),
+        run_config=RunConfig(streaming_mode=mode),
+    )
     try:
-        async for event in runner.run_async(
-            user_id="u",
-            session_id="s",
-            new_message=types.Content(role="user", parts=[types.Part(text=says)]),
-            run_config=RunConfig(streaming_mode=mode),
-        ):
-            events.append(event)
+        return [event async for event in events]
     finally:
         await llm.aclose()
         await runner.close()
-    return events
 
 
 def trace(events: list[Event]) -> list[Any]:

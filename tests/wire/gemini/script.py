@@ -22,8 +22,8 @@ USAGE = {
 
 def llm(url: str, **fields: Any) -> BaseLlm:
     """Return the adapter against a server of ours."""
-    options = {"model": "gemini-2.5-flash", "timeout": 5.0, **fields}
-    return Gemini(base_url=url, api_key=KEY, vertexai=False, **options)
+    options = {"model": "gemini-2.5-flash", "timeout": 5.0, "api_key": KEY, **fields}
+    return Gemini(base_url=url, vertexai=False, **options)
 
 
 def answers(turns: Sequence[Turn], *, stream: bool) -> list[Answer]:

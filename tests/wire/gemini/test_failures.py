@@ -24,8 +24,10 @@ from ostinato.errors import (
     ProviderError,
 )
 from ostinato.models import response_bound
+from ostinato.models.base_llm import BaseLlm
+from ostinato.models.llm_response import LlmResponse
 from tests.wire.fake_server import Answer, FakeServer, sse
-from tests.wire.gemini.conftest import Weather, ask, request, run, trace
+from tests.wire.gemini.conftest import Weather, ask, request, run
 from tests.wire.gemini.script import KEY, answers, candidate, chunks, llm
 from tests.wire.turns import Call, Turn
 
@@ -143,6 +145,12 @@ async def test_a_whole_answer_that_is_cut() -> None:
     assert isinstance(error, ModelAnswerError) and error.retryable
 
 
+async def collect(model: BaseLlm, got: list[LlmResponse]) -> None:
+    """Put responses into a list while they come."""
+    async for response in model.generate_content_async(request("hello"), stream=True):
+        got.append(response)  # noqa: PERF401 - what came before an error counts
+
+
 async def test_a_stream_cut_at_any_byte_executes_no_half_call(weather: Weather) -> None:
     def get_weather(city: str) -> dict[str, Any]:
         """Tell the weather of a city."""
@@ -154,10 +162,9 @@ async def test_a_stream_cut_at_any_byte_executes_no_half_call(weather: Weather) 
     async with FakeServer([Answer(pieces, cut_after=cut) for cut in range(size)]) as server:
         model = llm(server.url)
         for cut in range(size):
-            got = []
+            got: list[LlmResponse] = []
             with pytest.raises((ModelAnswerError, ModelConnectionError)) as caught:
-                async for response in model.generate_content_async(request("hello"), stream=True):
-                    got.append(response)
+                await collect(model, got)
             assert caught.value.retryable, cut
             assert all(response.partial for response in got), cut
         await model.aclose()
@@ -242,14 +249,13 @@ async def test_whoever_stops_listening_frees_the_connection() -> None:
 
 
 def test_each_loop_has_its_client() -> None:
-    async def twice() -> list[Any]:
+    async def twice() -> None:
         async with FakeServer(answers([Turn(text="a"), Turn(text="b")], stream=False)) as server:
             model.base_url = server.url
             for _ in range(2):
                 [_ async for _ in model.generate_content_async(request("x"))]
             assert server.connections == 1
             await model.aclose()
-        return trace([])
 
     model = llm("http://127.0.0.1:1")
     asyncio.run(twice())

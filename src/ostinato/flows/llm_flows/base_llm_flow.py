@@ -22,7 +22,7 @@ from ...events.event_actions import EventActions
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
 from ...sessions._resume import Reached
-from ...telemetry.tracing import span
+from ...telemetry.model_call import model_call
 from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
@@ -206,7 +206,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
         )
         complete, spending = False, ctx.ports.spending
-        call = span("call_llm", llm_request.model or "", invocation_id=ctx.invocation_id)
+        call = model_call(llm_request, invocation_id=ctx.invocation_id)
         responses = ask(ctx, llm_request, streaming)
         try:
             async with Aclosing(responses):
@@ -220,8 +220,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         )
                     except Exception as error:  # boundary: hooks may answer a model's error
                         response = await self._on_model_error(ctx, llm_request, skeleton, error)
+                        call.end(error)
                         if response is None:
-                            call.end(error)
                             raise
                         complete = True
                         yield await self._after_model(ctx, response, skeleton)
@@ -230,6 +230,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         call.suspend()
                     if response is None:
                         break
+                    call.note(response)
                     checked(response, LlmResponse, f"model {llm_request.model!r}", agent.name)
                     if response.partial and not streaming:
                         continue

@@ -18,7 +18,8 @@ from ...events.event import Event
 from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
-from ...telemetry.tracing import span
+from ...telemetry.model_call import note_tool
+from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.model_mistake import ModelMistake
 from ._call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
@@ -199,7 +200,8 @@ async def _run_call(
     in_doubt = past is not None and past.status == "started"
     run = _Call(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
     error: BaseException | None = None
-    with span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id):
+    tracing = span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id)
+    with tracing:
         try:
             if tool is None:
                 result = await _unknown_tool(run, tools_dict)
@@ -211,10 +213,13 @@ async def _run_call(
                 await _store_end(run, None, alone=False)
                 return Outcome(None, flagged=_flagged(run))
             response = _response(run, result)
+            if isinstance(tracing, Span):
+                note_tool(tracing, run.args, response)
             _count(run, result, response)
         except ResultTooLarge as too_large:
             response = {"error": str(too_large)}
         except Exception as raised:  # boundary: a tool's exception waits until its siblings end
+            tracing.end(raised)
             response, error = {"error": _describe(raised)}, _note(run, raised)
     event = _response_event(run, response)
     ctx.ports.finished[function_call.id or ""] = event

@@ -1,0 +1,236 @@
+"""The SQLite file of spans: its tables and statements. Called in the threads of a store.
+
+Prompts grow by what was said since, so that each is kept as the end of a chain: a link holds one
+content and points to the link before it. A prompt of a thousand contents that the next call repeats
+with two more costs two links.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from ..sessions._sqlite_file import FileFormat
+from .recorder import SpanRecord
+
+FORMAT = FileFormat(
+    noun="span store",
+    service="SqliteSpanStore",
+    otherwise="keep that program's database apart",
+    mark=0x4F737453,
+    migrations=(
+        """
+        CREATE TABLE texts(text INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, data TEXT NOT NULL);
+        CREATE TABLE links(
+          link INTEGER PRIMARY KEY,
+          before INTEGER NOT NULL,
+          text INTEGER NOT NULL,
+          UNIQUE(before, text)
+        );
+        CREATE TABLE spans(
+          number INTEGER PRIMARY KEY AUTOINCREMENT,
+          id TEXT NOT NULL UNIQUE,
+          trace_id TEXT NOT NULL,
+          parent_id TEXT,
+          name TEXT NOT NULL,
+          operation TEXT NOT NULL,
+          start REAL NOT NULL,
+          end REAL,
+          app TEXT NOT NULL,
+          user TEXT NOT NULL,
+          session TEXT NOT NULL,
+          invocation TEXT NOT NULL,
+          error TEXT,
+          attributes TEXT NOT NULL,
+          prompt INTEGER,
+          texts TEXT NOT NULL
+        );
+        CREATE INDEX spans_of_session ON spans(app, user, session, number)
+        """,
+    ),
+)
+
+_MOST_LINKS = 20_000
+
+_COLUMNS = (
+    "id, trace_id, parent_id, name, operation, start, end, app, user, session, invocation, error, "
+    "attributes, prompt, texts"
+)
+_UPSERT = (
+    f"INSERT INTO spans({_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT(id) DO UPDATE SET end = excluded.end, invocation = excluded.invocation, "
+    "error = excluded.error, attributes = excluded.attributes, prompt = excluded.prompt, "
+    "texts = excluded.texts"
+)
+
+
+class KnownLinks:
+    """The links that the writer has met lately, so that a long prompt is not looked up link by
+    link at every call.
+    """
+
+    def __init__(self) -> None:
+        self._links: dict[tuple[int, str], int] = {}
+
+    def get(self, before: int, data: str) -> int | None:
+        """Return the link that holds `data` after `before`, if it is known."""
+        return self._links.get((before, data))
+
+    def add(self, before: int, data: str, link: int) -> None:
+        """Remember a link."""
+        if len(self._links) >= _MOST_LINKS:
+            self.clear()
+        self._links[before, data] = link
+
+    def clear(self) -> None:
+        """Forget all: what was stored may have been taken back, or swept away."""
+        self._links.clear()
+
+
+def write(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
+    """Store a span that has begun, or what became of it."""
+    try:
+        _write(db, record, known)
+    except BaseException:  # boundary: whatever takes back the writing takes back the links
+        known.clear()
+        raise
+
+
+def _write(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
+    texts = {kind: _text(db, data) for kind, data in record.texts.items()}
+    row = (
+        record.id,
+        record.trace_id,
+        record.parent_id,
+        record.name,
+        record.operation,
+        record.start,
+        record.end,
+        *record.place,
+        record.invocation_id,
+        record.error,
+        json.dumps(record.attributes, ensure_ascii=False, default=repr),
+        _chain(db, record.contents, known),
+        json.dumps(texts),
+    )
+    db.execute(_UPSERT, row)
+
+
+def _text(db: sqlite3.Connection, data: str) -> int:
+    """Return the number of a text, stored once."""
+    digest = blake2b(data.encode("utf-8", "replace"), digest_size=16).digest()
+    found = db.execute("SELECT text FROM texts WHERE hash = ?", (digest,)).fetchone()
+    if found is None:
+        stored = "INSERT INTO texts(hash, data) VALUES(?, ?) RETURNING text"
+        found = db.execute(stored, (digest, data)).fetchone()
+    return found[0]
+
+
+def _chain(db: sqlite3.Connection, contents: Iterable[str], known: KnownLinks) -> int | None:
+    """Return the last link of a prompt; None where none was recorded."""
+    link = 0
+    for data in contents:
+        found = known.get(link, data)
+        if found is None:
+            found = _link(db, link, _text(db, data))
+            known.add(link, data, found)
+        link = found
+    return link or None
+
+
+def _link(db: sqlite3.Connection, before: int, text: int) -> int:
+    """Return the link that holds a text after another link, stored once."""
+    key = (before, text)
+    found = db.execute("SELECT link FROM links WHERE before = ? AND text = ?", key).fetchone()
+    if found is None:
+        stored = "INSERT INTO links(before, text) VALUES(?, ?) RETURNING link"
+        found = db.execute(stored, key).fetchone()
+    return found[0]
+
+
+def of_session(
+    db: sqlite3.Connection, place: tuple[str, str, str], invocation_id: str | None, limit: int
+) -> list[SpanRecord]:
+    """Return the newest spans of a session, oldest first, without contents and texts."""
+    where, values = "app = ? AND user = ? AND session = ?", [*place]
+    if invocation_id is not None:
+        where += " AND invocation = ?"
+        values.append(invocation_id)
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM spans WHERE {where} ORDER BY number DESC LIMIT ?",
+        (*values, limit),
+    ).fetchall()
+    return [_record(row) for row in reversed(rows)]
+
+
+def one(db: sqlite3.Connection, span_id: str) -> SpanRecord | None:
+    """Return a span with its contents and texts, or None."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM spans WHERE id = ?", (span_id,)).fetchone()
+    if row is None:
+        return None
+    record = _record(row)
+    record.contents = _contents(db, row[13])
+    numbers: dict[str, int] = json.loads(row[14])
+    for kind, number in numbers.items():
+        found = db.execute("SELECT data FROM texts WHERE text = ?", (number,)).fetchone()
+        record.texts[kind] = found[0]
+    return record
+
+
+def _record(row: Sequence[Any]) -> SpanRecord:
+    return SpanRecord(
+        id=row[0],
+        trace_id=row[1],
+        parent_id=row[2],
+        name=row[3],
+        operation=row[4],
+        start=row[5],
+        end=row[6],
+        place=(row[7], row[8], row[9]),
+        invocation_id=row[10],
+        error=row[11],
+        attributes=json.loads(row[12]),
+    )
+
+
+def _contents(db: sqlite3.Connection, link: int | None) -> list[str]:
+    """Return the contents of a prompt, oldest first."""
+    rows = db.execute(
+        "WITH RECURSIVE chain(link, before, text, depth) AS ("
+        " SELECT link, before, text, 0 FROM links WHERE link = ?"
+        " UNION ALL SELECT l.link, l.before, l.text, depth + 1 FROM links l"
+        " JOIN chain c ON l.link = c.before) "
+        "SELECT t.data FROM chain JOIN texts t ON t.text = chain.text ORDER BY depth DESC",
+        (link,),
+    )
+    return [data for (data,) in rows]
+
+
+def forget(db: sqlite3.Connection, place: tuple[str, str, str], known: KnownLinks) -> None:
+    """Delete the spans of a session."""
+    db.execute("DELETE FROM spans WHERE app = ? AND user = ? AND session = ?", place)
+    _sweep(db, known)
+
+
+def prune(db: sqlite3.Connection, keep: int, known: KnownLinks) -> None:
+    """Delete all but the newest spans, and the prompts that nothing refers to any more."""
+    newest = db.execute("SELECT max(number) FROM spans").fetchone()[0] or 0
+    gone = db.execute("DELETE FROM spans WHERE number <= ?", (newest - keep,)).rowcount
+    if gone:
+        _sweep(db, known)
+
+
+def _sweep(db: sqlite3.Connection, known: KnownLinks) -> None:
+    known.clear()
+    db.execute(
+        "DELETE FROM links WHERE link NOT IN (WITH RECURSIVE used(link) AS ("
+        " SELECT prompt FROM spans WHERE prompt IS NOT NULL"
+        " UNION SELECT l.before FROM links l JOIN used u ON l.link = u.link) SELECT link FROM used)"
+    )
+    db.execute(
+        "DELETE FROM texts WHERE text NOT IN (SELECT text FROM links) AND text NOT IN "
+        "(SELECT j.value FROM spans, json_each(spans.texts) j)"
+    )
