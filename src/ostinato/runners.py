@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from . import artifacts, context, memory, running, sessions, types
 from ._aclosing import Aclosing
+from ._log import get_logger
 from .agents.base_agent import BaseAgent
 from .apps.app import App
 from .context.invocation import new_invocation_context_id
 from .durable.inbox import Work
-from .errors import RunCancelledError
+from .errors import InputValidationError, RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
 from .running.agent_choice import open_models_of, toolsets_of
 from .running.driver import RunnerDriver
+from .running.live import live_config
 from .running.message import as_content
 from .running.request import RunRequest
 from .running.run_table import keyed_invocation_id
@@ -31,8 +33,11 @@ from .sessions.session import Session
 
 if TYPE_CHECKING:
     from .artifacts.base_artifact_service import BaseArtifactService
+    from .context.live_request_queue import LiveRequestQueue
     from .context.run_config import RunConfig
     from .running.recovery import Recovered
+
+logger = get_logger(__name__)
 
 
 class Runner(RunnerDriver):
@@ -302,10 +307,47 @@ class Runner(RunnerDriver):
         async with self._in_turn(request) as turn:
             await self._when_free(turn, rewind)
 
-    async def run_live(self, **_: Any) -> AsyncGenerator[Event, None]:
-        """Raise NotImplementedError: live mode is not built yet."""
-        raise NotImplementedError("Live mode is not built yet in Ostinato; use run_async.")
-        yield
+    async def run_live(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        live_request_queue: LiveRequestQueue,
+        run_config: RunConfig | None = None,
+        session: Session | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Run a live conversation, with sound both ways (Spec 1 §17).
+
+        It has the session to itself until the queue is closed, the generator is closed, or the last
+        agent of a sequence says that its task is done.
+
+        Args:
+          user_id: the user.
+          session_id: the session.
+          live_request_queue: what the user sends; its `close` ends the run.
+          run_config: settings; the model answers with sound unless `response_modalities` says
+            otherwise.
+          session: the session, in place of its ids; deprecated.
+
+        Yields:
+          Events; inline sound and partial ones are not stored, any other is committed before.
+
+        Raises:
+          SessionNotFoundError: there is no such session.
+          InputValidationError: user or session is missing.
+          ProviderError: the connection cannot be opened, or broke and cannot be gone on with.
+          Exception: what the agent's code raised.
+        """
+        if session is not None:
+            logger.warning("run_live(session=...) is deprecated; give user_id and session_id.")
+            user_id, session_id = session.user_id, session.id
+        if not user_id or not session_id:
+            raise InputValidationError("run_live needs user_id and session_id.")
+        request = self._request((user_id, session_id), None, None, None, live_config(run_config))
+        request.live = live_request_queue
+        async with Aclosing(self._run(request, None)) as events:
+            async for event in events:
+                yield event
 
     async def run_debug(
         self,

@@ -111,6 +111,7 @@ ADAPTERS = (
     "models.lite_llm",
     "models.offline_llm",
     "models.openai_llm",
+    "models.openai_realtime_llm",
     "models.openai_responses_llm",
 )
 

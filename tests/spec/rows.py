@@ -253,9 +253,9 @@ A.20 Artifacts and memory
 A.21 Streaming and live
 201 StreamingMode is NONE by default, SSE or BIDI
 202 SSE: partial chunks, then one whole event
-203 [live] run_live: history first, audio caches, transcription, resumption
-204 [live] Live audio is not stored; files, calls and whole transcriptions are
-205 [live] ToolThreadPoolConfig for live tools
+203 run_live: history first, audio caches, transcription, resumption
+204 Live audio is not stored; files, calls and whole transcriptions are
+205 ToolThreadPoolConfig for live tools
 A.22 Limits, pause, resume
 206 max_llm_calls is 500; zero or less turns it off with a warning; one more raises
 207 A long-running call puts its id on the event, which is final: the run pauses

@@ -65,8 +65,6 @@ ABSENCES: list[Absence] = [
         "agents.llm", "agents.llm.task",
     ),
     Absence("workflow.utils", WORKFLOW, "A package that only holds private modules."),
-    Absence("models.google_llm:Gemini.connect", LIVE, "Raises until live runs are there."),
-    Absence("models.gemini_llm_connection:RealtimeInput", LIVE, "What a live connection is sent."),
     Absence(
         "agents.context:Context.telemetry_context", OTHERWISE,
         "A handle of google-adk's own tracing; the current OpenTelemetry span serves here.",

@@ -330,14 +330,11 @@ def test_generator_functions_are_refused() -> None:
     def plain():
         yield 1
 
-    async def asynchronous():
-        yield 1
-
     class Object:
         def __call__(self):
             yield 1
 
-    for func in (plain, asynchronous, Object(), functools.partial(plain)):
+    for func in (plain, Object(), functools.partial(plain)):
         with pytest.raises(TypeError, match="generator"):
             FunctionTool(func)
     with pytest.raises(TypeError, match="callable"):

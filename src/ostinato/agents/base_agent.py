@@ -243,7 +243,8 @@ class BaseAgent(BaseNode):
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Do the agent's work over a live connection; subclasses override it."""
         raise NotImplementedError(
-            f"Agent {self.name!r}: live mode is not built yet in Ostinato; use run_async."
+            f"Agent {self.name!r}: {type(self).__name__} has no live runs; use run_async, or run "
+            "an LlmAgent or a SequentialAgent of them live."
         )
         yield
 

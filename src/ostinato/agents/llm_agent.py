@@ -313,8 +313,10 @@ class LlmAgent(BaseAgent):
             yield self._create_agent_state_event(ctx)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the loop over a live connection (Spec 1 §17)."""
         async with Aclosing(self._llm_flow.run_live(ctx)) as events:
             async for event in events:
+                self._maybe_save_output_to_state(event)
                 yield event
 
     def _has_ended(self, ctx: InvocationContext, resume: Resume) -> bool:

@@ -42,6 +42,16 @@ class SequentialAgent(BaseAgent):
         if ctx.is_resumable:
             yield self._create_agent_state_event(ctx)
 
+    async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the sub-agents live in order; the model of each says when its task is done."""
+        for sub_agent in self.sub_agents:
+            ctx.ports.with_end.add(sub_agent.name)
+            async with Aclosing(sub_agent.run_live(ctx)) as events:
+                async for event in events:
+                    yield event
+            if ctx.live_request_queue is not None and ctx.live_request_queue.closed:
+                return
+
     def _get_start_index(self, agent_state: SequentialAgentState | None) -> int:
         """Return the index of the sub-agent to start with; the first where the tree has changed."""
         names = [agent.name for agent in self.sub_agents]

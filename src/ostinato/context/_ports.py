@@ -18,6 +18,7 @@ from ..models.llm_response import LlmResponse
 from ..sessions._durable_store import JournalRow
 from ..sessions._resume import Checkpoint
 from ..sessions.event_log import EventLog
+from .live_request_queue import LiveRequestQueue
 
 Callback = Callable[..., Any]
 
@@ -185,6 +186,18 @@ class RunJournal(Protocol):
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""
+        ...
+
+
+class Streams(Protocol):
+    """Tools that go on telling the model things during a live run; the live flow provides it."""
+
+    def input_of(self, tool: str) -> LiveRequestQueue:
+        """Return the queue in which a tool finds what the user sends from now on."""
+        ...
+
+    def start(self, tool: str, results: AsyncGenerator[Any, None]) -> dict[str, Any]:
+        """Tell the model each of a tool's results as it comes; return the answer to the call."""
         ...
 
 

@@ -24,10 +24,10 @@ from .no_hooks import NoHooks
 
 if TYPE_CHECKING:
     from ..sessions._durable_store import JournalRow
-    from ._ports import Commit, Hooks, RunJournal, Schedule, Spawn
+    from ._ports import Commit, Hooks, RunJournal, Schedule, Spawn, Streams
     from .run_config import RunConfig
 else:  # ports are for the type checker; fields do not check them
-    Commit = Hooks = JournalRow = RunConfig = RunJournal = Schedule = Spawn = Any
+    Commit = Hooks = JournalRow = RunConfig = RunJournal = Schedule = Spawn = Streams = Any
 
 logger = get_logger(__name__)
 
@@ -92,6 +92,8 @@ class RunPorts:
       resume: what that invocation had done; None where the run is a new one.
       checkpoints: what its agents had noted, oldest first.
       spending: what the invocation has used of its budget; None where it has none.
+      streams: where streaming tools put their results; None outside of live runs.
+      with_end: names of agents whose live model says itself that its task is done.
     """
 
     __slots__ = (
@@ -107,8 +109,10 @@ class RunPorts:
         "schedule",
         "spawn",
         "spending",
+        "streams",
         "tool_errors",
         "unbegun",
+        "with_end",
     )
 
     def __init__(
@@ -135,6 +139,8 @@ class RunPorts:
         self.resumed = False
         self.resume: Resume | None = None
         self.checkpoints: Sequence[Checkpoint] = ()
+        self.streams: Streams | None = None
+        self.with_end: set[str] = set()
 
 
 def new_invocation_context_id() -> str:

@@ -38,10 +38,18 @@ class LiveRequest(BaseModel):
 
 
 class LiveRequestQueue:
-    """Queue of messages to a live run, in the order they were sent."""
+    """Queue of messages to a live run, in the order they were sent (Spec 1 §17).
+
+    Its methods are for the event loop of the run; from another thread, call them through
+    `loop.call_soon_threadsafe`.
+
+    Attributes:
+      closed: whether the end of the run was asked for and has come up.
+    """
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[LiveRequest] = asyncio.Queue()
+        self.closed = False
 
     def close(self) -> None:
         """Ask the run to end."""
@@ -69,4 +77,6 @@ class LiveRequestQueue:
 
     async def get(self) -> LiveRequest:
         """Wait for the next request and return it."""
-        return await self._queue.get()
+        request = await self._queue.get()
+        self.closed = self.closed or request.close
+        return request

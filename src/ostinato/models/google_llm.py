@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,14 +25,16 @@ from .capabilities import ModelCapabilities
 from .client_per_loop import ClientPerLoop
 from .converted import Converted
 from .gemini_context_cache_manager import GeminiContextCacheManager
+from .gemini_llm_connection import GeminiLlmConnection, speaks_in_realtime_only
 from .interactions_utils import generate_content_via_interactions
+from .live_llm import MAX_MESSAGE, LiveLlm
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .model_names import extract_model_name
-from .provider_llm import ProviderLlm
 from .response_bound import bound_response
 from .streaming_response import StreamingResponseAggregator
 from .wire.gemini_contents import developer_content, wire_content
+from .wire.gemini_live import live_settings
 from .wire.gemini_settings import FUNCTION_NAME, refused_function_names, sdk_settings
 
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
@@ -49,7 +52,7 @@ class _Opened(NamedTuple):
     http: Any
 
 
-class Gemini(ProviderLlm):
+class Gemini(LiveLlm):
     """A Gemini model (Spec 2 §5).
 
     Attributes:
@@ -120,6 +123,23 @@ class Gemini(ProviderLlm):
     async def aclose(self) -> None:
         """Close the running loop's client; the next request opens another."""
         await self._opened.aclose()
+
+    @asynccontextmanager
+    async def connect(self, llm_request: LlmRequest) -> AsyncGenerator[GeminiLlmConnection]:
+        """Open a live connection (Spec 1 §17).
+
+        Raises:
+          ProviderError: it did not come about; the class says why.
+        """
+        self._check_names(llm_request)
+        name = self._model_name(llm_request)
+        seeds = speaks_in_realtime_only(name) and not self._on_vertex
+        settings = live_settings(llm_request, self.speech_config, seeds_history=seeds)
+        if not self._on_vertex:
+            settings.setdefault("http_options", {"api_version": "v1alpha"})
+        manager = self.api_client.aio.live.connect(model=name, config=settings)
+        async with self._opened_live(manager) as session:
+            yield GeminiLlmConnection(session, self._api_backend, name, self._live_error)
 
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
@@ -242,6 +262,8 @@ class Gemini(ProviderLlm):
         # Our own retries go by our errors; the SDK's would come on top of them.
         once = genai.types.HttpRetryOptions(attempts=1)
         options = {**self._http_options(), "httpx_async_client": http, "retry_options": once}
+        # With an HTTP client of ours, these are for live connections alone.
+        options["async_client_args"] = {"close_timeout": 2, "max_size": MAX_MESSAGE}
         client = self._client(genai, options)
         # google-genai 2 makes 1 of a 0 above, and its interactions read it as one retry, later.
         once.attempts = 0
@@ -276,6 +298,21 @@ class Gemini(ProviderLlm):
 
         hooks = {"request": [wait], "response": [bound_response]}
         return library.AsyncClient(event_hooks=hooks, follow_redirects=True)
+
+    def _live_error(self, error: Exception) -> Exception:
+        """Return an error of a live connection in our words.
+
+        The SDK makes an APIError of a closed connection, with the close code as its status.
+        """
+        code = getattr(error, "code", None)
+        if type(error).__module__.startswith("google.genai") and isinstance(code, int):
+            if 1000 <= code < 5000:
+                return self._closed(code, str(getattr(error, "details", None) or ""))
+        if isinstance(error, ValueError) and str(error).startswith("Failed to parse response"):
+            return self._bad_answer("a message of it is not JSON")
+        if isinstance(error, TypeError) and _raised_in(error, "google.genai"):
+            return self._bad_answer("a message of it is none that google-genai knows")
+        return super()._live_error(error)
 
     def _explain(self, error: Exception) -> ProviderError | None:
         """Return an error of the SDK, of its HTTP library or of its login in our words."""

@@ -6,6 +6,7 @@ Read top-down: `_run`, then its parts in the order they happen.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TypeVar
 
@@ -30,6 +31,7 @@ from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .backlog import Backlog
 from .compaction import compact
+from .live import is_stored
 from .message import answered_call, as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
@@ -112,7 +114,7 @@ class RunnerDriver(RunnerSetup):
     async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
         """Wait for the request's turn in its session, and take it."""
         request.message = message = as_content(request.message)
-        if message is None and request.invocation_id is None:
+        if message is None and request.invocation_id is None and request.live is None:
             raise InputValidationError(
                 "run_async needs new_message, or the invocation_id of an invocation to resume."
             )
@@ -166,6 +168,11 @@ class RunnerDriver(RunnerSetup):
           None where the request's invocation has begun before, and only its events are wanted.
         """
         request = turn.request
+        if request.ends_live:
+            await self._end_live_run(session, turn)
+            return None
+        if request.live is not None:
+            return await self._setup_context_for_live_run(session, turn)
         if request.once and log_of(session).start_of(request.id) is not None:
             return None
         if await turn.was_taken():
@@ -213,7 +220,8 @@ class RunnerDriver(RunnerSetup):
                 tracing.resume()
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
-            run = self._exec_with_plugin(ctx, ctx.agent.run_async)
+            execute = ctx.agent.run_async if request.live is None else self._run_live
+            run = self._exec_with_plugin(ctx, execute)
             mark = inside(key, ctx.invocation_id)
             try:
                 while True:
@@ -237,6 +245,13 @@ class RunnerDriver(RunnerSetup):
         finally:
             tracing.suspend()
             tracing.end(error)
+
+    async def _run_live(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent live; calls that were open when the user left are answered as cancelled."""
+        async with Aclosing(ctx.agent.run_live(ctx)) as events:
+            async for event in events:
+                yield event
+        await seal(ctx, asyncio.CancelledError())
 
     async def _exec_with_plugin(
         self,
@@ -278,7 +293,7 @@ class RunnerDriver(RunnerSetup):
     async def _commit(
         self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
     ) -> Event:
-        """Let plugins change an event, store it unless it is partial, and return what to yield."""
+        """Let plugins change an event, store it if it is to be, and return what to yield."""
         if config is not None and config.custom_metadata:
             event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
         if self.plugin_manager.overrides("on_event_callback"):
@@ -292,7 +307,7 @@ class RunnerDriver(RunnerSetup):
                 changed.id, changed.invocation_id = event.id, event.invocation_id
                 changed.timestamp = event.timestamp
                 event = changed
-        if not event.partial:
+        if is_stored(ctx, event):
             ports = ctx.ports
             rows = () if ports.journal is None else ports.journal.rows_with(event)
             await ports.commit((event,), rows)

@@ -29,6 +29,7 @@ from ..events.event import Event
 from ..sessions._durable_store import InboxMessage, Lease, Place
 from ..sessions.base_session_service import HIDDEN_PREFIX
 from .ahead import BUSY, ahead_of, is_left, is_open
+from .live import was_live
 from .request import RunRequest
 from .store_access import StoreAccess
 from .turn import Turn
@@ -280,7 +281,7 @@ class Recovery:
     async def _outcome(self, turn: Turn, left: Lease | InboxMessage) -> tuple[Outcome, str]:
         session_id = turn.request.place.session_id
         try:
-            if isinstance(left, Lease):
+            if isinstance(left, Lease) and not was_live(left):
                 reason = self._why_stuck(left, turn.digest)
                 if reason:
                     turn.digest = left.digest  # or who comes next would take it for its own agents'
@@ -322,9 +323,11 @@ class Recovery:
         else:
             message = left
         if message is None:
-            return RunRequest(
+            request = RunRequest(
                 place, new_invocation_context_id(), None, left.invocation_id, None, self._config
             )
+            request.ends_live = isinstance(left, Lease) and was_live(left)
+            return request
         work = Work.read(place, message.invocation_id, message.payload)
         config = self._config
         if work.metadata:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import context
 from ..context.invocation import new_invocation_context_id
+from ..context.live_request_queue import LiveRequestQueue
 from ..sessions._durable_store import Place
 
 
@@ -25,6 +26,8 @@ class RunRequest:
       yield_user_message: yield the message's own event first.
       once: where the invocation has begun, its stored events are all that is wanted.
       complete: whether all events are needed, those from before the newest summary too.
+      live: what the user sends to a live run; None for any other.
+      ends_live: whether it ends a live run whose process is gone.
     """
 
     place: Place
@@ -36,6 +39,8 @@ class RunRequest:
     yield_user_message: bool = False
     once: bool = False
     complete: bool = False
+    live: LiveRequestQueue | None = None
+    ends_live: bool = False
 
     @classmethod
     def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:

@@ -31,6 +31,7 @@ from ..sessions._durable_store import InboxMessage, Lease
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.session import Session, log_of
 from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent_tree
+from .live import LIVE_DIGEST, PROCESS_GONE
 from .message import answered_call, branch_of_answers, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
@@ -128,7 +129,9 @@ class RunnerSetup:
         """
         if self._digest is None:
             self._digest = tree_digest(self.agent)
-        return Turn(self._store, self._keeper(), request, self._digest, over=over)
+        live = request.live is not None or request.ends_live
+        digest = LIVE_DIGEST if live else self._digest
+        return Turn(self._store, self._keeper(), request, digest, over=over)
 
     async def _get_or_create_session(self, request: RunRequest, *, asks: bool = True) -> Session:
         return await self._store.load(
@@ -168,6 +171,26 @@ class RunnerSetup:
         else:
             go_on(ctx, self.agent)
         return ctx
+
+    async def _setup_context_for_live_run(self, session: Session, turn: Turn) -> InvocationContext:
+        """Build the context of a live run, and claim the session for as long as it lasts."""
+        request, sealing = turn.request, list[Event]()
+        if self._store.durable is not None and turn.unclaimed:
+            sealing = await answers_for_parked(self._store.durable, request.place, log_of(session))
+        await turn.commit(sealing)
+        ctx = await self._new_invocation_context(session, turn, None)
+        ctx.live_request_queue = request.live
+        ctx.active_streaming_tools = {}
+        known = request.config.session_resumption
+        ctx.live_session_resumption_handle = known.handle if known is not None else None
+        ctx.agent = self._find_agent_to_run(session, self.agent)
+        return ctx
+
+    async def _end_live_run(self, session: Session, turn: Turn) -> None:
+        """Answer the calls of a live run whose process is gone."""
+        ctx = await self._new_invocation_context(session, turn, None)
+        await shielded(self._take_over(ctx, session, turn))
+        await seal(ctx, PROCESS_GONE)
 
     async def _setup_context_for_resumed_invocation(
         self, session: Session, turn: Turn

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 
+from ..context.live_request_queue import LiveRequestQueue
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
 from .model_mistake import ModelMistake, complaint, missing_arguments, wrong_arguments
@@ -76,7 +77,8 @@ class Parameter:
 
 
 class Signature:
-    """A function as a tool: its parameters for the model, and the one for the context.
+    """A function as a tool: its parameters for the model, and those for the context and for what
+    the user sends in a live run.
 
     Args:
       func: the function.
@@ -86,11 +88,12 @@ class Signature:
       AgentConfigError: a parameter that cannot be passed by name, or a type that does not exist.
     """
 
-    __slots__ = ("context_name", "parameters", "tool")
+    __slots__ = ("context_name", "input_name", "parameters", "tool")
 
     def __init__(self, func: Callable[..., Any], tool: str) -> None:
         self.tool = tool
         self.context_name: str | None = None
+        self.input_name: str | None = None
         self.parameters: list[Parameter] = []
         bound: dict[str, Any] = getattr(func, "keywords", {})
         namespace = getattr(inspect.unwrap(target_of(func)), "__globals__", {})
@@ -108,6 +111,9 @@ class Signature:
         annotation = self._resolve(name, parameter.annotation, namespace)
         if is_context(annotation):
             self.context_name = name
+            return
+        if annotation is LiveRequestQueue:
+            self.input_name = name
             return
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise AgentConfigError(

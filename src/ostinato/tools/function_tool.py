@@ -26,6 +26,9 @@ REJECTED = "This tool call is rejected."
 class FunctionTool(BaseTool):
     """A function that the model may call (Spec 2 §6.7, FEATURES rows 141 to 146).
 
+    An async generator function is a streaming tool, for live runs: the model is told each thing
+    that it yields. Its parameter of type LiveRequestQueue gets what the user sends meanwhile.
+
     Name, description and parameters are those of the function: its docstring is the description.
     A parameter called `tool_context`, or annotated with a context class, gets the context.
 
@@ -39,7 +42,7 @@ class FunctionTool(BaseTool):
       in_doubt, check: what becomes of a call whose process died while it ran, as for BaseTool.
 
     Raises:
-      TypeError: `func` is not callable, or is a generator function.
+      TypeError: `func` is not callable, or is a plain generator function.
       AgentConfigError: `timeout` is not positive.
     """
 
@@ -56,11 +59,12 @@ class FunctionTool(BaseTool):
             raise TypeError(f"FunctionTool takes a callable, not {func!r}")
         target = target_of(func)
         name = _name_of(func)
-        if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        if inspect.isgeneratorfunction(target):
             raise TypeError(
                 f"Tool {name!r} is a generator function, which gives no single result. Return "
                 "a value, such as a list of what it yields."
             )
+        self._streams = inspect.isasyncgenfunction(target)
         if timeout is not None and timeout <= 0:
             raise AgentConfigError(
                 f"Tool {name!r}: timeout is {timeout} s, but must be more than 0; None sets none."
@@ -119,6 +123,8 @@ class FunctionTool(BaseTool):
         if self.asks_first:
             ctx = tool_context.get_invocation_context()
             await ctx.begin_call(tool_context.function_call_id, self.name)
+        if self._streams or signature.input_name is not None:
+            return await self._call_live(values, tool_context, signature.input_name)
         return await self._call(values, tool_context)
 
     async def _ask(
@@ -153,16 +159,34 @@ class FunctionTool(BaseTool):
         result = condition(**kwargs)
         return await result if inspect.isawaitable(result) else result
 
+    async def _call_live(
+        self, values: dict[str, Any], tool_context: ToolContext, input_name: str | None
+    ) -> Any:
+        """Start a tool that streams, or that reads what the user sends."""
+        streams = tool_context.get_invocation_context().ports.streams
+        if streams is None:
+            raise AgentConfigError(
+                f"Tool {self.name!r} streams its results or reads the user's stream, which only "
+                "Runner.run_live offers. Give agents that run otherwise a tool that returns a "
+                "value."
+            )
+        if input_name is not None:
+            values[input_name] = streams.input_of(self.name)
+        if self._streams:
+            return streams.start(self.name, self.func(**values))
+        return await self._call(values, tool_context)
+
     async def _call(self, values: dict[str, Any], tool_context: ToolContext) -> Any:
         if self._is_async:
             if self._timeout is None:
                 return await self.func(**values)
             return await self._call_in_time(values, self._timeout)
         config = tool_context.run_config
-        if config is not None and config.sync_tools == "inline" and self._timeout is None:
+        pool_config = config and config.tool_thread_pool_config
+        inline = config is not None and config.sync_tools == "inline" and pool_config is None
+        if inline and self._timeout is None:
             result = self.func(**values)
         else:
-            pool_config = config and config.tool_thread_pool_config
             pool = pool_of(pool_config.max_workers if pool_config else POOL_SIZE)
             try:
                 result = await pool.run(

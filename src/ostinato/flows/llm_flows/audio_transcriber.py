@@ -1,11 +1,11 @@
-"""AudioTranscriber: the name; live runs are not built yet."""
+"""AudioTranscriber: the name; transcription by a service of its own is not built yet."""
 
 from ..._later_on import NotBuilt
 
 
 class AudioTranscriber(
     NotBuilt,
-    part="live runs",
-    instead="use run_async with RunConfig(streaming_mode=StreamingMode.SSE)",
+    part="transcription by Google Cloud Speech",
+    instead="use RunConfig.input_audio_transcription, which the live model fills",
 ):
     """Makes text of collected audio."""

@@ -31,6 +31,7 @@ from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
 from ._going_on import pending_calls, recorded_response, take_reached
+from ._live import LiveSteps, run_live
 from ._output_check import correction, problem_of, reject_output
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
@@ -55,13 +56,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         self._bundle = ToolBundle()
 
     async def run_live(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run over a live connection.
-
-        Raises:
-          NotImplementedError: live mode is not built yet.
-        """
-        raise NotImplementedError("Live mode is not built yet in Ostinato; use run_async.")
-        yield
+        """Run over a live connection (Spec 1 §17); see `_live.run_live`."""
+        steps = LiveSteps(
+            self._preprocess_async,
+            self._before_model,
+            self._after_model,
+            self._on_model_error,
+            self._finalize_model_response_event,
+            self._get_agent_to_run,
+        )
+        async with Aclosing(run_live(invocation_context, steps)) as events:
+            async for event in events:
+                yield event
 
     async def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run steps until one ends with a final response (Spec 2 §2.3).

@@ -18,6 +18,9 @@ _LIVE_FIELDS = (
     "proactivity",
     "session_resumption",
     "context_window_compression",
+    "history_config",
+    "avatar_config",
+    "translation_config",
 )
 
 

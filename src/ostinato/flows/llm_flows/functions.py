@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import types
-from ..._later_on import not_built
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -51,10 +50,6 @@ if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
-
-handle_function_calls_live = not_built(
-    "handle_function_calls_live", part="live runs", instead="call handle_function_calls_async"
-)
 
 
 class Outcome:
@@ -127,6 +122,15 @@ async def handle_function_calls_async(
         filters,
         tool_confirmation_dict,
     )
+
+
+async def handle_function_calls_live(
+    invocation_context: InvocationContext,
+    function_call_event: Event,
+    tools_dict: Mapping[str, BaseTool],
+) -> Event | None:
+    """Run the calls of an event of a live run; see `handle_function_calls_async`."""
+    return await handle_function_calls_async(invocation_context, function_call_event, tools_dict)
 
 
 async def handle_function_call_list_async(

@@ -1,0 +1,1 @@
+"""Live connections through the real SDKs, against WebSocket servers of ours."""
