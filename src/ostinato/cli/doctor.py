@@ -14,10 +14,10 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
 from ..errors import ModelUnavailableError
+from ..hosting.dotenv import read_env
+from ..hosting.places import DEFAULT_DB
 from ..models.registry import LLMRegistry
 from ..version import __version__
-from .dotenv import read_env
-from .places import DEFAULT_DB
 from .screen import Screen
 
 _CORE = ("pydantic", "typing-extensions", "opentelemetry-api", "rich", "prompt_toolkit")

@@ -13,7 +13,8 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from ..errors import OstinatoError
-from .failure import FAILED, INTERRUPTED, CliError
+from ..hosting.failure import SetupError
+from .failure import FAILED, INTERRUPTED, USAGE, CliError
 from .parser import parse
 
 _HOMES = {
@@ -45,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CliError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return error.code
+    except SetupError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return USAGE if error.missing else FAILED
     except OstinatoError as error:
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
         return FAILED

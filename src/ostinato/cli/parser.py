@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from ..hosting.places import DEFAULT_DB, DEFAULT_USER
 from ..version import __version__
-from .places import DEFAULT_DB, DEFAULT_USER
 
 _RAW = argparse.RawDescriptionHelpFormatter
 
