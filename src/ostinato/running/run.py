@@ -103,8 +103,19 @@ class Run:
             async with self._news:
                 self._news.notify_all()
 
+    def so_far(self) -> list[Event]:
+        """Return the events that there are already."""
+        return list(self._events)
+
     async def __aiter__(self) -> AsyncIterator[Event]:
-        seen = 0
+        async with Aclosing(self.follow(0)) as events:
+            async for event in events:
+                yield event
+        await asyncio.shield(self._task)
+
+    async def follow(self, start: int) -> AsyncGenerator[Event, None]:
+        """Yield the events from an index on, until the run ends; raise nothing of what ended it."""
+        seen = start
         while True:
             while seen < len(self._events):
                 yield self._events[seen]
@@ -113,7 +124,6 @@ class Run:
                 break
             async with self._news:
                 await self._news.wait_for(lambda seen=seen: seen < len(self._events) or self._done)
-        await asyncio.shield(self._task)
 
     async def result(self) -> RunResult:
         """Wait for the end of the run.
