@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,11 +11,14 @@ from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 
 from ostinato.compat import uninstall
 from ostinato.server.app import make_app
 from ostinato.server.host import Host
+from ostinato.server.serving import Serving, bind
 from ostinato.server.settings import ServerSettings
+from tests.server.gate import Gate, new_gate
 
 AGENTS = Path(__file__).parent / "agents"
 
@@ -70,3 +74,63 @@ async def served(serve: Serve) -> AsyncIterator[Served]:
     """A server with the settings of the tests."""
     async with serve() as one:
         yield one
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one app, `gated`, whose model waits for the test."""
+    app = tmp_path / "agents" / "gated"
+    app.mkdir(parents=True)
+    app.joinpath("agent.py").write_text(
+        "from ostinato.agents import Agent\n"
+        "from tests.server.gate import GateLlm\n"
+        "root_agent = Agent(name='root', model=GateLlm())\n"
+    )
+    return app.parent
+
+
+@pytest.fixture
+def gate() -> Gate:
+    """The gate that holds back the model of `gated`."""
+    return new_gate()
+
+
+@pytest.fixture
+async def live(settings: ServerSettings, folder: Path) -> AsyncIterator[Served]:
+    """A real uvicorn over `folder`, on a port of its own."""
+    settings = replace(settings, agents=folder, port=0, grace=0.0, write_timeout=0.5)
+    listening = bind(settings)
+    app = make_app(settings)
+    config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+    server = Serving(config, app.state.host)
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    async with httpx2.AsyncClient(base_url=base, timeout=30) as client:
+        yield Served(app.state.host, client)
+        server.should_exit = True
+        await task
+
+
+class Reader:
+    """Reads a stream frame by frame."""
+
+    def __init__(self, answer: httpx2.Response) -> None:
+        self._lines = answer.aiter_lines()
+
+    async def frame(self) -> dict[str, str]:
+        """Return the fields of the next event of the stream; comments are passed over."""
+        found: dict[str, str] = {}
+        async for line in self._lines:
+            if not line and found:
+                return found
+            name, _, value = line.partition(": ")
+            if name and line[0] != ":":
+                found[name] = value
+        return found
+
+    async def rest(self) -> list[dict[str, str]]:
+        """Return all that follow."""
+        found: list[dict[str, str]] = []
+        while one := await self.frame():
+            found.append(one)
+        return found

@@ -24,6 +24,8 @@ _HOMES = {
     "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",
     "worker": "ostinato.cli.worker",
+    "serve": "ostinato.cli.serve",
+    "web": "ostinato.cli.serve",
 }
 
 

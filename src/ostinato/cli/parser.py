@@ -8,6 +8,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_DB, DEFAULT_USER
 from ..version import __version__
+from .serve_options import add_serve
 
 _RAW = argparse.RawDescriptionHelpFormatter
 
@@ -19,6 +20,7 @@ examples:
   ostinato run my_agent --session 3f2a91c0     go on with a session
   ostinato sessions list                       see what there is
   ostinato worker my_agent                     run what was submitted, until it is stopped
+  ostinato serve agents                        serve a folder of agents over HTTP
   ostinato doctor                              see what is installed and what is missing
 """
 
@@ -65,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_create(commands)
     _add_sessions(commands)
     _add_worker(commands)
+    add_serve(commands)
     _add_migrate(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."

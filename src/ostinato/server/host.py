@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from .._log import get_logger
-from ..durable.process import process_identity
 from ..running.store_access import durable_store
 from .agents import AgentFolder
 from .run_book import RunBook
@@ -14,8 +12,6 @@ from .services import Services
 from .settings import ServerSettings
 from .tending import Tending
 from .waiting import Waiting
-
-logger = get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -51,7 +47,6 @@ class Host:
 
     async def start(self) -> None:
         """Go on with what others left; called within the event loop."""
-        logger.info("serving as process %s", process_identity())
         self.tending.start()
 
     async def drain(self) -> None:

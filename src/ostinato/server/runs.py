@@ -222,6 +222,8 @@ async def status(call: Call) -> RunStatus:
     durable = durable_store(service)
     if durable is None:
         return RunStatus(state="running" if here else "idle", here=here)
+    if not here:
+        await service.flush()  # what ended just now may not have been given back
     waiting = len(await durable.messages(place))
     lease = await durable.lease(place)
     if lease is None or not lease.invocation_id:

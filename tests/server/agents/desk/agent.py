@@ -1,7 +1,5 @@
 """An agent whose model follows rules, written in google-adk's words: both servers load it."""
 
-import asyncio
-
 from google.adk.agents import Agent
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
@@ -56,8 +54,6 @@ class RuleLlm(BaseLlm):
             return
         else:
             answer = f"You said {text}"
-        if text.startswith("wait"):
-            await asyncio.sleep(float(text.split()[1]))
         if stream:
             for word in answer.split():
                 content = {"role": "model", "parts": [{"text": f"{word} "}]}
