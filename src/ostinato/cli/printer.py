@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import types
 from ..events.event import Event
+from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..models.llm_response import RESTARTED
-from .pending import CONFIRMATION, CREDENTIAL
 from .screen import Screen
 from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
 

@@ -28,6 +28,8 @@ class RunRequest:
       complete: whether all events are needed, those from before the newest summary too.
       live: what the user sends to a live run; None for any other.
       ends_live: whether it ends a live run whose process is gone.
+      numbers: where to note the number of each event within its session, by the event's id; None
+        where nobody asks.
     """
 
     place: Place
@@ -41,6 +43,7 @@ class RunRequest:
     complete: bool = False
     live: LiveRequestQueue | None = None
     ends_live: bool = False
+    numbers: dict[str, int] | None = None
 
     @classmethod
     def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:

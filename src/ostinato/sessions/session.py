@@ -29,12 +29,23 @@ class _Backing:
       mirrored: the record of each.
       tombstones: removed state keys.
       revision: number of the newest event up to which the store's session is known here in full.
+      newest: number of the event that came through this object last, or was loaded last.
       own: ids of events that came through this object and are newer than `revision`, or will be.
       basis: what of the store it was made from without asking the store; the claim of the first
         append checks it. None where the store was asked.
     """
 
-    __slots__ = ("basis", "log", "mirror", "mirrored", "own", "revision", "seen", "tombstones")
+    __slots__ = (
+        "basis",
+        "log",
+        "mirror",
+        "mirrored",
+        "newest",
+        "own",
+        "revision",
+        "seen",
+        "tombstones",
+    )
 
     def __init__(self) -> None:
         self.log: EventLog | None = None
@@ -43,6 +54,7 @@ class _Backing:
         self.mirrored: list[EventRecord] = []
         self.tombstones: set[str] = set()
         self.revision = 0
+        self.newest = 0
         self.own: set[str] = set()
         self.basis: Any = None
 
@@ -167,7 +179,7 @@ def session_on(
     backing.log = log
     backing.seen = len(log)
     backing.tombstones = tombstones
-    backing.revision = log.offset + len(log)
+    backing.revision = backing.newest = log.offset + len(log)
     return session
 
 
@@ -207,6 +219,14 @@ def set_basis(session: Session, basis: Any) -> None:
     _backing_of(session).basis = basis
 
 
+def newest_of(session: Session) -> int:
+    """Return the number, within its session, of the event that was stored through `session` last.
+
+    0 for a session of a store that does not number events.
+    """
+    return _backing_of(session).newest
+
+
 def own_of(session: Session) -> set[str]:
     """Return the ids of events that came through `session` and are beyond its revision."""
     return _backing_of(session).own
@@ -236,6 +256,7 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
     """
     backing = _backing_of(session)
     backing.basis = None
+    backing.newest = last
     if first == backing.revision + 1:
         backing.revision = last
         backing.own.difference_update(ids)
