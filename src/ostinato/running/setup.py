@@ -176,7 +176,9 @@ class RunnerSetup:
         """Build the context of a live run, and claim the session for as long as it lasts."""
         request, sealing = turn.request, list[Event]()
         if self._store.durable is not None and turn.unclaimed:
-            sealing = await answers_for_parked(self._store.durable, request.place, log_of(session))
+            sealing = await answers_for_parked(
+                self._store.durable, request.place, log_of(session), turn.invocation_id
+            )
         await turn.commit(sealing)
         ctx = await self._new_invocation_context(session, turn, None)
         ctx.live_request_queue = request.live

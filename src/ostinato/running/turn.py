@@ -69,6 +69,7 @@ class Turn:
         self._queued = False
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
+        self._given_away = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self.step = Step(self)
         self._cut = False
@@ -96,9 +97,13 @@ class Turn:
 
     @property
     def handed_over(self) -> bool:
-        """Whether another process is to go on, because the task that ran it for nobody was
-        cancelled and the turn itself was not stopped: it writes nothing more then.
+        """Whether another process is to go on: it writes nothing more then.
+
+        Either it was handed over, or the task that ran it for nobody was cancelled and the turn
+        itself was not stopped.
         """
+        if self._given_away:
+            return True
         if self._runner is None or self.stopped is not None:
             return False
         task, before = self._runner
@@ -237,7 +242,7 @@ class Turn:
 
         Its task is then to be cancelled.
         """
-        self.handed_over = self._keeper is not None
+        self._given_away = self._keeper is not None
 
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""
