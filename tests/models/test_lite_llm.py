@@ -10,6 +10,7 @@ import pytest
 from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.errors import MissingExtraError, ModelAnswerError, ModelRequestError
+from ostinato.models.gemma_llm import Gemma3Ollama
 from ostinato.models.lite_llm import LiteLlm, LiteLLMClient
 from ostinato.models.retry_policy import RetryPolicy
 from ostinato.testing import Conversation
@@ -61,6 +62,25 @@ async def test_a_run_with_a_tool_ends() -> None:
     assert len(client.asked) == 2
     answered = client.asked[1]["messages"][-1]
     assert (answered["role"], answered["tool_call_id"]) == ("tool", "call_1")
+
+
+async def test_gemma_calls_functions_in_its_text() -> None:
+    def look(place: str) -> str:
+        return f"{place} seen"
+
+    written = '{"name": "look", "parameters": {"place": "Rome"}}'
+    client = FakeClient(whole(Turn(written)), whole(Turn("Seen.")))
+    model = Gemma3Ollama(llm_client=client)
+    events = await Conversation(LlmAgent(name="clerk", model=model, tools=[look])).say("Look")
+    assert trace(events) == [
+        "clerk: look(place='Rome')",
+        "clerk: look -> {'result': 'Rome seen'}",
+        "clerk: Seen.",
+    ]
+    assert [asked["model"] for asked in client.asked] == ["ollama/gemma3:12b"] * 2
+    assert not any(asked["tools"] for asked in client.asked)
+    assert "look" in str(client.asked[0]["messages"][0])
+    assert {message["role"] for message in client.asked[1]["messages"]} == {"user", "assistant"}
 
 
 async def test_a_stream() -> None:

@@ -1,22 +1,26 @@
-"""Gemma: models behind Gemini's API that know neither function calling nor a system instruction.
-The registry names them.
+"""Gemma: models that know neither function calling nor a system instruction, behind Gemini's API or
+served by Ollama. The registry names them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, ClassVar, cast
 
 from .. import types
 from .._aclosing import Aclosing
-from .._later_on import NotBuilt
 from .capabilities import ModelCapabilities
 from .google_llm import Gemini
+from .lite_llm import LiteLlm
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .request_text import declared_functions, instruction_text
 from .wire.written_calls import GemmaFunctionCallModel as GemmaFunctionCallModel
 from .wire.written_calls import read_call, told_functions, written_content
+
+_GEMMA = ModelCapabilities(
+    structured_output=False, tools=False, parallel_calls=False, audio=False, files=False
+)
 
 
 class GemmaFunctionCallingMixin:
@@ -61,6 +65,24 @@ class GemmaFunctionCallingMixin:
         content = types.Content(role="model", parts=parts)
         return llm_response.model_copy(update={"content": content})
 
+    async def asked_in_text(
+        self,
+        ask: Callable[[LlmRequest, bool], AsyncGenerator[LlmResponse, None]],
+        llm_request: LlmRequest,
+        stream: bool,
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Ask once, in text.
+
+        Args:
+          ask: sends a request without functions.
+          llm_request: the request with its functions.
+          stream: whether partial responses are wanted.
+        """
+        names = {x.name for x in declared_functions(llm_request.config) if x.name}
+        async with Aclosing(ask(self.written_request(llm_request), stream)) as answers:
+            async for response in answers:
+                yield self.read_response(response, names)
+
 
 class Gemma(GemmaFunctionCallingMixin, Gemini):
     """A Gemma model behind the API of Gemini; functions are called in its text."""
@@ -77,24 +99,32 @@ class Gemma(GemmaFunctionCallingMixin, Gemini):
     @property
     def capabilities(self) -> ModelCapabilities:
         """What Gemma can do: it answers in text, of images too."""
-        return ModelCapabilities(
-            structured_output=False, tools=False, parallel_calls=False, audio=False, files=False
-        )
+        return _GEMMA
 
-    async def _generate(
-        self, llm_request: LlmRequest, stream: bool
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Ask once, in text."""
-        names = {x.name for x in declared_functions(llm_request.config) if x.name}
-        answers = super()._generate(self.written_request(llm_request), stream)
-        async with Aclosing(answers):
-            async for response in answers:
-                yield self.read_response(response, names)
+    def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+        return self.asked_in_text(super()._generate, llm_request, stream)
 
 
-class Gemma3Ollama(
-    NotBuilt,
-    part="the model adapters",
-    instead="use model='ollama:gemma3', or a BaseLlm of your own with GemmaFunctionCallingMixin",
-):
-    """A Gemma model served by Ollama."""
+class Gemma3Ollama(GemmaFunctionCallingMixin, LiteLlm):
+    """A Gemma 3 model that Ollama serves, through LiteLLM; functions are called in its text.
+
+    Args:
+      model: LiteLLM's name of the model.
+      kwargs: as `LiteLlm` takes them.
+    """
+
+    def __init__(self, model: str = "ollama/gemma3:12b", **kwargs: Any) -> None:
+        super().__init__(model=model, **kwargs)
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Return regular expressions of the names this class serves."""
+        return [r"ollama/gemma3.*"]
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """What Gemma can do: it answers in text, of images too."""
+        return _GEMMA
+
+    def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+        return self.asked_in_text(super()._generate, llm_request, stream)

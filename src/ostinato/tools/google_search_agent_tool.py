@@ -1,10 +1,8 @@
-"""GoogleSearchAgentTool: the names; an agent that searches for another needs a model of Google's,
-whose adapter is not built yet.
-"""
+"""GoogleSearchAgentTool: the names; an agent that searches for another is not built yet."""
 
 from .._later_on import NotBuilt, not_built
 
-_PART = "the model adapters"
+_PART = "the tools of Google's search"
 _INSTEAD = "wrap a search of your own in a function tool"
 
 
