@@ -43,11 +43,14 @@ def main(args: argparse.Namespace) -> int:
         _write([_as_json(provider) for provider in PROVIDERS])
         return 0
     screen = Screen()
+    names = max(len(provider.name) for provider in PROVIDERS) + 1
+    titles = max(len(provider.title) for provider in PROVIDERS)
     for provider in PROVIDERS:
         mark = _OPEN if provider.lack else _GOOD
         name = f"{provider.name}:"
         style = "dim" if provider.lack else ""
-        screen.line(mark, f"{name:<15}", f"{provider.title:<26}", (_state(provider), style))
+        text = f"{name:<{names + 2}}{provider.title:<{titles + 2}}"
+        screen.line(mark, text, (_state(provider), style))
     screen.line()
     screen.text(
         "A model is named by its provider's prefix, as in openai:gpt-5. Gemini, Gemma, Claude and "
