@@ -72,13 +72,16 @@ async def test_spans_say_which_session_invocation_and_call_they_are_of(
     found = {s.name: dict(s.attributes) for s in spans.get_finished_spans()}
     assert found["invocation"] == {
         "gen_ai.operation.name": "invocation",
-        "ostinato.session_id": SESSION,
+        "gen_ai.conversation.id": SESSION,
         "ostinato.app": "talk",
+        "ostinato.user": USER,
+        "ostinato.invocation_id": events[0].invocation_id,
     }
     assert found["execute_tool book"] == {
         "gen_ai.operation.name": "execute_tool",
         "ostinato.invocation_id": events[0].invocation_id,
-        "ostinato.call_id": events[0].get_function_calls()[0].id,
+        "gen_ai.tool.name": "book",
+        "gen_ai.tool.call.id": events[0].get_function_calls()[0].id,
     }
 
 
