@@ -29,7 +29,11 @@ OUTSIDE = {
     "CassetteMismatchError",  # this and the next two are failed assertions of users' tests
     "ScriptError",
     "SharedHistoryError",
-    "CliError",  # a message of the command line
+    "CliError",  # this and the next are messages of the command line
+    "SetupError",
+    "Problem",  # an HTTP answer of the server
+    "BadAnswer",  # this and the next are told by adapters as errors of the tree
+    "Unsendable",
     "ResultTooLarge",  # this and the next two are told to the model
     "FetchFailed",
     "RefusedAddress",

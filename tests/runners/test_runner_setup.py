@@ -299,13 +299,6 @@ def test_the_blocking_run_takes_state_delta_and_config() -> None:
     assert (ctx.session.user_id, ctx.session.id) == (USER, SESSION)
 
 
-async def test_a_live_run_says_that_it_is_not_built_yet(memory: Store) -> None:
-    runner = Talk(answering(), memory).runner
-    with pytest.raises(NotImplementedError) as caught:
-        await anext(runner.run_live(**PLACE))
-    assert str(caught.value) == "Live mode is not built yet in Ostinato; use run_async."
-
-
 @pytest.mark.parametrize("messages", ["One", ["One", "Two"]])
 async def test_a_debug_run_prints_and_returns_what_is_said(messages: Any, capsys: Any) -> None:
     def book() -> str:

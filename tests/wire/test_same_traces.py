@@ -58,10 +58,10 @@ STORIES = {
                     "Let me look.",
                     _calls(
                         ("switch_unit", {"unit": "fahrenheit"}),
-                        ("get_weather", {"city": "Cairo"}),
+                        ("last_city", {}),
                     ),
                 ),
-                Turn(calls=_calls(("last_city", {}))),
+                Turn(calls=_calls(("get_weather", {"city": "Cairo"}))),
                 Turn("It is hot: 88 degrees — «Fahrenheit» ☀."),
             ]
         },

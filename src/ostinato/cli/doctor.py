@@ -51,7 +51,7 @@ _COLD = (
 )
 
 _GOOD, _OPEN, _BAD = ("✓ ", "green"), ("· ", "dim"), ("✗ ", "red")
-_WIDTH = 26
+_WIDTH = 30
 
 
 def main(args: argparse.Namespace) -> int:

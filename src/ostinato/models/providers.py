@@ -150,16 +150,6 @@ PROVIDERS: tuple[Provider, ...] = (
         names=r"(models/)?gemma-(?!4).*",
     ),
     Provider(
-        name="openai-realtime",
-        title="OpenAI Realtime",
-        home="ostinato.models.openai_realtime_llm:OpenAIRealtimeLlm",
-        extra="openai",
-        module="openai",
-        keys=("OPENAI_API_KEY",),
-        names=r"gpt-realtime.*|gpt-4o(-mini)?-realtime.*",
-        base_url_keys=("OPENAI_BASE_URL",),
-    ),
-    Provider(
         name="openai",
         title="OpenAI",
         home="ostinato.models.openai_responses_llm:OpenAIResponsesLlm",
@@ -176,6 +166,16 @@ PROVIDERS: tuple[Provider, ...] = (
         extra="openai",
         module="openai",
         keys=("OPENAI_API_KEY",),
+        base_url_keys=("OPENAI_BASE_URL",),
+    ),
+    Provider(
+        name="openai-realtime",
+        title="OpenAI Realtime",
+        home="ostinato.models.openai_realtime_llm:OpenAIRealtimeLlm",
+        extra="openai",
+        module="openai",
+        keys=("OPENAI_API_KEY",),
+        names=r"gpt-realtime.*|gpt-4o(-mini)?-realtime.*",
         base_url_keys=("OPENAI_BASE_URL",),
     ),
     Provider(

@@ -268,6 +268,7 @@ TALK = Turn(
 )
 
 
+@pytest.mark.service  # half a minute; the runs cut at some bytes are in `make test`
 async def test_a_stream_cut_at_every_byte() -> None:
     """Nothing is complete before the whole stream is, and no piece of it is taken for all."""
     [answer] = answers([TALK], stream=True)

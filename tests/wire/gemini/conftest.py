@@ -71,7 +71,7 @@ async def run(
         user_id="u",
         session_id="s",
         new_message=types.Content(role="user", parts=[types.Part(text=says)]),
-        run_config=RunConfig(streaming_mode=mode),
+        run_config=RunConfig(streaming_mode=mode, max_empty_retries=0),
     )
     try:
         return [event async for event in events]

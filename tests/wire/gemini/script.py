@@ -7,9 +7,11 @@ from typing import Any
 
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.google_llm import Gemini
+from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.fake_server import Answer, sse
 from tests.wire.turns import Turn
 
+ONCE: dict[str, Any] = {"retry_policy": RetryPolicy(attempts=1)}
 KEY = "sk-SECRET-0123456789"
 USAGE = {
     "promptTokenCount": 11,
@@ -22,7 +24,7 @@ USAGE = {
 
 def llm(url: str, **fields: Any) -> BaseLlm:
     """Return the adapter against a server of ours."""
-    options = {"model": "gemini-2.5-flash", "timeout": 5.0, "api_key": KEY, **fields}
+    options = {"model": "gemini-2.5-flash", "timeout": 5.0, "api_key": KEY, **ONCE, **fields}
     return Gemini(base_url=url, vertexai=False, **options)
 
 

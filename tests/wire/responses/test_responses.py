@@ -49,7 +49,7 @@ async def test_the_conversation_as_items() -> None:
     text = {"type": "input_text", "text": "Add."}
     assert body["input"] == [
         {"type": "message", "role": "user", "content": [text]},
-        {"role": "assistant", "content": "I add."},
+        {"type": "message", "role": "assistant", "content": "I add."},
         {"type": "function_call", "call_id": "c1", "name": "sum", "arguments": '{"a": 1}'},
         {"type": "function_call_output", "call_id": "c1", "output": '{"result": 3}'},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on"}]},
