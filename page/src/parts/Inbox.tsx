@@ -1,0 +1,77 @@
+// Everything that waits for a person, over all sessions.
+
+import { useEffect } from "preact/hooks";
+import * as act from "../actions";
+import * as s from "../state";
+import type { Approval } from "../types";
+import { Decision } from "./Decision";
+
+export function Inbox() {
+  useEffect(() => void act.refreshApprovals(), []);
+  const close = () => (s.showInbox.value = false);
+  return (
+    <div class="veil" onClick={(event) => event.target === event.currentTarget && close()}>
+      <section
+        class="dialog wide"
+        role="dialog"
+        aria-modal="true"
+        aria-label="Waiting for you"
+        onKeyDown={(event) => event.key === "Escape" && close()}
+      >
+        <header class="bar">
+          <h2>Waiting for you</h2>
+          <button aria-label="Close" autoFocus onClick={close}>
+            ×
+          </button>
+        </header>
+        {s.approvals.value.length === 0 && <p class="quiet">Nothing waits.</p>}
+        {s.approvals.value.map((one) => (
+          <Waiting key={`${one.sessionId} ${one.callId}`} one={one} />
+        ))}
+      </section>
+    </div>
+  );
+}
+
+function Waiting({ one }: { one: Approval }) {
+  const go = () => {
+    s.showInbox.value = false;
+    s.user.value = one.userId;
+    void act.open({ app: one.appName, user: one.userId, session: one.sessionId });
+  };
+  return (
+    <div class="waiting">
+      <p class="quiet">
+        {one.appName} · {one.userId} ·{" "}
+        <button class="link" onClick={go}>
+          {one.sessionId}
+        </button>
+      </p>
+      {one.kind === "approval" ? <Decision approval={one} /> : <Result one={one} />}
+    </div>
+  );
+}
+
+function Result({ one }: { one: Approval }) {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const text = String(new FormData(event.target as HTMLFormElement).get("result") ?? "");
+    let response: unknown = text;
+    try {
+      response = JSON.parse(text);
+    } catch {
+      // words are a result, too
+    }
+    const isObject = typeof response === "object" && response !== null && !Array.isArray(response);
+    void act.answer(one, (isObject ? response : { result: response }) as never);
+  };
+  return (
+    <form class="decision" onSubmit={submit}>
+      <p>
+        <strong>{one.tool}</strong> waits for {one.kind === "result" ? "its result" : "a credential"}
+      </p>
+      <textarea name="result" rows={3} aria-label="Result, words or JSON" />
+      <button class="primary">Answer</button>
+    </form>
+  );
+}

@@ -1,0 +1,67 @@
+// What the page knows, as signals. Actions change it; the parts read it.
+
+import { computed, signal } from "@preact/signals";
+import type { AgentNode, AppInfo, Approval, Event, Numbered, Session, Span } from "./types";
+
+export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare";
+
+const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
+
+export const apps = signal<AppInfo[]>([]);
+export const app = signal<string>("");
+export const user = signal(kept("ostinato-user", "user"));
+export const sessions = signal<Session[]>([]);
+export const moreSessions = signal<string | undefined>(undefined);
+export const search = signal("");
+export const session = signal<Session | undefined>(undefined);
+export const view = signal<View>("chat");
+export const theme = signal<"auto" | "dark" | "light">(
+  kept("ostinato-theme", "auto") as "auto" | "dark" | "light",
+);
+
+/** The session's events that are loaded, in order; the oldest may be missing. */
+export const events = signal<Numbered[]>([]);
+export const total = signal(0);
+/** Streamed pieces that no stored event repeats yet, by author. */
+export const partial = signal<Event | undefined>(undefined);
+/** What the user sent and the log does not show yet. */
+export const sent = signal<Event | undefined>(undefined);
+export const running = signal(false);
+export const selected = signal<string | undefined>(undefined);
+export const spans = signal<Span[]>([]);
+export const approvals = signal<Approval[]>([]);
+export const showInbox = signal(false);
+export const graph = signal<AgentNode | undefined>(undefined);
+export const problem = signal<string | undefined>(undefined);
+export const needsToken = signal(false);
+export const other = signal<{ session: Session; events: Numbered[] } | undefined>(undefined);
+
+export const byId = computed(() => new Map(events.value.map((one) => [one.event.id, one])));
+
+export const chosen = computed(() =>
+  selected.value === undefined ? undefined : byId.value.get(selected.value),
+);
+
+/** Rows of chat and timeline: stored events, then what is under way. */
+export const rows = computed<Numbered[]>(() => {
+  const open = [sent.value, partial.value].filter((event) => event !== undefined);
+  return open.length
+    ? [...events.value, ...open.map((event) => ({ number: 0, event }))]
+    : events.value;
+});
+
+/** The agent that spoke or acted last, while something runs. */
+export const active = computed(() => {
+  if (!running.value) return undefined;
+  const last = partial.value ?? events.value[events.value.length - 1]?.event;
+  return last?.actions?.transferToAgent ?? last?.author;
+});
+
+export const title = (one: Session): string => {
+  const meta = one.state?.["__session_metadata__"];
+  if (meta && typeof meta === "object" && !Array.isArray(meta)) {
+    const name = meta["displayName"];
+    if (typeof name === "string" && name) return name;
+  }
+  return one.id;
+};
