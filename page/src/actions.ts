@@ -4,7 +4,16 @@ import { batch } from "@preact/signals";
 import { api, ApiError } from "./api";
 import type { Place } from "./api";
 import * as s from "./state";
-import type { Approval, Event, JsonObject, Message, Numbered, Part, Session } from "./types";
+import type {
+  Approval,
+  Event,
+  JsonObject,
+  Message,
+  Numbered,
+  Part,
+  Session,
+  Summary,
+} from "./types";
 
 const PAGE = 200;
 let following: AbortController | undefined;
@@ -16,6 +25,12 @@ export const place = (): Place | undefined =>
     user: s.session.value.userId,
     session: s.session.value.id,
   };
+
+const placeOf = (one: Summary): Place => ({
+  app: s.app.value,
+  user: one.userId,
+  session: one.id,
+});
 
 /** Do something, and show what went wrong. */
 export async function tried<T>(work: () => Promise<T>): Promise<T | undefined> {
@@ -37,7 +52,6 @@ export async function start(): Promise<void> {
   const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
   const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
   if (first) await chooseApp(first.name, wanted.get("session") ?? undefined);
-  void refreshApprovals();
 }
 
 export async function chooseApp(name: string, sessionId?: string): Promise<void> {
@@ -46,7 +60,7 @@ export async function chooseApp(name: string, sessionId?: string): Promise<void>
   batch(() => {
     s.app.value = name;
     s.sessions.value = [];
-    s.graph.value = undefined;
+    s.tree.value = undefined;
   });
   const info = s.apps.value.find((one) => one.name === name);
   if (info?.error) {
@@ -55,7 +69,8 @@ export async function chooseApp(name: string, sessionId?: string): Promise<void>
   }
   await listSessions();
   if (sessionId) await open({ app: name, user: s.user.value, session: sessionId });
-  s.graph.value = await tried(() => api.graph(name));
+  s.tree.value = await tried(() => api.tree(name));
+  void refreshApprovals();
 }
 
 export async function chooseUser(name: string): Promise<void> {
@@ -99,8 +114,8 @@ export async function open(where: Place): Promise<void> {
   const turn = opened;
   const found = await tried(async () => {
     const [session, page] = await Promise.all([
-      api.state(where),
-      api.eventsBefore(where, 0, PAGE),
+      api.outline(where),
+      api.eventsBefore(where, undefined, PAGE),
     ]);
     return { session, page };
   });
@@ -108,7 +123,7 @@ export async function open(where: Place): Promise<void> {
   batch(() => {
     s.session.value = found.session;
     s.events.value = found.page.events;
-    s.total.value = found.page.total;
+    s.total.value = found.page.newest;
   });
   history.replaceState(null, "", `#${new URLSearchParams({ app: where.app, session: where.session })}`);
   void loadSpans();
@@ -257,21 +272,21 @@ export async function stop(): Promise<void> {
   if (where) await tried(() => api.cancel(where));
 }
 
-/** Answer a call that waits: yes, yes with other arguments, no, or a result. */
-export async function answer(one: Approval, response: JsonObject): Promise<void> {
-  const where = { app: one.appName, user: one.userId, session: one.sessionId };
-  const here = place();
-  if (!here || here.session !== where.session || here.app !== where.app) {
-    if (where.app !== s.app.value) await chooseApp(where.app);
-    s.user.value = where.user;
-    await open(where);
-  }
+/** Answer a call that waits: approve, edit, reject, or give its result. */
+export async function answer(one: Approval, decision: JsonObject): Promise<void> {
+  const app = s.app.value;
   s.showInbox.value = false;
-  await send([{ functionResponse: { id: one.callId, name: one.callName, response } }]);
+  if (s.session.value?.id !== one.sessionId) {
+    await open({ app, user: one.userId, session: one.sessionId });
+  }
+  const done = await tried(() => api.answer(app, one, decision));
+  if (done) s.running.value = true;
+  void refreshApprovals();
 }
 
 export async function refreshApprovals(): Promise<void> {
-  const found = await tried(api.approvals);
+  if (!s.app.value) return;
+  const found = await tried(() => api.approvals(s.app.value));
   if (found) s.approvals.value = found;
 }
 
@@ -301,21 +316,21 @@ export async function rewind(invocationId: string): Promise<void> {
   await open(where);
 }
 
-export async function rename(one: Session, name: string): Promise<void> {
-  const where = { app: one.appName, user: one.userId, session: one.id };
+export async function rename(one: Summary, name: string): Promise<void> {
+  const where = placeOf(one);
   await tried(() => api.patchState(where, { __session_metadata__: { displayName: name } }));
   await listSessions();
 }
 
-export async function remove(one: Session): Promise<void> {
-  const where = { app: one.appName, user: one.userId, session: one.id };
+export async function remove(one: Summary): Promise<void> {
+  const where = placeOf(one);
   if (s.session.value?.id === one.id) leave();
   await tried(() => api.remove(where));
   await listSessions();
 }
 
-export async function exportSession(one: Session): Promise<void> {
-  const where = { app: one.appName, user: one.userId, session: one.id };
+export async function exportSession(one: Summary): Promise<void> {
+  const where = placeOf(one);
   const whole = await tried(() => api.session(where));
   if (!whole) return;
   const link = document.createElement("a");
@@ -336,8 +351,8 @@ export async function importSession(file: File): Promise<void> {
   await open({ app: made.appName, user: made.userId, session: made.id });
 }
 
-export async function compareWith(one: Session): Promise<void> {
-  const where = { app: one.appName, user: one.userId, session: one.id };
-  const page = await tried(() => api.eventsBefore(where, 0, 1000));
+export async function compareWith(one: Summary): Promise<void> {
+  const where = placeOf(one);
+  const page = await tried(() => api.eventsBefore(where, undefined, 1000));
   if (page) s.other.value = { session: one, events: page.events };
 }

@@ -3,10 +3,9 @@
 import { frames } from "./sse";
 import type { Frame } from "./sse";
 import type {
-  AgentNode,
   AppInfo,
   Approval,
-  Event,
+  AppTree,
   EventPage,
   JsonObject,
   Message,
@@ -73,15 +72,16 @@ const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.s
 
 export const api = {
   apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
-  graph: (app: string) => read<AgentNode>(`/apps/${enc(app)}/agents`),
+  tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
   sessions: (app: string, user: string, search: string, token?: string) => {
-    const query = new URLSearchParams({ page_size: "50" });
-    if (search) query.set("q", search);
-    if (token) query.set("page_token", token);
-    return read<SessionPage>(`/apps/${enc(app)}/users/${enc(user)}/session-pages?${query}`);
+    const query = new URLSearchParams({ userId: user, pageSize: "50" });
+    if (search) query.set("search", search);
+    if (token) query.set("pageToken", token);
+    return read<SessionPage>(`/apps/${enc(app)}/sessions?${query}`);
   },
   session: (place: Place) => read<Session>(at(place)),
-  state: (place: Place) => read<Session>(`${at(place)}/summary`),
+  /** The session without its events. */
+  outline: (place: Place) => read<Session>(`${at(place)}?numRecentEvents=0`),
   create: (app: string, user: string, body: JsonObject = {}) =>
     post<Session>(sessionsOf(app, user), body),
   importSession: (app: string, user: string, session: Session) =>
@@ -92,18 +92,23 @@ export const api = {
   remove: (place: Place) => send(at(place), { method: "DELETE" }),
   patchState: (place: Place, stateDelta: JsonObject) =>
     post<Session>(at(place), { stateDelta }, "PATCH"),
-  events: (place: Place, after: number, limit: number) =>
-    read<EventPage>(`${at(place)}/events?after=${after}&limit=${limit}`),
-  eventsBefore: (place: Place, before: number, limit: number) =>
-    read<EventPage>(`${at(place)}/events?before=${before}&limit=${limit}`),
+  /** The newest events before a number, or the newest of all. */
+  eventsBefore: (place: Place, before: number | undefined, limit: number) =>
+    read<EventPage>(`${at(place)}/events?before=${before ?? 2 ** 53}&limit=${limit}`),
   spans: (place: Place) => read<{ spans: Span[] }>(`${at(place)}/spans`).then((x) => x.spans),
   span: (place: Place, id: string) => read<SpanDetail>(`${at(place)}/spans/${enc(id)}`),
   fork: (place: Place, atEvent?: string) =>
     post<Session>(`${at(place)}/fork`, atEvent ? { atEvent } : {}),
   rewind: (place: Place, invocationId: string) =>
-    post<Session>(`${at(place)}/rewind`, { rewindBeforeInvocationId: invocationId }),
+    post<Session>(`${at(place)}/rewind`, { beforeInvocationId: invocationId }),
   cancel: (place: Place) => post<{ cancelled: boolean }>(`${at(place)}/cancel`, {}),
-  approvals: () => read<{ approvals: Approval[] }>("/approvals").then((found) => found.approvals),
+  approvals: (app: string) =>
+    read<{ approvals: Approval[] }>(`/apps/${enc(app)}/approvals`).then((found) => found.approvals),
+  answer: (app: string, one: Approval, decision: JsonObject) =>
+    post(
+      `${at({ app, user: one.userId, session: one.sessionId })}/approvals/${enc(one.callId)}`,
+      decision,
+    ),
   artifacts: (place: Place) => read<string[]>(`${at(place)}/artifacts`),
   artifact: (place: Place, name: string) =>
     read<{ inlineData?: { mimeType: string; data: string }; text?: string }>(
@@ -134,5 +139,3 @@ export const api = {
   },
 };
 
-export type Api = typeof api;
-export type { Event };

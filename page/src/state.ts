@@ -1,7 +1,16 @@
 // What the page knows, as signals. Actions change it; the parts read it.
 
 import { computed, signal } from "@preact/signals";
-import type { AgentNode, AppInfo, Approval, Event, Numbered, Session, Span } from "./types";
+import type {
+  AppInfo,
+  Approval,
+  AppTree,
+  Event,
+  Numbered,
+  Session,
+  Span,
+  Summary,
+} from "./types";
 
 export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare";
 
@@ -10,7 +19,7 @@ const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? 
 export const apps = signal<AppInfo[]>([]);
 export const app = signal<string>("");
 export const user = signal(kept("ostinato-user", "user"));
-export const sessions = signal<Session[]>([]);
+export const sessions = signal<Summary[]>([]);
 export const moreSessions = signal<string | undefined>(undefined);
 export const search = signal("");
 export const session = signal<Session | undefined>(undefined);
@@ -31,10 +40,10 @@ export const selected = signal<string | undefined>(undefined);
 export const spans = signal<Span[]>([]);
 export const approvals = signal<Approval[]>([]);
 export const showInbox = signal(false);
-export const graph = signal<AgentNode | undefined>(undefined);
+export const tree = signal<AppTree | undefined>(undefined);
 export const problem = signal<string | undefined>(undefined);
 export const needsToken = signal(false);
-export const other = signal<{ session: Session; events: Numbered[] } | undefined>(undefined);
+export const other = signal<{ session: Summary; events: Numbered[] } | undefined>(undefined);
 
 export const byId = computed(() => new Map(events.value.map((one) => [one.event.id, one])));
 
@@ -57,11 +66,13 @@ export const active = computed(() => {
   return last?.actions?.transferToAgent ?? last?.author;
 });
 
-export const title = (one: Session): string => {
-  const meta = one.state?.["__session_metadata__"];
-  if (meta && typeof meta === "object" && !Array.isArray(meta)) {
-    const name = meta["displayName"];
-    if (typeof name === "string" && name) return name;
-  }
-  return one.id;
-};
+export const title = (one: Summary): string => one.title || one.id;
+
+/** What a person called the open session, or its id. */
+export const openTitle = computed(() => {
+  const open = session.value;
+  const meta = open?.state["__session_metadata__"];
+  const name =
+    meta && typeof meta === "object" && !Array.isArray(meta) ? meta["displayName"] : undefined;
+  return typeof name === "string" && name ? name : (open?.id ?? "");
+});

@@ -81,8 +81,7 @@ export interface Numbered {
 
 export interface EventPage {
   events: Numbered[];
-  total: number;
-  next?: number;
+  newest: number;
 }
 
 export interface Session {
@@ -94,8 +93,16 @@ export interface Session {
   lastUpdateTime: number;
 }
 
+/** A session in a list. */
+export interface Summary {
+  id: string;
+  userId: string;
+  title?: string;
+  lastUpdateTime: number;
+}
+
 export interface SessionPage {
-  sessions: Session[];
+  sessions: Summary[];
   nextPageToken?: string;
 }
 
@@ -116,17 +123,15 @@ export interface SpanDetail extends Span {
   texts: { [kind: string]: string };
 }
 
+/** A call that waits for a person. */
 export interface Approval {
   kind: "approval" | "credential" | "result";
-  appName: string;
   userId: string;
   sessionId: string;
   callId: string;
-  callName: string;
   tool: string;
-  toolCallId: string;
   args: JsonObject;
-  hint: string;
+  hint?: string;
 }
 
 export interface AppInfo {
@@ -136,13 +141,16 @@ export interface AppInfo {
   error?: string;
 }
 
-export interface AgentNode {
+export interface AgentInfo {
   name: string;
-  kind: string;
-  description?: string;
-  model?: string;
-  tools: string[];
-  subAgents: AgentNode[];
+  description: string;
+  tools: { functionDeclarations?: { name: string }[] }[];
+  sub_agents: string[];
+}
+
+export interface AppTree {
+  rootAgentName: string;
+  agents: { [name: string]: AgentInfo };
 }
 
 export interface Message {

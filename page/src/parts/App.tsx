@@ -61,11 +61,10 @@ export function App() {
 }
 
 function Open() {
-  const session = s.session.value!;
   return (
     <>
       <header class="bar">
-        <h1 title={session.id}>{s.title(session)}</h1>
+        <h1 title={s.session.value!.id}>{s.openTitle.value}</h1>
         <nav class="tabs" role="tablist" aria-label="Views of the session">
           {VIEWS.map(([name, label]) => (
             <button

@@ -8,7 +8,7 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
   const [edits, setEdits] = useState(false);
   const [wrong, setWrong] = useState("");
   const approve = (args?: JsonObject) =>
-    void act.answer(approval, args ? { confirmed: true, args } : { confirmed: true });
+    void act.answer(approval, args ? { action: "edit", args } : { action: "approve" });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get("args") ?? "");
@@ -42,7 +42,7 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
             Approve
           </button>
           <button onClick={() => setEdits(true)}>Edit arguments</button>
-          <button class="danger" onClick={() => void act.answer(approval, { confirmed: false })}>
+          <button class="danger" onClick={() => void act.answer(approval, { action: "reject" })}>
             Reject
           </button>
         </p>

@@ -114,13 +114,10 @@ function Asks({ one, part }: { one: Numbered; part: Part }) {
   const hint = String(asked["hint"] ?? "");
   const approval: Approval = {
     kind: "approval",
-    appName: session.appName,
     userId: session.userId,
     sessionId: session.id,
     callId: call.id ?? "",
-    callName: call.name,
     tool: String(original["name"] ?? "?"),
-    toolCallId: String(original["id"] ?? ""),
     args: (original["args"] ?? {}) as JsonObject,
     hint: hint.includes("FunctionResponse") ? "" : hint,
   };

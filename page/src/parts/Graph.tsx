@@ -1,12 +1,16 @@
 // The tree of agents, with the one lit that acts.
 
 import * as s from "../state";
-import type { AgentNode } from "../types";
+import type { AgentInfo, AppTree } from "../types";
 
 const WIDTH = 170;
 const HEIGHT = 56;
 const GAP_X = 18;
 const GAP_Y = 46;
+
+interface AgentNode extends AgentInfo {
+  below: AgentNode[];
+}
 
 interface Placed {
   node: AgentNode;
@@ -16,7 +20,7 @@ interface Placed {
 }
 
 export function Graph() {
-  const root = s.graph.value;
+  const root = s.tree.value && nodeOf(s.tree.value, s.tree.value.rootAgentName);
   if (!root) return <p class="quiet">No agents are known.</p>;
   const next = { x: 0 };
   const tree = layout(root, 0, next);
@@ -36,8 +40,15 @@ export function Graph() {
   );
 }
 
+function nodeOf(tree: AppTree, name: string): AgentNode | undefined {
+  const info = tree.agents[name];
+  if (!info) return undefined;
+  const below = info.sub_agents.map((one) => nodeOf(tree, one)).filter((one) => one !== undefined);
+  return { ...info, below };
+}
+
 function layout(node: AgentNode, level: number, next: { x: number }): Placed {
-  const children = node.subAgents.map((child) => layout(child, level + 1, next));
+  const children = node.below.map((child) => layout(child, level + 1, next));
   const first = children[0];
   const last = children[children.length - 1];
   let x = next.x;
@@ -46,8 +57,8 @@ function layout(node: AgentNode, level: number, next: { x: number }): Placed {
   return { node, x, y: level * (HEIGHT + GAP_Y) + 4, children };
 }
 
-const depth = (node: AgentNode): number => 1 + Math.max(0, ...node.subAgents.map(depth));
-const names = (node: AgentNode): string[] => [node.name, ...node.subAgents.flatMap(names)];
+const depth = (node: AgentNode): number => 1 + Math.max(0, ...node.below.map(depth));
+const names = (node: AgentNode): string[] => [node.name, ...node.below.flatMap(names)];
 
 function Edges({ of }: { of: Placed }) {
   return (
@@ -70,11 +81,12 @@ function Edges({ of }: { of: Placed }) {
 function Boxes({ of }: { of: Placed }) {
   const lit = s.active.value === of.node.name;
   const acted = s.events.value.some((one) => one.event.author === of.node.name);
-  const what = of.node.tools.length ? of.node.tools.join(", ") : of.node.kind;
+  const tools = of.node.tools.flatMap((tool) => tool.functionDeclarations ?? []);
+  const what = tools.map((tool) => tool.name).join(", ") || of.node.description;
   return (
     <>
       <g class={`agent ${lit ? "lit" : ""} ${acted ? "acted" : ""}`}>
-        <title>{`${of.node.name}: ${of.node.description ?? of.node.kind}\n${what}`}</title>
+        <title>{`${of.node.name}: ${of.node.description}\n${what}`}</title>
         <rect x={of.x + 1} y={of.y} width={WIDTH} height={HEIGHT} rx="8" />
         <text x={of.x + WIDTH / 2} y={of.y + 23}>
           {cut(of.node.name, 20)}

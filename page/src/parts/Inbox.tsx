@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import * as act from "../actions";
 import * as s from "../state";
-import type { Approval } from "../types";
+import type { Approval, JsonObject } from "../types";
 import { Decision } from "./Decision";
 
 export function Inbox() {
@@ -37,12 +37,12 @@ function Waiting({ one }: { one: Approval }) {
   const go = () => {
     s.showInbox.value = false;
     s.user.value = one.userId;
-    void act.open({ app: one.appName, user: one.userId, session: one.sessionId });
+    void act.open({ app: s.app.value, user: one.userId, session: one.sessionId });
   };
   return (
     <div class="waiting">
       <p class="quiet">
-        {one.appName} · {one.userId} ·{" "}
+        {one.userId} ·{" "}
         <button class="link" onClick={go}>
           {one.sessionId}
         </button>
@@ -56,14 +56,15 @@ function Result({ one }: { one: Approval }) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get("result") ?? "");
-    let response: unknown = text;
+    let result: unknown = text;
     try {
-      response = JSON.parse(text);
+      result = JSON.parse(text);
     } catch {
       // words are a result, too
     }
-    const isObject = typeof response === "object" && response !== null && !Array.isArray(response);
-    void act.answer(one, (isObject ? response : { result: response }) as never);
+    const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
+    const given = (isObject ? result : { result }) as JsonObject;
+    void act.answer(one, { action: "result", result: given });
   };
   return (
     <form class="decision" onSubmit={submit}>

@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import * as act from "../actions";
 import { day } from "../format";
 import * as s from "../state";
-import type { Session } from "../types";
+import type { Summary } from "../types";
 
 const THEMES = { auto: "dark", dark: "light", light: "auto" } as const;
 
@@ -82,7 +82,7 @@ export function Sidebar() {
   );
 }
 
-function Entry({ session }: { session: Session }) {
+function Entry({ session }: { session: Summary }) {
   const [renames, setRenames] = useState(false);
   const current = s.session.value?.id === session.id;
   const rename = (event: SubmitEvent) => {
@@ -91,7 +91,7 @@ function Entry({ session }: { session: Session }) {
     setRenames(false);
     if (name) void act.rename(session, name);
   };
-  const where = { app: session.appName, user: session.userId, session: session.id };
+  const where = { app: s.app.value, user: session.userId, session: session.id };
   return (
     <li class={current ? "current" : ""}>
       {renames ? (
