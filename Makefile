@@ -25,7 +25,7 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types bench spec mutants crash model docs clean
+.PHONY: help demo test check wire lint format types bench spec mutants crash model docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -40,7 +40,11 @@ test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
 
 check: $(DEV_STAMP) ## Run every test, those that need services too; nothing may skip
 	$(if $(wildcard $(GOLDEN)),$(check_golden))
+	$(BIN)/python tests/wire/environments.py
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+wire: $(DEV_STAMP) ## Run the wire tests of SDK versions that need an environment of their own
+	$(BIN)/python tests/wire/environments.py $(WIRE_ARGS)
 
 lint: $(DEV_STAMP) ## Check style (ruff check, ruff format)
 	$(BIN)/ruff check $(wildcard $(LINTED))

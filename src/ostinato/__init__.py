@@ -7,6 +7,7 @@ from ostinato._lazy import attach
 if TYPE_CHECKING:
     from ostinato.agents.llm_agent import Agent as Agent
     from ostinato.agents.llm_agent import LlmAgent as LlmAgent
+    from ostinato.agents.llm_agent import set_default_model as set_default_model
     from ostinato.agents.loop_agent import LoopAgent as LoopAgent
     from ostinato.agents.parallel_agent import ParallelAgent as ParallelAgent
     from ostinato.agents.sequential_agent import SequentialAgent as SequentialAgent
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ostinato.context.run_config import RunConfig as RunConfig
     from ostinato.errors import ModelRetry as ModelRetry
     from ostinato.events.event import Event as Event
+    from ostinato.events.partial_output import PartialOutput as PartialOutput
     from ostinato.runners import InMemoryRunner as InMemoryRunner
     from ostinato.runners import Runner as Runner
 

@@ -18,7 +18,7 @@ from .durable.inbox import Work
 from .errors import RunCancelledError
 from .events.event import Event
 from .plugins.base_plugin import BasePlugin
-from .running.agent_choice import toolsets_of
+from .running.agent_choice import open_models_of, toolsets_of
 from .running.driver import RunnerDriver
 from .running.message import as_content
 from .running.request import RunRequest
@@ -338,9 +338,14 @@ class Runner(RunnerDriver):
         )
 
     async def close(self) -> None:
-        """Close toolsets and plugins; call it once when the runner is no longer needed."""
+        """Close toolsets, models and plugins, once the runner is no longer needed.
+
+        Models may be used again afterwards: they open new connections.
+        """
         for toolset in toolsets_of(self.agent):
             await toolset.close()
+        for model in open_models_of(self.agent):
+            await model.aclose()
         await self.plugin_manager.close()
         await self._store.flush()
         keeper = self._keeper()

@@ -21,9 +21,12 @@ def test_the_report(ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch) -> None
     assert rows["ANTHROPIC_API_KEY"][1].startswith("in ./.env")
     assert "secret" not in done.out
     assert rows["cold"][1].endswith("ms for Agent, Runner, sessions")
-    assert "offline stand-in      available" in done.out
-    assert "Google Gemini         no adapter in this version yet" in done.out
-    assert "write-ahead log       works in this folder" in done.out
+    said = " ".join(done.out.split())
+    assert "offline stand-in available" in said
+    assert "Google Gemini no key" in said
+    assert "OpenAI available" in said
+    assert "Ollama available" in said
+    assert "write-ahead log works in this folder" in said
     assert [p.name for p in Path().iterdir()] == [".env"]
 
 
@@ -34,3 +37,4 @@ def test_a_missing_package_comes_with_its_install_line(
     out = ostinato("doctor").out
     assert "missing; install it: pip install rich" in out
     assert "not installed (OpenAI models): pip install openai" in out
+    assert "not installed (Google Gemini models): pip install google-genai" in out

@@ -165,8 +165,8 @@ def test_the_offline_model_stands_in_for_every_model_and_says_so_first(
     done = ostinato("run", "desk", "Weather in Rome?")
     assert done.code == 0, done.err
     assert done.out.splitlines()[0] == (
-        "gemini-2.5-flash and gpt-4o are not available (no adapter in this version): using the "
-        "offline stand-in, a small rule-based model that is no intelligence."
+        "gemini-2.5-flash and gpt-4o are not available (no key): using the offline stand-in, a "
+        "small rule-based model that is no intelligence."
     )
     assert "  It is sunny in Rome." in done.out
 
@@ -271,3 +271,13 @@ def test_nothing_to_go_on_with(make_agent: MakeAgent, ostinato: Ostinato) -> Non
         assert done.code == 1
         assert "There is no session of 'desk'" in done.err
     assert "no session 'gone'" in ostinato("run", "desk", "--resume", "--session", "gone").err
+
+
+def test_timing_tells_on_standard_error_where_the_time_went(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(NAMED)
+    done = ostinato("run", "desk", "Weather in Rome?", "--timing")
+    steps = re.findall(r"^(\w.*?)  +[\d,]+ ms", done.err, re.MULTILINE)
+    assert steps == ["import", "load", "first request", "first token", "total"]
+    assert "import" not in ostinato("run", "desk", "Weather in Rome?").err

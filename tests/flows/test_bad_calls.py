@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ostinato import types
 from ostinato.agents import LlmAgent, RunConfig
 from ostinato.errors import ModelRetriesExceededError, ModelRetry
-from ostinato.flows.llm_flows.functions import INVALID_ARGS_KEY
+from ostinato.models.invalid_args import INVALID_ARGS_KEY
 from ostinato.testing import ScriptedModel, call, final_text
 
 from .kit import Store, Talk, responses

@@ -279,25 +279,6 @@ async def test_an_answer_of_before_model_is_not_counted_as_a_call(memory: Store)
     assert model.requests == []
 
 
-@pytest.mark.spec(59)
-async def test_broken_json_for_an_output_schema_raises_and_the_session_goes_on(
-    store: Store,
-) -> None:
-    from pydantic import BaseModel, ValidationError
-
-    class Score(BaseModel):
-        points: int
-
-    model = ScriptedModel(['{"points": "ma'])
-    agent = LlmAgent(name="clerk", model=model, output_schema=Score, output_key="score")
-    talk = Talk(agent, store)
-    error = await talk.fails()
-    assert isinstance(error, ValidationError)
-    assert "clerk" in "\n".join(error.__notes__)
-    agent.output_schema = None
-    await talk.check_goes_on(model)
-
-
 async def test_a_missing_template_variable_names_the_key_and_the_agent(store: Store) -> None:
     model = ScriptedModel()
     agent = LlmAgent(name="clerk", model=model, instruction="Serve {customer} well.")

@@ -63,6 +63,12 @@ WORDS = "A message may hold an answer and words (google-adk refuses it)."
 SAVED = "Uploaded file: artifact_inv-1_1. It is saved into artifacts."
 ASIDE = "What a plugin keeps for itself between two hooks is not left in the session's state."
 ONCE = "The bytes of media a tool returned go to the model once, as media, and not as JSON too."
+CORRECTED = "Output that breaks the output schema goes back to the model, bounded."
+REFUSED = (
+    "Your answer was not accepted, as it does not fit the schema:\nInvalid JSON: expected ident "
+    "at line 1 column 2\nAnswer once more, with nothing but the JSON: every required field, each "
+    "of its declared type."
+)
 PLAIN = "A stream that is empty is an empty text."
 DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
@@ -111,6 +117,24 @@ def _error(author: str, code: str, message: str) -> dict[str, Any]:
 
 def _empty() -> dict[str, Any]:
     return _error("root", "EMPTY_RESPONSE", "(a sentence)")
+
+
+def _corrected(said: str) -> list[dict[str, Any]]:
+    contents = ["model", said], ["user", REFUSED]
+    mark = {"ostinato:rejected": True}
+    return [
+        {"author": "root", "inv": "inv-1", "content": [*content], "custom_metadata": mark}
+        for content in contents
+    ]
+
+
+def _asked_for_answer(question: str, *said: str) -> dict[str, Any]:
+    config = {
+        "response_schema": "Answer", "response_mime_type": "application/json",
+        "labels": {"adk_agent_name": "root"},
+    }  # fmt: skip
+    answers = [content for text in said for content in (["model", text], ["user", REFUSED])]
+    return {"contents": [["user", question], *answers], "config": config}
 
 
 def _ended(author: str) -> dict[str, Any]:
@@ -172,6 +196,17 @@ DEVIATIONS: list[Deviation] = [
     Deviation("transfer_to_nobody", "insert", "sessions.0.log.1", RECORDED, "yielded"),
     Deviation("instruction_with_missing_key", "put", "turns.0.events.0.error_code",
         "TemplateError is a KeyError that names agent and remedy.", "TemplateError"),
+    # Both replies of the script break the schema, and it has no third one.
+    Deviation("output_schema_broken", "put", "turns.0.events", CORRECTED, [
+        *_corrected("not json"), *_corrected("Next."),
+        _error("root", "AssertionError", "the script has no reply left"),
+    ]),
+    Deviation("output_schema_broken", "put", "turns.0.error.is", CORRECTED, "AssertionError"),
+    *(Deviation("output_schema_broken", "insert", "sessions.0.log.1", CORRECTED, "yielded")
+      for _ in range(4)),
+    *(Deviation("output_schema_broken", "insert", f"requests.root.{number}", CORRECTED,
+        _asked_for_answer("Best city?", *said))
+      for number, said in ((1, ["not json"]), (2, ["not json", "Next."]))),
     # An empty or cut response is an error on record, not a silent end.
     Deviation("empty_response", "insert", "turns.0.events.0", EMPTY, _empty()),
     Deviation("empty_response", "insert", "sessions.0.log.1", EMPTY, "yielded"),

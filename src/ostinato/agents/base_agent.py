@@ -256,7 +256,9 @@ class BaseAgent(BaseNode):
 
     def _create_invocation_context(self, parent_context: InvocationContext) -> InvocationContext:
         """Return a context of this agent's own; session, counters and ports are shared."""
-        return parent_context.model_copy(update={"agent": self, "canonical_tools_cache": None})
+        return parent_context.model_copy(
+            update={"agent": self, "canonical_tools_cache": None, "last_calls": None}
+        )
 
     async def _handle_before_agent_callback(self, ctx: InvocationContext) -> Event | None:
         """Run the before-agent hooks; an answer ends this agent's run, state writes are kept."""

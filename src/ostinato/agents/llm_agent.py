@@ -184,6 +184,13 @@ class LlmAgent(BaseAgent):
         return self._resolve_model(self.named_model)
 
     @property
+    def present_model(self) -> BaseLlm | None:
+        """The agent's own model object, if it has one by now; a name becomes one on first use."""
+        if isinstance(self.model, BaseLlm):
+            return self.model
+        return self._resolved_model[1] if self._resolved_model is not None else None
+
+    @property
     def canonical_live_model(self) -> BaseLlm:
         """The model of live runs: found like `canonical_model`, with a default of its own.
 
@@ -346,12 +353,16 @@ class LlmAgent(BaseAgent):
             if text or any(p.text is not None and not p.thought for p in event.content.parts):
                 event.actions.state_delta[self.output_key] = text
             return
-        if not text.strip():
-            return  # an interrupted or streamed response may end without its JSON
-        event.actions.state_delta[self.output_key] = self._parsed_output(text)
+        if not text.strip() or event.error_code:
+            return  # a response that was interrupted, blocked or cut may end without its JSON
+        event.actions.state_delta[self.output_key] = self.parse_output(text)
 
-    def _parsed_output(self, text: str) -> Any:
-        """Validate text as the output schema and return it as JSON values."""
+    def parse_output(self, text: str) -> Any:
+        """Validate text as the output schema and return it as JSON values.
+
+        Raises:
+          ValueError: it does not fit; pydantic's ValidationError, where the schema is a type.
+        """
         schema = self.output_schema
         if isinstance(schema, dict | types.Schema):
             return json.loads(text)
@@ -363,6 +374,7 @@ class LlmAgent(BaseAgent):
 
 
 Agent = LlmAgent
+set_default_model = LlmAgent.set_default_model
 
 
 def _validated(validate: Callable[[], Any], agent_name: str) -> Any:

@@ -13,8 +13,7 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
-from ..errors import ModelUnavailableError
-from ..models.registry import LLMRegistry
+from ..models.providers import PROVIDERS
 from ..version import __version__
 from .dotenv import read_env
 from .places import DEFAULT_DB
@@ -22,42 +21,27 @@ from .screen import Screen
 
 _CORE = ("pydantic", "typing-extensions", "opentelemetry-api", "rich", "prompt_toolkit")
 
-# Distribution -> the extra of ours that brings it, and what it is for.
+# Distribution -> the extra of ours that brings it, and what it is for. The providers' SDKs come
+# from their own table.
 _OPTIONAL: dict[str, tuple[str, str]] = {
+    **{
+        provider.module.replace(".", "-"): (provider.extra, f"{provider.title} models")
+        for provider in reversed(PROVIDERS)
+    },
     "opentelemetry-sdk": ("otel", "traces"),
-    "google-genai": ("google", "Gemini models"),
-    "openai": ("openai", "OpenAI models"),
-    "anthropic": ("anthropic", "Claude models"),
-    "litellm": ("litellm", "models through LiteLLM"),
     "mcp": ("mcp", "tools over MCP"),
     "sqlalchemy": ("sql", "sessions in a database server"),
     "google-adk": ("", "runs beside Ostinato; nothing here needs it"),
 }
 
-_KEYS = (
-    "GOOGLE_API_KEY",
-    "GEMINI_API_KEY",
+# What else a login with Google takes.
+_GOOGLE_CLOUD = (
     "GOOGLE_GENAI_USE_VERTEXAI",
     "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_CLOUD_LOCATION",
     "GOOGLE_APPLICATION_CREDENTIALS",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "AZURE_API_KEY",
-    "MISTRAL_API_KEY",
-    "GROQ_API_KEY",
-    "OPENROUTER_API_KEY",
 )
-
-# Provider -> a model's name of its kind.
-_MODELS = {
-    "offline stand-in": "offline",
-    "Google Gemini": "gemini-2.5-flash",
-    "OpenAI": "gpt-4o",
-    "Anthropic": "claude-sonnet-4-5",
-    "LiteLLM": "litellm/any",
-    "Ollama": "ollama/any",
-}
+_KEYS = tuple(dict.fromkeys([key for p in PROVIDERS for key in p.keys] + [*_GOOGLE_CLOUD]))
 
 _COLD = (
     "import time; start = time.perf_counter(); "
@@ -67,7 +51,7 @@ _COLD = (
 )
 
 _GOOD, _OPEN, _BAD = ("✓ ", "green"), ("· ", "dim"), ("✗ ", "red")
-_WIDTH = 22
+_WIDTH = 26
 
 
 def main(args: argparse.Namespace) -> int:
@@ -161,16 +145,13 @@ def _keys(screen: Screen) -> None:
 
 def _models(screen: Screen) -> None:
     _title(screen, "Models")
-    for provider, model in _MODELS.items():
-        try:
-            LLMRegistry.new_llm(model)
-        except ModelUnavailableError as error:
-            text = "no adapter in this version yet"
-            if "no adapter" not in str(error):
-                text = str(error).partition(". ")[0]
-            _row(screen, _OPEN, provider, text, "dim")
+    _row(screen, _GOOD, "offline stand-in", "available")
+    for provider in PROVIDERS:
+        if provider.lack:
+            _row(screen, _OPEN, provider.title, provider.lack, "dim")
         else:
-            _row(screen, _GOOD, provider, "available")
+            _row(screen, _GOOD, provider.title, "available")
+    screen.line(("ostinato models tells more.", "dim"), indent=2)
 
 
 def _store(screen: Screen) -> None:

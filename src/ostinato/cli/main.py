@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from time import perf_counter
 
 from ..errors import OstinatoError
 from .failure import FAILED, INTERRUPTED, CliError
@@ -22,6 +23,7 @@ _HOMES = {
     "sessions": "ostinato.cli.sessions",
     "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",
+    "models": "ostinato.cli.models",
     "worker": "ostinato.cli.worker",
     "trace": "ostinato.cli.trace",
 }
@@ -36,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
       The exit code: 0 where all went well, 1 after an error, 2 for wrong usage, 130 after Ctrl-C.
     """
+    began = perf_counter()
     args = parse(argv)
+    args.began = began
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # Models say what the terminal's encoding may not have; that must not end a run.

@@ -20,6 +20,7 @@ examples:
   ostinato sessions list                       see what there is
   ostinato trace 3f2a91c0                      see what took how long in a session
   ostinato worker my_agent                     run what was submitted, until it is stopped
+  ostinato models                              see which models can be used
   ostinato doctor                              see what is installed and what is missing
 """
 
@@ -68,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     _add_worker(commands)
     _add_migrate(commands)
+    _add_models(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
     doctor.description = "Tell what is installed, which keys are set and what is missing."
     return parser
@@ -140,6 +142,23 @@ def _add_run(commands: _Commands) -> None:
     shown.add_argument(
         "--verbose", "-v", action="store_true", help="shorten nothing; tracebacks with errors"
     )
+    shown.add_argument(
+        "--timing", action="store_true", help="tell where the time of the first turn went"
+    )
+
+
+def _add_models(commands: _Commands) -> None:
+    models = commands.add_parser(
+        "models",
+        help="list the providers of models, and try one",
+        description="List the providers of models: what is installed, which keys are set (names "
+        "only), and what is missing.",
+    )
+    models.add_argument("model", metavar="NAME", nargs="?", help="tell what this model can do")
+    models.add_argument(
+        "--ping", metavar="NAME", help="send this model one tiny request, and tell how it went"
+    )
+    models.add_argument("--json", action="store_true", help="write JSON")
 
 
 def _add_migrate(commands: _Commands) -> None:

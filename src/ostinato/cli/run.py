@@ -30,6 +30,7 @@ from .screen import Screen
 from .services import THROUGH_ALIAS, runner_of
 from .shown import ForPerson, ForProgram
 from .stand_in import stand_in, stand_in_line, use_model
+from .timing import Timing
 
 _WANTED = {
     "approval": "your approval",
@@ -104,6 +105,9 @@ def _check(args: argparse.Namespace) -> None:
 
 def _main(args: argparse.Namespace, out: TextIO) -> int:
     state = _json_object(args.state, "--state") if args.state else {}
+    timing = Timing(args.began) if args.timing else None
+    if timing is not None:
+        timing.mark("import", "the command and the runtime")
     loaded = load(args.path)
     if args.model:
         use_model(loaded.root, args.model)
@@ -115,7 +119,14 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
         printer.prose(THROUGH_ALIAS, "yellow")
     if args.verbose and loaded.keys:
         printer.note((f"From .env: {', '.join(loaded.keys)}", "dim"))
-    return asyncio.run(_run(args, loaded, state, printer, out))
+    if timing is None:
+        return asyncio.run(_run(args, loaded, state, printer, out))
+    timing.mark("load", "the agent")
+    timing.import_sdks(loaded.root)
+    try:
+        return asyncio.run(_run(args, loaded, state, printer, out, timing))
+    finally:
+        timing.report()
 
 
 async def _run(
@@ -124,6 +135,7 @@ async def _run(
     state: dict[str, Any],
     printer: Printer,
     out: TextIO,
+    timing: Timing | None = None,
 ) -> int:
     places = places_of(args.db)
     make_folder(places)
@@ -131,6 +143,8 @@ async def _run(
     runner = runner_of(loaded, sessions, places)
     spans = SqliteSpanStore(places.traces)
     take_out = install(spans)
+    if timing is not None:
+        runner.plugin_manager.register_plugin(timing)
     try:
         session_id = args.session or await _newest(args, runner)
         if args.jsonl:

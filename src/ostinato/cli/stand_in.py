@@ -48,19 +48,11 @@ def stand_in(root: BaseAgent) -> dict[str, str]:
         try:
             _ = agent.canonical_model
         except ModelUnavailableError as error:
-            missing.setdefault(str(agent.named_model), _reason(str(error)))
+            missing.setdefault(str(agent.named_model), error.reason or str(error))
             replaced.append(agent)
     for agent in replaced:
         agent.model = _OFFLINE
     return missing
-
-
-def _reason(message: str) -> str:
-    if "no adapter" in message:
-        return "no adapter in this version"
-    if "not found" in message:
-        return "no model of that name is known"
-    return message.partition(". ")[0].rstrip(".")
 
 
 def stand_in_line(missing: dict[str, str]) -> str:

@@ -158,6 +158,8 @@ class InvocationContext(BaseModel):
       end_of_agents: agents that have finished, by name.
       end_invocation: set True to stop the run at the next check.
       plugin_manager: hooks of the plugins.
+      last_calls: last arguments and result of each tool in this run of the agent, and how often in
+        a row they were the same.
       ports: what the runner lends to the invocation.
     """
 
@@ -190,6 +192,9 @@ class InvocationContext(BaseModel):
     token_compaction_checked: bool = False
     plugin_manager: SkipValidation[Hooks] = Field(default_factory=NoHooks)
     canonical_tools_cache: SkipValidation[list[Any] | None] = None
+    last_calls: SkipValidation[dict[Any, Any] | None] = Field(
+        default=None, exclude=True, repr=False
+    )
     credential_by_key: SkipValidation[dict[str, Any]] = Field(default_factory=dict)
     ports: SkipValidation[RunPorts] = Field(default_factory=RunPorts, exclude=True, repr=False)
 

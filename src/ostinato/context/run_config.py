@@ -79,7 +79,7 @@ class ToolThreadPoolConfig(BaseModel):
 class RunConfig(BaseModel):
     """Settings of one run (Spec 1 §17, §18; Spec 4 §10).
 
-    The fields that google-adk does not have are the last eight.
+    The fields that google-adk does not have are the last ten.
 
     Attributes:
       streaming_mode: NONE for whole responses, SSE for partial events before each whole one.
@@ -92,6 +92,12 @@ class RunConfig(BaseModel):
       copy_contents: hand models a deep copy of the history instead of shared Contents.
       tool_errors: `raise` a tool's exception to the caller, or hand it to the model as `feedback`.
       max_model_retries: how often in a row the model may repeat one kind of mistake.
+      max_empty_retries: how often a model is asked again that answered nothing, or made a call that
+        cannot be read; None leaves it to the model: 2 for those of providers, 0 for a BaseLlm of
+        your own. The last answer is handed on as it is.
+      max_repeated_calls: how often in a row an agent may call a tool with the same arguments and
+        the same result; the next such call is answered with an explanation instead. 0 sets no
+        limit.
       max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is
         too large.
       quote_agents: mark quotes of other agents as untrusted data in the context.
@@ -132,6 +138,8 @@ class RunConfig(BaseModel):
     copy_contents: bool = Field(default_factory=lambda: _defaults["copy_contents"])
     tool_errors: Literal["raise", "feedback"] | None = None
     max_model_retries: int = Field(default=5, ge=0)
+    max_empty_retries: int | None = Field(default=None, ge=0)
+    max_repeated_calls: int = Field(default=10, ge=0)
     max_tool_result_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     quote_agents: bool = False
     on_busy: Literal["queue", "reject", "interrupt"] = "queue"

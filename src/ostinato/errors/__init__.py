@@ -175,7 +175,17 @@ class ProviderError(OstinatoError):
 
 
 class ModelUnavailableError(ProviderError, ValueError):
-    """No adapter, key or extra for the model that was named."""
+    """No adapter, key or extra for the model that was named.
+
+    Args:
+      reason: what is missing, in a few words.
+    """
+
+    def __init__(
+        self, message: str, *, provider: str = "", model: str = "", reason: str = ""
+    ) -> None:
+        super().__init__(message, provider=provider, model=model)
+        self.reason = reason
 
 
 class ModelAuthError(ProviderError):

@@ -9,6 +9,9 @@ from .. import _clock, types
 from ..models.llm_response import LlmResponse
 from .event_actions import EventActions
 
+REJECTED = "ostinato:rejected"
+"""Key in the custom metadata of output that broke its schema, and of the correction after it."""
+
 _SHORTHANDS = frozenset(("state", "route", "node_path", "message"))
 
 
@@ -111,11 +114,13 @@ class Event(LlmResponse):
 
         True for a summary-skipping function response and for calls of long-running tools; otherwise
         for events without calls, without responses, not partial, and not ending in a code execution
-        result.
+        result. Output that broke the agent's output schema ends nothing: the model is asked again.
         """
         if self.actions.skip_summarization or self.long_running_tool_ids:
             return True
         if self.partial:
+            return False
+        if self.custom_metadata and REJECTED in self.custom_metadata:
             return False
         parts = self.content.parts if self.content is not None else None
         if not parts:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from ostinato.models.base_llm import BaseLlm as BaseLlm
     from ostinato.models.base_llm_connection import BaseLlmConnection as BaseLlmConnection
     from ostinato.models.cache_metadata import CacheMetadata as CacheMetadata
+    from ostinato.models.circuit_breaker import CircuitBreaker as CircuitBreaker
     from ostinato.models.context_cache_config import ContextCacheConfig as ContextCacheConfig
+    from ostinato.models.fallback_model import FallbackModel as FallbackModel
     from ostinato.models.gemma_llm import Gemma as Gemma
     from ostinato.models.gemma_llm import Gemma3Ollama as Gemma3Ollama
     from ostinato.models.google_llm import Gemini as Gemini
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from ostinato.models.llm_request import LlmRequest as LlmRequest
     from ostinato.models.llm_response import LlmResponse as LlmResponse
     from ostinato.models.offline_llm import OfflineLlm as OfflineLlm
+    from ostinato.models.rate_limit import RateLimit as RateLimit
     from ostinato.models.registry import LLMRegistry as LLMRegistry
+    from ostinato.models.retry_policy import RetryPolicy as RetryPolicy
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -3,6 +3,7 @@
 import abc
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +24,9 @@ class BaseLlm(BaseModel):
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+
+    #: How often a run asks again after an empty answer, unless its RunConfig says otherwise.
+    empty_retries: ClassVar[int] = 0
 
     model: str
 

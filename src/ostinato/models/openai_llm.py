@@ -1,11 +1,93 @@
-"""OpenAILlm: the name; its adapter is not built yet."""
+"""OpenAILlm: models behind chat completions, OpenAI's and those of all servers that speak its
+format. The registry names it.
+"""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import Any
+
+from pydantic import Field, PrivateAttr
+
+from .._aclosing import Aclosing
+from .capabilities import ModelCapabilities
+from .converted import Converted
+from .llm_request import LlmRequest
+from .llm_response import LlmResponse
+from .openai_api_llm import OpenAIApiLlm
+from .providers import Provider, provider_named
+from .wire.chat_answer import ChatAnswer
+from .wire.chat_dialects import ChatDialect, dialect_of
+from .wire.chat_messages import messages_of
+from .wire.chat_request import chat_body
+from .wire.turns import Turn, items_for
+
+_PATH = "/chat/completions"
+_OPENAI = ("openai", "openai-chat")
 
 
-class OpenAILlm(
-    NotBuilt,
-    part="the model adapters",
-    instead="pass a BaseLlm of your own as the agent's model, or model='offline' to try",
-):
-    """A model behind OpenAI's API."""
+class OpenAILlm(OpenAIApiLlm):
+    """A model behind chat completions.
+
+    What the format does not know (safety settings, a cached content, labels) is left out of
+    requests.
+
+    Attributes:
+      server: whose server it is, by its name among the providers: `ollama`, `vllm`, `openrouter`,
+        ...; given as `provider=`. Without it, it is OpenAI's, or with `base_url` any server, which
+        is not sent OpenAI's key.
+    """
+
+    server: str = Field(default="", alias="provider")
+
+    _converted: Converted[Turn] = PrivateAttr(default_factory=Converted[Turn])
+
+    @property
+    def provider(self) -> Provider:
+        """The entry of the server in the table."""
+        default = "compatible" if self.base_url else "openai-chat"
+        return provider_named(self.server or default)
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """What the server takes; what its model can do only its maker knows."""
+        own = self.provider.name in _OPENAI
+        return ModelCapabilities(
+            structured_output_with_tools=own, thinking=True, caching=own, audio=True
+        )
+
+    async def _generate(
+        self, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        body = self._body(llm_request)
+        answer = ChatAnswer()
+        if not stream:
+            answer.add_whole(await self._post(_PATH, body, llm_request))
+            yield answer.finish()
+            return
+        body["stream"] = True
+        if self._dialect.stream_options:
+            body["stream_options"] = {"include_usage": True}
+        events = self._stream(_PATH, body, llm_request)
+        async with Aclosing(events):
+            async for event in events:
+                for piece in answer.add(event):
+                    yield piece
+        yield answer.finish()
+
+    @property
+    def _dialect(self) -> ChatDialect:
+        return dialect_of(self.provider.name)
+
+    def _body(self, llm_request: LlmRequest) -> dict[str, Any]:
+        """Return a request's body."""
+        self._maybe_append_user_content(llm_request)
+        dialect = self._dialect
+        messages = items_for(
+            llm_request.contents, partial(messages_of, dialect=dialect), self._converted
+        )
+        model = llm_request.model or self.model
+        body = chat_body(model, messages, llm_request.config, dialect)
+        self._with_extras(body, llm_request.config)
+        return body

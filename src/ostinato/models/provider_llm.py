@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Hashable
 from typing import ClassVar
 
 from pydantic import Field, SecretStr
 
+from .. import types
 from .._aclosing import Aclosing
 from ..errors import (
     ModelAnswerError,
@@ -27,6 +28,8 @@ from .base_llm import BaseLlm
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .providers import Provider, provider_named
+from .rate_limit import RateLimit
+from .retry_policy import RetryPolicy
 
 _LONGEST_DETAIL = 500
 # What keys look like, should a provider or a proxy quote one back.
@@ -43,19 +46,31 @@ class ProviderLlm(BaseLlm):
         stored, printed or logged.
       base_url: where the API is, if not at the provider's own place.
       timeout: seconds to wait for the next byte of an answer.
+      retry_policy: when and how a request is sent again after a failure.
+      retry_options: the same in the words of google-genai; takes the place of `retry_policy`.
+      rate_limit: how much may be asked of this model in a minute, by the whole process.
     """
 
     #: Whose table entry holds names of keys and places.
     provider_name: ClassVar[str] = ""
+    empty_retries: ClassVar[int] = 2
 
     api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
     base_url: str | None = None
     timeout: float = Field(default=300.0, gt=0)
+    retry_policy: RetryPolicy = RetryPolicy()
+    retry_options: types.HttpRetryOptions | None = None
+    rate_limit: RateLimit | None = None
 
     @property
     def provider(self) -> Provider:
         """The entry of the provider in the table."""
         return provider_named(self.provider_name)
+
+    @property
+    def key(self) -> Hashable:
+        """What the process knows this model by: its rate and its failures are counted for it."""
+        return self.provider.name, self._place(), self.model
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -66,10 +81,30 @@ class ProviderLlm(BaseLlm):
           ProviderError: the provider refused or failed; the class says how, and `retryable` whether
             the same request may succeed later. The SDK's own error is its `__context__`.
         """
+        options = self.retry_options
+        policy = self.retry_policy if options is None else RetryPolicy.of(options)
+        responses = policy.run(
+            lambda: self._attempt(llm_request, stream),
+            model=self.model,
+            provider=self.provider.title,
+        )
+        async with Aclosing(responses):
+            async for response in responses:
+                yield response
+
+    async def _attempt(
+        self, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Ask once, within the rate limit, with errors in our words."""
+        limit, turn = self.rate_limit, None
+        if limit is not None:
+            turn = await limit.take(self.key, model=self.model, provider=self.provider.name)
         responses = self._generate(llm_request, stream)
         try:
             async with Aclosing(responses):
                 async for response in responses:
+                    if turn is not None:
+                        turn.count(response)
                     yield response
         except Exception as error:  # boundary: the SDK's errors become ours
             known = self._in_our_words(error)
@@ -101,6 +136,7 @@ class ProviderLlm(BaseLlm):
             f"{' or '.join(self.provider.keys)}, or pass api_key.",
             provider=self.provider.name,
             model=self.model,
+            reason="no key",
         )
 
     def _place(self) -> str | None:
@@ -161,7 +197,7 @@ class ProviderLlm(BaseLlm):
 
     def _in_our_words(self, error: Exception) -> ProviderError | None:
         """Return what an error is in our words: ours inside the SDK's, or the SDK's explained."""
-        if isinstance(error, ProviderError):
+        if isinstance(error, ProviderError) and error.provider:
             return error
         inner: BaseException | None = error
         while inner is not None:

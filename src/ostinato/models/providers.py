@@ -88,6 +88,15 @@ class Provider:
         return self.logged_in is not None and self.logged_in()
 
     @property
+    def lack(self) -> str:
+        """What is missing before it can be used, in a few words; empty where nothing is."""
+        lacks = (
+            ("" if self.is_installed else "SDK not installed"),
+            "" if self.has_login else "no key",
+        )
+        return ", ".join(filter(None, lacks))
+
+    @property
     def install_line(self) -> str:
         """What to type to install what it needs."""
         return f"pip install 'ostinato[{self.extra}]'"
@@ -191,6 +200,7 @@ PROVIDERS: tuple[Provider, ...] = (
     _compatible("deepseek", "DeepSeek", "https://api.deepseek.com", keys=("DEEPSEEK_API_KEY",)),
     _compatible("mistral", "Mistral", "https://api.mistral.ai/v1", keys=("MISTRAL_API_KEY",)),
     _compatible("xai", "xAI", "https://api.x.ai/v1", keys=("XAI_API_KEY",)),
+    _compatible("compatible", "An OpenAI-compatible server", "http://127.0.0.1:8000/v1"),
     Provider(
         name="apigee",
         title="Apigee",

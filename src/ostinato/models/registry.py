@@ -64,7 +64,9 @@ class LLMRegistry:
             return _load(known[0].home)
         if (brought := _brought(model)) is not None:
             return brought
-        raise ModelUnavailableError(_not_found(model))
+        raise ModelUnavailableError(
+            _not_found(model), model=model, reason="no model of that name is known"
+        )
 
     @staticmethod
     def register(llm_cls: type[BaseLlm]) -> None:
@@ -146,6 +148,7 @@ def _check(provider: Provider, model: str) -> None:
             f"Or {_REMEDY}",
             provider=provider.name,
             model=model,
+            reason=provider.lack,
         )
 
 

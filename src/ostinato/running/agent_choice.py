@@ -12,6 +12,7 @@ from ..errors import AgentConfigError
 from ..models.base_llm import BaseLlm
 from ..sessions._resume import Resume
 from ..sessions.event_log import AGENT_STATE, END_OF_AGENT, EventLog, newest_visible
+from ..tools.agent_tool import AgentTool
 from ..tools.base_toolset import BaseToolset
 
 logger = get_logger(__name__)
@@ -109,6 +110,25 @@ def toolsets_of(root: BaseAgent) -> list[BaseToolset]:
         for tool in agent.tools if isinstance(agent, LlmAgent) else ():
             if isinstance(tool, BaseToolset):
                 found[id(tool)] = tool
+    return list(found.values())
+
+
+def open_models_of(root: BaseAgent) -> list[BaseLlm]:
+    """Return the models that a tree's agents have, those behind agent tools too, each once."""
+    found: dict[int, BaseLlm] = {}
+    seen: set[int] = set()
+    agents = [root]
+    while agents:
+        agent = agents.pop()
+        if id(agent) in seen:
+            continue
+        seen.add(id(agent))
+        agents += agent.sub_agents
+        if isinstance(agent, LlmAgent):
+            tools = [tool for tool in agent.tools if isinstance(tool, AgentTool)]
+            agents += [tool.agent for tool in tools if isinstance(tool.agent, BaseAgent)]
+            if agent.present_model is not None:
+                found[id(agent.present_model)] = agent.present_model
     return list(found.values())
 
 

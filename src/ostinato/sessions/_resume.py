@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ..events.event import Event
+from ..events.event import REJECTED, Event
 from ._durable_store import JournalRow
 from .event_log import AGENT_STATE, COMPACTION, END_OF_AGENT, ERROR, EventLog, EventRecord
 
@@ -371,6 +371,8 @@ class _Run:
         if event.content is None or not event.content.parts:
             return None  # state alone: by a planner, or by a hook
         self._last = record
+        if event.custom_metadata and REJECTED in event.custom_metadata:
+            return None
         last = event.content.parts[-1]
         if last.code_execution_result is not None or last.executable_code is not None:
             return None

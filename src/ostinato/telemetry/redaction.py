@@ -13,7 +13,9 @@ _SECRET = re.compile(
     r"|authorization|cookie)s?$",
     re.IGNORECASE,
 )
-_NOT_SECRET = re.compile(r"(max|min|num|total|prompt|output|input|count|next.?page).*tokens?$", re.I)
+_NOT_SECRET = re.compile(
+    r"(max|min|num|total|prompt|output|input|count|next.?page).*tokens?$", re.IGNORECASE
+)
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 _KEY = re.compile(r"\b((sk|pk|gsk|xai|ghp|xox[abp])[-_][\w-]{12,}|AIza[\w-]{20,})")
 

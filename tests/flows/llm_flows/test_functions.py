@@ -13,6 +13,7 @@ from ostinato.context.invocation import InvocationContext
 from ostinato.errors import CallbackError
 from ostinato.events import Event, EventActions
 from ostinato.flows.llm_flows import functions
+from ostinato.models.invalid_args import INVALID_ARGS_KEY
 from ostinato.plugins import BasePlugin, PluginManager
 from ostinato.sessions import InMemorySessionService, Session
 from ostinato.testing import ScriptedModel
@@ -259,7 +260,7 @@ async def test_the_hooks_around_a_tool_are_handed_the_tool_its_arguments_and_the
 @pytest.mark.spec(134)
 async def test_arguments_that_are_not_json_are_answered_with_a_piece_of_them() -> None:
     ctx, tool = run_of(), Notes()
-    asked = calls("a", **{functions.INVALID_ARGS_KEY: "{" * 600})
+    asked = calls("a", **{INVALID_ARGS_KEY: "{" * 600})
     event = await functions.handle_function_calls_async(ctx, asked, {"note": tool})
     shown = ("'" + "{" * 600)[:500]
     text = (

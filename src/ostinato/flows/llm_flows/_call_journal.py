@@ -19,6 +19,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...events.event_actions import EventActions
+from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions._resume import RERUN
 from ...sessions.state import State
 from ...tools.base_tool import BaseTool
@@ -26,9 +27,6 @@ from ...tools.function_tool import REJECTED, UNCONFIRMED
 
 if TYPE_CHECKING:
     from ...sessions._durable_store import JournalRow
-
-INVALID_ARGS_KEY = "__invalid_json__"
-"""An adapter puts what it could not parse as a call's arguments under this key."""
 
 UNKNOWN = (
     "The process ended while this call was running; whether it took effect is unknown. It is not "

@@ -1,15 +1,17 @@
-"""Structured output beside tools, for models that cannot do both: by a tool (Spec 2 §3.8, Spec 1
-§21).
+"""Structured output by a tool: for models that know no schemas, or none beside tools (Spec 2 §3.8,
+Spec 1 §21).
 """
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ... import types
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
+from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
 from ...tools.set_model_response_tool import SetModelResponseTool
 from ._base_llm_processor import RequestEdit
@@ -21,20 +23,26 @@ _INSTRUCTION = (
 
 
 class _OutputSchemaRequestProcessor(RequestEdit):
-    """Offers `set_model_response` where output schema and tools do not go together."""
+    """Offers `set_model_response` where the model does not take the output schema by itself."""
 
     async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
         """Add tool and instruction."""
         agent = invocation_context.agent
-        if agent.output_schema is None or not agent.tools:
-            return
-        if agent.canonical_model.supports_output_schema_with_tools:
+        if agent.output_schema is None or takes_schema(agent):
             return
         tool = SetModelResponseTool(agent.output_schema)
         await tool.process_llm_request(
             tool_context=Context(invocation_context), llm_request=llm_request
         )
         llm_request.append_instructions([_INSTRUCTION])
+
+
+def takes_schema(agent: Any) -> bool:
+    """Tell whether the agent's model answers by its output schema by itself."""
+    model: BaseLlm = agent.canonical_model
+    if agent.tools:
+        return model.supports_output_schema_with_tools
+    return model.capabilities.structured_output
 
 
 request_processor = _OutputSchemaRequestProcessor()

@@ -27,9 +27,11 @@ from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, functions
 from ._act import act
+from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
 from ._going_on import pending_calls, recorded_response, take_reached
+from ._output_check import correction, reject_output
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
@@ -198,9 +200,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
         )
         complete, spending = False, ctx.ports.spending
-        model = agent.canonical_model
         call = model_call(llm_request, invocation_id=ctx.invocation_id)
-        responses = model.generate_content_async(llm_request, stream=streaming)
+        responses = ask(ctx, llm_request, streaming)
         try:
             async with Aclosing(responses):
                 while True:
@@ -259,7 +260,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             note_calls(ctx, event, llm_request.tools_dict)
+        wrong = reject_output(ctx, event) if ctx.agent.output_schema is not None else None
         yield event
+        if wrong is not None:
+            yield correction(ctx, wrong, "set_model_response" in llm_request.tools_dict)
         if asks:
             async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
                 async for event in events:

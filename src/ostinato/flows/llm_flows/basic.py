@@ -6,6 +6,7 @@ from ... import context, types
 from ...context.invocation import InvocationContext
 from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
+from ._output_schema_processor import takes_schema
 
 _LIVE_FIELDS = (
     "response_modalities",
@@ -31,9 +32,7 @@ class _BasicLlmRequestProcessor(RequestEdit):
         settings: types.GenerateContentConfig | None = agent.generate_content_config
         if settings is not None:
             llm_request.config = settings.model_copy(deep=True)
-        if agent.output_schema is not None and (
-            not agent.tools or model.supports_output_schema_with_tools
-        ):
+        if agent.output_schema is not None and takes_schema(agent):
             llm_request.set_output_schema(agent.output_schema)
         _copy_live_settings(invocation_context, llm_request)
 

@@ -16,6 +16,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
 from ...events.event import Event
+from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
 from ...telemetry.model_call import note_tool
@@ -27,7 +28,6 @@ from ._call_ids import generate_client_function_call_id as generate_client_funct
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
-from ._call_journal import INVALID_ARGS_KEY as INVALID_ARGS_KEY
 from ._call_journal import refused, result_text, settle
 from ._call_journal import stored_event as stored_event
 from ._merged_responses import deep_merge_dicts as deep_merge_dicts
@@ -36,6 +36,7 @@ from ._merged_responses import find_matching_function_call as find_matching_func
 from ._merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
+from ._repeated_calls import note_result, refused_repeat
 from ._requests import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -203,14 +204,14 @@ async def _run_call(
             elif INVALID_ARGS_KEY in run.args:
                 result = _not_json(run)
             else:
-                result = await _run_with_hooks(run)
+                result = refused_repeat(ctx, function_call) or await _run_with_hooks(run)
             if run.tool.is_long_running and not result:
                 await _store_end(run, None, alone=False)
                 return Outcome(None, flagged=_flagged(run))
             response = _response(run, result)
             if isinstance(tracing, Span):
                 note_tool(tracing, run.args, response)
-            _count(run, result)
+            _count(run, result, response)
         except ResultTooLarge as too_large:
             response = {"error": str(too_large)}
         except Exception as raised:  # boundary: a tool's exception waits until its siblings end
@@ -379,12 +380,13 @@ class _UnknownTool(BaseTool):
         super().__init__(name=name, description="A tool that does not exist.")
 
 
-def _count(run: _Call, result: Any) -> None:
+def _count(run: _Call, result: Any, response: dict[str, Any]) -> None:
     """Count a mistake of the model, or forget the earlier ones of this tool."""
     if isinstance(result, ModelMistake):
         run.ctx.count_mistake(run.tool.name, result.message)
     else:
         run.ctx.ports.mistakes.pop(run.tool.name, None)
+        note_result(run.ctx, run.call, response)
 
 
 def _describe(error: BaseException) -> str:

@@ -1,0 +1,192 @@
+"""The command `ostinato models`: which providers there are, what each lacks, and whether one answers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from .. import types
+from .._aclosing import Aclosing
+from ..errors import OstinatoError, ProviderError
+from ..models.base_llm import BaseLlm
+from ..models.llm_request import LlmRequest
+from ..models.llm_response import LlmResponse
+from ..models.provider_llm import ProviderLlm
+from ..models.providers import PROVIDERS, Provider, provider_of
+from ..models.registry import LLMRegistry
+from ..models.retry_policy import RetryPolicy
+from .dotenv import load_env
+from .failure import FAILED
+from .screen import Screen
+from .shorten import one_line
+
+_QUESTION = "Answer with the one word: pong"
+_GOOD, _OPEN = ("✓ ", "green"), ("· ", "dim")
+_LONGEST_ANSWER = 60
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    load_env(Path())
+    if args.ping:
+        return asyncio.run(_ping(args.ping, args.json))
+    if args.model:
+        return _one(args.model, args.json)
+    if args.json:
+        _write([_as_json(provider) for provider in PROVIDERS])
+        return 0
+    screen = Screen()
+    for provider in PROVIDERS:
+        mark = _OPEN if provider.lack else _GOOD
+        name = f"{provider.name}:"
+        style = "dim" if provider.lack else ""
+        screen.line(mark, f"{name:<15}", f"{provider.title:<26}", (_state(provider), style))
+    screen.line()
+    screen.text(
+        "A model is named by its provider's prefix, as in openai:gpt-5. Gemini, Gemma, Claude and "
+        "OpenAI's own names need none. ostinato models NAME tells what a model can do; "
+        "ostinato models --ping NAME asks it.",
+        style="dim",
+    )
+    screen.end_text()
+    return 0
+
+
+def _state(provider: Provider) -> str:
+    """Say what a provider lacks, or how it is reached; names of keys, and no values."""
+    if not provider.is_installed:
+        return provider.install_line
+    if not provider.has_login:
+        return f"set {' or '.join(provider.keys)}"
+    if provider.key_name is not None:
+        return f"{provider.key_name} is set"
+    return "logged in" if provider.keys else f"needs no key{_at(provider)}"
+
+
+def _at(provider: Provider) -> str:
+    return f", at {provider.url}" if provider.url else ""
+
+
+def _as_json(provider: Provider) -> dict[str, Any]:
+    return {
+        "name": provider.name,
+        "title": provider.title,
+        "installed": provider.is_installed,
+        "install": provider.install_line,
+        "keys": list(provider.keys),
+        "keySet": provider.key_name,
+        "available": not provider.lack,
+        "baseUrl": provider.url,
+    }
+
+
+def _one(model: str, as_json: bool) -> int:
+    """Tell who serves a model and what it can do."""
+    llm = LLMRegistry.new_llm(model)
+    can = asdict(llm.capabilities)
+    home = f"{type(llm).__module__}.{type(llm).__qualname__}"
+    if as_json:
+        _write({"model": model, "name": llm.model, "class": home, "capabilities": can})
+        return 0
+    screen = Screen()
+    screen.line((model, "bold"), f"  {home}")
+    for name, able in can.items():
+        screen.line(_GOOD if able else _OPEN, (name.replace("_", " "), "" if able else "dim"))
+    return 0
+
+
+async def _ping(model: str, as_json: bool) -> int:
+    """Send a model one tiny request, without retries, and tell what came of it."""
+    found: dict[str, Any] = {"model": model}
+    try:
+        llm = LLMRegistry.new_llm(model)
+        if isinstance(llm, ProviderLlm):
+            llm.retry_policy = RetryPolicy(attempts=1)
+        known = provider_of(model)
+        if known is not None:
+            began = perf_counter()
+            import_module(known[0].module)
+            found["sdkImportSeconds"] = perf_counter() - began
+        answer = await _ask(llm, found)
+    except OstinatoError as error:
+        if not as_json:
+            raise
+        _write({**found, "error": _error_as_json(error)})
+        return FAILED
+    found |= {"version": answer.model_version, **_tokens(answer)}
+    found["text"] = _text(answer)
+    if answer.error_code:
+        found["error"] = {"type": str(answer.error_code), "message": answer.error_message}
+    if as_json:
+        _write(found)
+    else:
+        _show(found)
+    return FAILED if answer.error_code else 0
+
+
+async def _ask(llm: BaseLlm, found: dict[str, Any]) -> LlmResponse:
+    """Ask, and note the times."""
+    content = types.UserContent(parts=[types.Part(text=_QUESTION)])
+    request = LlmRequest(model=llm.model, contents=[content])
+    began = perf_counter()
+    last = LlmResponse(error_code="EMPTY_RESPONSE", error_message="The model answered nothing.")
+    try:
+        async with Aclosing(llm.generate_content_async(request, stream=True)) as responses:
+            async for last in responses:
+                found.setdefault("firstByteSeconds", perf_counter() - began)
+    finally:
+        found["totalSeconds"] = perf_counter() - began
+        await llm.aclose()
+    return last
+
+
+def _text(response: LlmResponse) -> str:
+    parts = (response.content.parts if response.content is not None else None) or ()
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def _tokens(response: LlmResponse) -> dict[str, int]:
+    usage = response.usage_metadata
+    if usage is None:
+        return {}
+    made = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+    return {"tokensIn": usage.prompt_token_count or 0, "tokensOut": made}
+
+
+def _error_as_json(error: OstinatoError) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
+    if isinstance(error, ProviderError):
+        found |= {"status": error.status, "retryAfter": error.retry_after}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _show(found: dict[str, Any]) -> None:
+    screen = Screen()
+    version = f" ({found['version']})" if found["version"] else ""
+    error = found.get("error")
+    if error is not None:
+        said = f"{error['type']}: {error['message'] or 'no more is known'}"
+        screen.line(("✗ ", "red"), (found["model"], "bold"), f"{version} ", (said, "red"))
+    else:
+        answer = one_line(found["text"], _LONGEST_ANSWER)
+        screen.line(_GOOD, (found["model"], "bold"), f"{version} answered: {answer}")
+    rows = {"SDK import": "sdkImportSeconds", "first byte": "firstByteSeconds"}
+    for title, key in {**rows, "total": "totalSeconds"}.items():
+        if key in found:
+            screen.line(f"{title:<12}{found[key] * 1000:8,.0f} ms", indent=2)
+    if "tokensIn" in found:
+        screen.line(
+            f"{'tokens':<12}{found['tokensIn']:8,} in, {found['tokensOut']:,} out", indent=2
+        )
+
+
+def _write(value: Any) -> None:
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")

@@ -1,0 +1,205 @@
+"""FallbackModel: several models in order, the next one asked where one fails. A user gives it to an
+agent as its model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import fields
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr, SkipValidation, field_validator
+
+from .._aclosing import Aclosing
+from .._log import get_logger
+from ..errors import ModelAnswerError, ModelServerError, ProviderError
+from .base_llm import BaseLlm
+from .base_llm_connection import BaseLlmConnection
+from .capabilities import ModelCapabilities
+from .circuit_breaker import Circuit, CircuitBreaker, circuit_of
+from .llm_request import LlmRequest
+from .llm_response import LlmResponse
+from .provider_llm import ProviderLlm
+from .registry import LLMRegistry
+from .retry_policy import RetryPolicy, cause_of, restarted, status_of
+
+logger = get_logger(__name__)
+
+#: Key in `custom_metadata` of each response that holds the name of the model that gave it.
+ANSWERED_BY = "answered_by"
+
+
+class FallbackModel(BaseLlm):
+    """Asks its models in order until one answers.
+
+    Each model retries by itself first: one of a provider by its own `retry_policy`, any other by
+    `retry_policy` here. Every response says which model gave it: in `model_version`, where the
+    provider does not say so itself, and in `custom_metadata["answered_by"]`.
+
+    Attributes:
+      model: a name for all of them; the first one's by default.
+      models: names or models, the preferred one first.
+      retriable_status_codes: HTTP statuses that let the next model be asked.
+      fall_back_on: classes of errors that do so, too.
+      after_first_part: what to do where a model fails once parts of its answer were handed on:
+        `raise` the failure, or `restart` with the next model; see `RetryPolicy.after_first_part`.
+      retry_policy: by which models are asked again that are no provider's.
+      circuit_breaker: when a model that keeps failing is left out for a while. A provider's model
+        is counted for the whole process, any other for this object.
+    """
+
+    DEFAULT_STATUS_CODES: ClassVar[frozenset[int]] = frozenset({408, 429, 500, 502, 503, 504, 529})
+    empty_retries: ClassVar[int] = 2
+
+    model: str = ""
+    models: list[SkipValidation[str | BaseLlm]] = Field(min_length=1)
+    retriable_status_codes: frozenset[int] = DEFAULT_STATUS_CODES
+    fall_back_on: tuple[type[Exception], ...] = (ConnectionError, TimeoutError, ModelAnswerError)
+    after_first_part: Literal["raise", "restart"] = "raise"
+    retry_policy: RetryPolicy | None = None
+    circuit_breaker: CircuitBreaker = CircuitBreaker()
+
+    _members: list[tuple[BaseLlm, Circuit]] | None = PrivateAttr(default=None)
+
+    @field_validator("models", mode="after")
+    @classmethod
+    def _check_models(cls, models: list[Any]) -> list[Any]:
+        for model in models:
+            if not isinstance(model, str | BaseLlm) or not model:
+                raise ValueError(
+                    f"FallbackModel.models takes names and BaseLlm objects; got {model!r:.80}"
+                )
+        return models
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the first model's name where none is given."""
+        super().model_post_init(context)
+        first = self.models[0]
+        self.model = self.model or (first if isinstance(first, str) else first.model)
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """What all of the models can do."""
+        members = [member for member, _ in self._resolved()]
+        every = [member.capabilities for member in members]
+        names = [field.name for field in fields(ModelCapabilities)]
+        can = {name: all(getattr(one, name) for one in every) for name in names}
+        both = all(member.supports_output_schema_with_tools for member in members)
+        return ModelCapabilities(**{**can, "structured_output_with_tools": both})
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer a request by the first model that can; see `BaseLlm`.
+
+        Raises:
+          Exception: what the last model raised that was asked, with notes on those before it.
+          ModelServerError: all models are left alone for now; `retry_after` says until when.
+        """
+        failed: list[tuple[BaseLlm, Exception]] = []
+        waits: list[float] = []
+        shown = False  # parts of an answer that broke off
+        for member, circuit in self._resolved():
+            wait = circuit.admits(self.circuit_breaker)
+            if wait:
+                waits.append(wait)
+                continue
+            if failed:
+                logger.warning("Model %r is asked instead.", member.model)
+            parts = complete = False
+            try:
+                async with Aclosing(self._ask(member, llm_request, stream)) as responses:
+                    async for response in responses:
+                        if shown:
+                            shown = False
+                            yield restarted()
+                        parts = True
+                        complete |= not response.partial
+                        yield _marked(response, member)
+                circuit.succeeded()
+                return
+            except Exception as error:  # boundary: some errors let the next model be asked
+                if complete or not self._falls_back(error):
+                    _note(error, failed)
+                    raise
+                self._note_failure(member, circuit, error)
+                if parts and self.after_first_part == "raise":
+                    _note(error, failed)
+                    raise
+                shown |= parts
+                failed.append((member, error))
+            finally:
+                circuit.released()
+        if not failed:
+            raise self._all_left_alone(min(waits))
+        _note(failed[-1][1], failed[:-1])
+        raise failed[-1][1]
+
+    def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
+        """Open a live connection with the first of the models that has them."""
+        members = [member for member, _ in self._resolved()]
+        live = next((member for member in members if member.capabilities.live), members[0])
+        return live.connect(llm_request.model_copy(update={"model": live.model}))
+
+    async def aclose(self) -> None:
+        """Let go of all models' connections."""
+        for member, _ in self._members or ():
+            await member.aclose()
+
+    def _resolved(self) -> list[tuple[BaseLlm, Circuit]]:
+        """Return the models with their circuits; names become models on first use."""
+        if self._members is None:
+            built = [LLMRegistry.new_llm(m) if isinstance(m, str) else m for m in self.models]
+            self._members = [(member, _circuit(member)) for member in built]
+        return self._members
+
+    def _ask(
+        self, member: BaseLlm, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Ask one model; it gets a request of its own, for it may add to its contents."""
+
+        def once() -> AsyncGenerator[LlmResponse, None]:
+            own = {"model": member.model, "contents": [*llm_request.contents]}
+            return member.generate_content_async(llm_request.model_copy(update=own), stream=stream)
+
+        if self.retry_policy is None or isinstance(member, ProviderLlm):
+            return once()
+        return self.retry_policy.run(once, model=member.model)
+
+    def _falls_back(self, error: Exception) -> bool:
+        known = isinstance(error, self.fall_back_on)
+        return known or status_of(error) in self.retriable_status_codes
+
+    def _note_failure(self, member: BaseLlm, circuit: Circuit, error: Exception) -> None:
+        logger.warning("Model %r failed: %s.", member.model, cause_of(error))
+        if circuit.failed(self.circuit_breaker):
+            seconds = self.circuit_breaker.cooldown
+            logger.warning("Model %r keeps failing: left out for %g s.", member.model, seconds)
+
+    def _all_left_alone(self, wait: float) -> ProviderError:
+        return ModelServerError(
+            f"All models of FallbackModel {self.model!r} keep failing and are left out for now; "
+            f"the next one is tried in {wait:.1f} s. See the log for what failed.",
+            model=self.model,
+            retry_after=wait,
+        )
+
+
+def _circuit(member: BaseLlm) -> Circuit:
+    if isinstance(member, ProviderLlm):
+        return circuit_of(member.key)
+    return Circuit()
+
+
+def _marked(response: LlmResponse, member: BaseLlm) -> LlmResponse:
+    """Return the response with the name of the model that gave it."""
+    said = {ANSWERED_BY: member.model, **(response.custom_metadata or {})}
+    version = response.model_version or member.model
+    return response.model_copy(update={"custom_metadata": said, "model_version": version})
+
+
+def _note(error: Exception, failed: list[tuple[BaseLlm, Exception]]) -> None:
+    """Say in an error which models had failed before."""
+    for member, earlier in failed:
+        error.add_note(f"before it, model {member.model!r} had failed: {cause_of(earlier)}")

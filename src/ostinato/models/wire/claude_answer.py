@@ -1,0 +1,293 @@
+"""Answers of Anthropic's API as responses, whole or streamed. The adapter feeds one ClaudeAnswer
+for each request.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from ... import types
+from ..invalid_args import INVALID_ARGS_KEY, call_args
+from ..llm_response import LlmResponse
+from .claude_messages import OWN, Block
+
+_FINISH = {
+    "end_turn": types.FinishReason.STOP,
+    "stop_sequence": types.FinishReason.STOP,
+    "tool_use": types.FinishReason.STOP,
+    "max_tokens": types.FinishReason.MAX_TOKENS,
+    "model_context_window_exceeded": types.FinishReason.MAX_TOKENS,
+    "refusal": types.FinishReason.SAFETY,
+}
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
+
+
+class NotAnAnswer(ValueError):
+    """What came is not in the API's format, or ended too early."""
+
+
+class ClaudeAnswer:
+    """One answer, from the first block to the reason why it stopped.
+
+    A turn that the API paused goes on in a further message: `take` or `feed` that one, too.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.stop_reason: str | None = None
+        self._model: str | None = None
+        self._stop_details: Block = {}
+        self._usage: dict[str, int] = {}  # of messages before the present one
+        self._counts: dict[str, int] = {}
+        self._open: dict[int, _OpenBlock] = {}
+        self._done = True
+
+    def take(self, whole: Any) -> None:
+        """Take a whole message.
+
+        Raises:
+          NotAnAnswer: it is none.
+        """
+        if isinstance(whole, str):
+            raise NotAnAnswer(_start(whole))  # as it came, so that a page is known for one
+        if not isinstance(whole, dict) or "content" not in whole:
+            raise NotAnAnswer(f"no message of the API: {_start(whole)}")
+        message = cast(Block, whole)
+        self._begin(message)
+        if not isinstance(message["content"], list):
+            raise NotAnAnswer(f"a message whose content is no list: {_start(whole)}")
+        self.blocks.extend(_checked(block) for block in cast(list[Any], message["content"]))
+        self._stop(message)
+        self._done = True
+
+    def feed(self, event: Any) -> LlmResponse | None:
+        """Take an event of a stream and return the piece that it brings, if any.
+
+        Raises:
+          NotAnAnswer: it is none.
+        """
+        kind = _checked(event)["type"]
+        try:
+            match kind:
+                case "message_start":
+                    self._begin(event["message"])
+                case "content_block_start":
+                    block = dict(_checked(event["content_block"]))
+                    self._open[event["index"]] = _OpenBlock(block)
+                    self.blocks.append(block)
+                case "content_block_delta":
+                    return self._open[event["index"]].grow(_checked(event["delta"]))
+                case "content_block_stop":
+                    self._open.pop(event["index"]).close()
+                case "message_delta":
+                    self._count(event.get("usage"))
+                    self._stop(event["delta"])
+                case "message_stop":
+                    self._done = not self._open
+                case _:
+                    pass  # events may be added to the API
+        except (KeyError, TypeError, AttributeError) as error:
+            raise NotAnAnswer(f"a broken event of type {kind!r}: {_start(event)}") from error
+        return None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the message came to its end."""
+        return self._done and self.stop_reason is not None
+
+    def check_end(self) -> None:
+        """Raise NotAnAnswer where a stream ended before the message did."""
+        if not self.is_whole:
+            raise NotAnAnswer("the stream was cut before the message ended")
+
+    def response(self) -> LlmResponse:
+        """Return the complete response.
+
+        Raises:
+          NotAnAnswer: a block of it is broken.
+        """
+        common: dict[str, Any] = {
+            "model_version": self._model,
+            "usage_metadata": self._usage_metadata(),
+            "finish_reason": _FINISH.get(self.stop_reason or "", types.FinishReason.OTHER),
+        }
+        if made := self._total("cache_creation_input_tokens"):
+            common["custom_metadata"] = {"cache_creation_input_tokens": made}
+        if self.stop_reason == "refusal":
+            # What was written before is to be thrown away, and no call of it may run.
+            why = self._stop_details.get("explanation") or self._stop_details.get("category")
+            return LlmResponse(
+                error_code=types.FinishReason.SAFETY,
+                error_message=why or "The model refused to answer. Start anew or rephrase.",
+                **common,
+            )
+        try:
+            parts, citations = _parts(self.blocks)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise NotAnAnswer(f"broken content: {_start(self.blocks)}") from error
+        if self.stop_reason in _CUT and parts and (call := parts[-1].function_call):
+            # A call that ran out of tokens may look whole and not be: the model is told instead.
+            args = call.args or {}
+            if INVALID_ARGS_KEY not in args:
+                cut = json.dumps(args, ensure_ascii=False)
+                call.args = {INVALID_ARGS_KEY: f"{cut} (cut off: no tokens left)"}
+        return LlmResponse(
+            content=types.Content(role="model", parts=parts),
+            citation_metadata=types.CitationMetadata(citations=citations) if citations else None,
+            **common,
+        )
+
+    def _begin(self, message: Block) -> None:
+        self._done, self.stop_reason = False, None
+        self._model = message.get("model")
+        for name, count in self._counts.items():
+            self._usage[name] = self._usage.get(name, 0) + count
+        self._counts = {}
+        self._count(message.get("usage"))
+
+    def _stop(self, said: Block) -> None:
+        self.stop_reason = said.get("stop_reason")
+        self._stop_details = said.get("stop_details") or {}
+
+    def _count(self, usage: Any) -> None:
+        """Keep the latest counts: those of a stream's end are sums, and repeat the start's."""
+        if not isinstance(usage, dict):
+            return
+        given = cast(Block, usage)
+        details = cast(Block, given.get("output_tokens_details") or {})
+        for name in (*_COUNTS, "thinking_tokens"):
+            count = given.get(name, details.get(name))
+            if isinstance(count, int):
+                self._counts[name] = count
+
+    def _total(self, name: str) -> int:
+        return self._usage.get(name, 0) + self._counts.get(name, 0)
+
+    def _usage_metadata(self) -> types.GenerateContentResponseUsageMetadata | None:
+        if not self._counts and not self._usage:
+            return None
+        cached, thought = self._total("cache_read_input_tokens"), self._total("thinking_tokens")
+        made, written = self._total("cache_creation_input_tokens"), self._total("output_tokens")
+        prompt = self._total("input_tokens") + cached + made
+        return types.GenerateContentResponseUsageMetadata(
+            prompt_token_count=prompt,
+            cached_content_token_count=cached or None,
+            candidates_token_count=written - thought,
+            thoughts_token_count=thought or None,
+            total_token_count=prompt + written,
+        )
+
+
+_GROWING = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+
+
+class _OpenBlock:
+    """A block of a stream while it grows."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._pieces: dict[str, list[str]] = {}
+
+    def grow(self, delta: Block) -> LlmResponse | None:
+        """Add a delta and return the piece of text or thought that it brings."""
+        kind = delta["type"]
+        if kind == "citations_delta":
+            self.block["citations"] = [*(self.block.get("citations") or []), delta["citation"]]
+        elif (name := _GROWING.get(kind)) is not None:
+            piece: str = delta[name]
+            self._pieces.setdefault(name, []).append(piece)
+            if piece and name in ("text", "thinking"):
+                return _piece(types.Part(text=piece, thought=name == "thinking" or None))
+        return None
+
+    def close(self) -> None:
+        """Put the pieces together."""
+        for name, pieces in self._pieces.items():
+            whole = "".join(pieces)
+            if name == "partial_json":
+                self.block["input"] = call_args(whole) if whole else self.block.get("input", {})
+            else:
+                self.block[name] = (self.block.get(name) or "") + whole
+
+
+def _piece(part: types.Part) -> LlmResponse:
+    return LlmResponse(partial=True, content=types.Content(role="model", parts=[part]))
+
+
+def _parts(blocks: list[Block]) -> tuple[list[types.Part], list[types.Citation]]:
+    """Return the parts of an answer and the sources that its text names."""
+    parts: list[types.Part] = []
+    citations: list[types.Citation] = []
+    written = 0
+    for block in blocks:
+        part = _part(block)
+        if part is None:
+            continue
+        if block["type"] == "text":
+            end = written + len(block["text"])
+            sources = cast(list[Block], block.get("citations") or [])
+            citations += [_citation(source, written, end) for source in sources]
+            written = end
+            if parts and parts[-1].text is not None and not parts[-1].thought:
+                parts[-1] = types.Part(text=parts[-1].text + block["text"])
+                continue
+        parts.append(part)
+    return parts, citations
+
+
+def _part(block: Block) -> types.Part | None:
+    match block["type"]:
+        case "text":
+            return types.Part(text=block["text"]) if block.get("text") else None
+        case "thinking":
+            return types.Part(
+                text=block.get("thinking", ""),
+                thought=True,
+                thought_signature=block.get("signature", "").encode(),
+                part_metadata={OWN: "thinking"},
+            )
+        case "redacted_thinking":
+            return types.Part(thought=True, part_metadata={OWN: block})
+        case "tool_use":
+            given = block.get("input")
+            args = (
+                cast(dict[str, Any], given)
+                if isinstance(given, dict)
+                else {INVALID_ARGS_KEY: json.dumps(given)}
+            )
+            call = types.FunctionCall(id=block.get("id"), name=block.get("name"), args=args)
+            return types.Part(function_call=call)
+        case _:  # what the API's own tools did; it wants that back as it came
+            return types.Part(part_metadata={OWN: block})
+
+
+def _citation(source: Block, start: int, end: int) -> types.Citation:
+    """Return a source of the text between two places of the answer."""
+    return types.Citation(
+        start_index=start,
+        end_index=end,
+        title=source.get("document_title") or source.get("title"),
+        uri=source.get("url") or source.get("source"),
+    )
+
+
+def _checked(block: Any) -> Block:
+    if not isinstance(block, dict) or not isinstance(cast(Block, block).get("type"), str):
+        raise NotAnAnswer(f"something without a type: {_start(block)}")
+    return cast(Block, block)
+
+
+def _start(value: Any) -> str:
+    return value[:300] if isinstance(value, str) else json.dumps(value)[:300]

@@ -1,0 +1,35 @@
+"""Contents as Gemini's API reads them. The adapter sends them, `Converted` keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import types
+
+# What is only there while a call is streamed.
+_STREAMED = {"partial_args", "will_continue"}
+_EVERYWHERE: Any = {"parts": {"__all__": {"function_call": _STREAMED}}}
+# The Developer API refuses names of files, which are there for people.
+_DEVELOPER: Any = {
+    "parts": {
+        "__all__": {
+            "function_call": _STREAMED,
+            "inline_data": {"display_name"},
+            "file_data": {"display_name"},
+        }
+    }
+}
+
+
+def wire_content(content: types.Content) -> dict[str, Any]:
+    """Return a content as Vertex AI reads it: JSON values, thought signatures included."""
+    return _json(content, _EVERYWHERE)
+
+
+def developer_content(content: types.Content) -> dict[str, Any]:
+    """Return a content as the Gemini Developer API reads it."""
+    return _json(content, _DEVELOPER)
+
+
+def _json(content: types.Content, exclude: Any) -> dict[str, Any]:
+    return content.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)

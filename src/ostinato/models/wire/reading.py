@@ -1,0 +1,42 @@
+"""Careful readings of JSON that came from outside, and signatures as text. Answers are read with
+these: servers that only claim to speak a format send anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, cast
+
+
+def fields_of(value: object) -> dict[str, Any]:
+    """Return an object's fields; none for anything else."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def items_of(value: object) -> list[Any]:
+    """Return a list's items; none for anything else."""
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """Return a text; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def number_of(value: object) -> int | None:
+    """Return a count; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def signature_bytes(text: str) -> bytes:
+    """Return a thought's signature as contents hold it: APIs write its bytes as base64."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return text.encode()
+
+
+def signature_text(signature: bytes) -> str:
+    """Return a signature as an API wants it back."""
+    return base64.b64encode(signature).decode()

@@ -1,0 +1,105 @@
+"""The example agents, whole, over a real model server: llama.cpp's, which calls what tools it is
+offered, with arguments at random, and which nobody here wrote."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from ostinato import types
+from ostinato.agents import LlmAgent, RunConfig
+from ostinato.agents.run_config import StreamingMode
+from ostinato.events.event import Event
+from ostinato.models.base_llm import BaseLlm
+from ostinato.models.llm_request import LlmRequest
+from ostinato.testing import Conversation, tool_calls
+from tests.examples.loading import NAMES, example, put_models
+
+from .adapters import CHAT, CLAUDE, RESPONSES, Adapter
+
+pytestmark = pytest.mark.service
+
+ADAPTERS = pytest.mark.parametrize("adapter", [CLAUDE, CHAT, RESPONSES], ids=str)
+STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+# Two colleagues may hand over to each other for a while before one of them uses a tool.
+MOST_CALLS = 60
+
+
+@pytest.fixture
+async def model(adapter: Adapter, llama: str) -> AsyncGenerator[BaseLlm, None]:
+    built = adapter.build(llama)
+    yield built
+    await built.aclose()
+
+
+def config(stream: bool) -> RunConfig:
+    mode = StreamingMode.SSE if stream else StreamingMode.NONE
+    return RunConfig(streaming_mode=mode, max_llm_calls=MOST_CALLS)
+
+
+@ADAPTERS
+@STREAMED
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_example_agent(name: str, stream: bool, model: BaseLlm) -> None:
+    with example(name) as module:
+        put_models(module.root_agent, lambda _: model)
+        talk = Conversation(module.root_agent)
+        for turn in range(2):
+            events = await talk.say(f"Question {turn}?", run_config=config(stream))
+            check(events, stream)
+            assert talk.text == "Done." or talk.pending()
+            if name != "analyst":
+                assert tool_calls(events)
+            if talk.pending():
+                break
+        await talk.runner.close()
+
+
+def check(events: list[Event], stream: bool) -> None:
+    """What holds in any run, whatever the arguments are."""
+    whole = [event for event in events if not event.partial]
+    calls = [call for event in whole for call in event.get_function_calls()]
+    answered = {answer.id for event in whole for answer in event.get_function_responses()}
+    waiting = {one for event in whole for one in event.long_running_tool_ids or ()}
+    assert {call.id for call in calls} <= answered | waiting
+    assert all(call.id and call.name for call in calls)
+    assert any(event.partial for event in events) == stream
+    said = [event for event in whole if event.content and event.content.role == "model"]
+    assert all(
+        e.usage_metadata and e.usage_metadata.prompt_token_count for e in said if e.finish_reason
+    )
+
+
+@ADAPTERS
+@STREAMED
+async def test_arguments_have_the_declared_types(stream: bool, model: BaseLlm) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def book(name: str, nights: int, price: float, breakfast: bool, tags: list[str]) -> str:
+        """Book a room."""
+        seen.append((name, nights, price, breakfast, tags))
+        return "booked"
+
+    talk = Conversation(LlmAgent(name="desk", model=model, tools=[book]))
+    for _ in range(5):
+        events = await talk.say("A room, please.", run_config=config(stream))
+        assert talk.text == "Done."
+        check(events, stream)
+    await talk.runner.close()
+    kinds = [(str, int, (int, float), bool, list)] * len(seen)
+    assert seen
+    assert all(
+        all(isinstance(value, kind) for value, kind in zip(values, wanted, strict=True))
+        for values, wanted in zip(seen, kinds, strict=True)
+    )
+
+
+@ADAPTERS
+async def test_a_text_in_pieces_is_the_whole_text(model: BaseLlm) -> None:
+    request = LlmRequest(contents=[types.Content(role="user", parts=[types.Part(text="Hello")])])
+    got = [r async for r in model.generate_content_async(request, stream=True)]
+    texts = ["".join(p.text or "" for p in (r.content and r.content.parts) or []) for r in got]
+    assert texts[-1] == "".join(texts[:-1]) == "Done."
+    assert got[-1].finish_reason == types.FinishReason.STOP

@@ -1,0 +1,1 @@
+"""Claude through Anthropic's real SDK."""

@@ -1,0 +1,1 @@
+"""OpenAILlm through OpenAI's SDK."""

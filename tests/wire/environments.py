@@ -1,0 +1,103 @@
+"""Environments for wire tests of SDK versions that cannot be installed beside those of .venv.
+
+    python tests/wire/environments.py            make all under .venvs and run their tests
+    python tests/wire/environments.py genai2 -x  only that one, with arguments for pytest
+
+`make wire` calls it, and `make check` calls that. To have one, add it to ENVIRONMENTS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = ROOT / ".venvs"
+# What every environment's tests need beside this package; the versions are constraints.txt's.
+RUNS_TESTS = ("pytest", "pytest-asyncio", "pytest-xdist")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One environment.
+
+    Attributes:
+      requirements: what is installed; constraints.txt does not decide on what is named here.
+      folders: of tests/wire, whose tests run there.
+      only: whether they can run nowhere else; the run in .venv then leaves them out.
+    """
+
+    requirements: tuple[str, ...]
+    folders: tuple[str, ...]
+    only: bool = False
+
+
+ENVIRONMENTS = {
+    "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
+    "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
+}
+
+
+def elsewhere() -> list[str]:
+    """Return the folders whose tests belong to an environment that is not the running one."""
+    here = Path(sys.prefix)
+    return [
+        folder
+        for name, environment in ENVIRONMENTS.items()
+        if environment.only and here != PLACE / name
+        for folder in environment.folders
+    ]
+
+
+def set_up(name: str) -> Path:
+    """Install an environment, unless it is there already; return its interpreter."""
+    folder, environment = PLACE / name, ENVIRONMENTS[name]
+    python = folder / "bin" / "python"
+    constraints = _constraints(environment)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    wanted = hashlib.sha256(repr((environment, constraints, project)).encode()).hexdigest()
+    stamp = folder / "installed.txt"
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return python
+    print(f"{name}: installing {', '.join(environment.requirements)} ...", flush=True)
+    venv.create(folder, clear=True, with_pip=False, symlinks=True)
+    limits = folder / "constraints.txt"
+    limits.write_text("\n".join(constraints), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
+    what = [*environment.requirements, *RUNS_TESTS, "-e", str(ROOT)]
+    subprocess.run([*pip, "install", "-q", "-c", str(limits), *what], check=True)
+    stamp.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def _constraints(environment: Environment) -> list[str]:
+    """Return the lines of constraints.txt that hold in an environment."""
+    named = {_name(requirement) for requirement in environment.requirements}
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if "==" in line and _name(line) not in named]
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].lower()
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run an environment's tests; return pytest's exit status."""
+    python = set_up(name)
+    folders = [f"tests/wire/{folder}" for folder in ENVIRONMENTS[name].folders]
+    print(f"{name}: {' '.join(folders)}", flush=True)
+    status = {**os.environ, "OSTINATO_NO_SKIPS": "1"}
+    return subprocess.run(
+        [str(python), "-m", "pytest", "-q", *folders, *arguments], cwd=ROOT, env=status
+    ).returncode
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:2] or list(ENVIRONMENTS)
+    sys.exit(max(run(name, sys.argv[2:]) for name in asked))

@@ -1,0 +1,1 @@
+"""LiteLlm through LiteLLM itself, in an environment of its own (`make wire`)."""

@@ -1,0 +1,1 @@
+"""OpenAIResponsesLlm through OpenAI's SDK."""
