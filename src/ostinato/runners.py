@@ -155,9 +155,13 @@ class Runner(RunnerDriver):
         """
         place = (user_id, session_id)
         request = self._request(place, new_message, invocation_id, state_delta, run_config)
+        numbers: dict[str, int] = {}
+        request.numbers = numbers
         return running.Run(
             self._run(request, idempotency_key),
             lambda: self._stop(request.place, request.id),
+            lambda: TURNS.hand_over(self._key(request.place), request.id),
+            numbers,
         )
 
     async def cancel(

@@ -69,6 +69,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts of the runner", ("running",)),
     ("runners", ("runners",)),
     ("beside the runner", ("testing", "compat", "workers", "a2a")),
+    ("what hosts share", ("hosting",)),
     ("evaluation", ("evaluation",)),
     ("server", ("server",)),
     ("command line", ("cli",)),
@@ -80,7 +81,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
 LAZY_DOORS = ("_lazy", "_optional", "models.registry")
 
 # Rooms whose work is to load the user's own modules by name.
-LOADERS = ("cli", "server", "compat")
+LOADERS = ("cli", "server", "compat", "hosting")
 
 # Underscore modules that every room may import; any other stays inside its own folder.
 SHARED_UNDERSCORE_MODULES = frozenset(
@@ -120,6 +121,7 @@ ENVIRONMENT_READERS = (
     "cli",
     "server",
     "features.environment",
+    "hosting.dotenv",
     "telemetry",
     "models.providers",
     "models.registry",

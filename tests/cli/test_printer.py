@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ostinato.cli.event_line import event_line
-from ostinato.cli.pending import pending_calls
 from ostinato.cli.printer import Printer
 from ostinato.cli.screen import Screen
 from ostinato.cli.shorten import block, call_text, cut, result_text, safe
@@ -16,6 +15,7 @@ from ostinato.cli.stand_in import stand_in_line
 from ostinato.cli.tally import Tally
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
+from ostinato.events.pending import pending_calls
 
 
 def said(author: str = "a", *parts: dict[str, Any], **fields: Any) -> Event:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.agents import LlmAgent
-from ostinato.cli.services import store_of
 from ostinato.events import Event
+from ostinato.hosting.services import store_of
 from ostinato.runners import Runner
 from ostinato.sessions._durable_store import Lease, Place
 from tests.databases import execute

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from .. import types
-from .pending import Pending
+from ..events.pending import Pending
 from .printer import Printer
 from .shorten import as_json
 

@@ -15,11 +15,11 @@ from .._aclosing import Aclosing
 from .._clock import new_id
 from ..context.run_config import RunConfig
 from ..events.event import Event
+from ..events.pending import Pending, pending_calls
 from ..runners import Runner
 from ..sessions.session import Session
 from .approvals import Person, ask_for
 from .failure import INTERRUPTED
-from .pending import Pending, pending_calls
 from .printer import Printer
 
 _OK, _FAILED = 0, 1

@@ -13,7 +13,7 @@ from ..agents.llm_agent import LlmAgent
 from ..errors import ModelUnavailableError
 from ..models.registry import LLMRegistry
 from .failure import USAGE, CliError
-from .places import program
+from .program import program
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 

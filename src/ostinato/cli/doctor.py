@@ -13,10 +13,10 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
+from ..hosting.dotenv import read_env
+from ..hosting.places import DEFAULT_DB
 from ..models.providers import PROVIDERS
 from ..version import __version__
-from .dotenv import read_env
-from .places import DEFAULT_DB
 from .screen import Screen
 
 _CORE = ("pydantic", "typing-extensions", "opentelemetry-api", "rich", "prompt_toolkit")

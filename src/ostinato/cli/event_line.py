@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..events.event import Event
-from .pending import CONFIRMATION, CREDENTIAL
+from ..events.pending import CONFIRMATION, CREDENTIAL
 from .printer import answer_text
 from .shorten import call_text, one_line, result_text
 

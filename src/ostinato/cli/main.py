@@ -14,7 +14,8 @@ from io import TextIOWrapper
 from time import perf_counter
 
 from ..errors import OstinatoError
-from .failure import FAILED, INTERRUPTED, CliError
+from ..hosting.failure import SetupError
+from .failure import FAILED, INTERRUPTED, USAGE, CliError
 from .parser import parse
 
 _HOMES = {
@@ -26,6 +27,8 @@ _HOMES = {
     "models": "ostinato.cli.models",
     "worker": "ostinato.cli.worker",
     "trace": "ostinato.cli.trace",
+    "serve": "ostinato.cli.serve",
+    "web": "ostinato.cli.serve",
 }
 
 
@@ -50,6 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CliError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return error.code
+    except SetupError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return USAGE if error.missing else FAILED
     except OstinatoError as error:
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
         return FAILED

@@ -22,7 +22,7 @@ from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
 from ..models.registry import LLMRegistry
 from ..models.retry_policy import RetryPolicy
-from .dotenv import load_env
+from ..hosting.dotenv import load_env
 from .failure import FAILED
 from .screen import Screen
 from .shorten import one_line

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from ..hosting.places import DEFAULT_DB, DEFAULT_USER
 from ..version import __version__
-from .places import DEFAULT_DB, DEFAULT_USER
+from .serve_options import add_serve
 
 _RAW = argparse.RawDescriptionHelpFormatter
 
@@ -21,6 +22,7 @@ examples:
   ostinato trace 3f2a91c0                      see what took how long in a session
   ostinato worker my_agent                     run what was submitted, until it is stopped
   ostinato models                              see which models can be used
+  ostinato serve agents                        serve a folder of agents over HTTP
   ostinato doctor                              see what is installed and what is missing
 """
 
@@ -68,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_sessions(commands)
     _add_trace(commands)
     _add_worker(commands)
+    add_serve(commands)
     _add_migrate(commands)
     _add_models(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")

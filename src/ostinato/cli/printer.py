@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import types
 from ..events.event import Event
-from .pending import CONFIRMATION, CREDENTIAL
+from ..events.pending import CONFIRMATION, CREDENTIAL
 from .screen import Screen
 from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
 

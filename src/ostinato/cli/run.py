@@ -15,6 +15,10 @@ from typing import Any, TextIO
 from .. import types
 from ..context.run_config import RunConfig, StreamingMode
 from ..errors import InputValidationError
+from ..events.pending import pending_calls
+from ..hosting.loader import Loaded, load
+from ..hosting.places import DEFAULT_DB, DEFAULT_USER, Places, make_folder, places_of
+from ..hosting.services import THROUGH_ALIAS, runner_of
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
 from ..sessions.sqlite_session_service import SqliteSessionService
@@ -22,12 +26,10 @@ from ..telemetry.recorder import install
 from ..telemetry.span_store import SqliteSpanStore
 from .conversation import Conversation
 from .failure import USAGE, CliError
-from .loader import Loaded, load
-from .pending import find, pending_calls, short_id
-from .places import DEFAULT_DB, DEFAULT_USER, Places, make_folder, places_of, program
+from .pending import find, short_id
 from .printer import Printer
+from .program import program
 from .screen import Screen
-from .services import THROUGH_ALIAS, runner_of
 from .shown import ForPerson, ForProgram
 from .stand_in import stand_in, stand_in_line, use_model
 from .timing import Timing

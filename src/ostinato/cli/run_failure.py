@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 
 from ..errors import ModelBehaviorError, ModelUnavailableError
-from .load_failure import message_of, place_of
+from ..hosting.load_failure import message_of, place_of
 from .shorten import safe
 
 _REMEDIES: tuple[tuple[type[Exception], str], ...] = (

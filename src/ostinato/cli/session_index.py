@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import StoreError
+from ..hosting.places import DEFAULT_DB
 from ..sessions._durable_store import Lease
 from ..sessions.session import revision_of
 from ..sessions.sqlite_session_service import SqliteSessionService
 from .failure import USAGE, CliError
-from .places import DEFAULT_DB
 
 _PAGE = 500
 

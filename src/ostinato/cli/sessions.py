@@ -13,11 +13,11 @@ from rich.cells import cell_len
 
 from .._clock import now
 from ..artifacts.file_artifact_service import FileArtifactService
+from ..hosting.places import Places, make_folder, places_of
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..telemetry.span_store import SqliteSpanStore
 from .failure import USAGE, CliError
-from .places import Places, make_folder, places_of
 from .printer import Printer
 from .screen import Screen
 from .session_file import read_session, store_session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..events.event import Event
-from .pending import CONFIRMATION, CREDENTIAL
+from ..events.pending import CONFIRMATION, CREDENTIAL
 
 
 class Tally:

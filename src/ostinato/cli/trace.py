@@ -12,7 +12,7 @@ from pathlib import Path
 from ..telemetry.recorder import SpanRecord
 from ..telemetry.span_store import SqliteSpanStore
 from .failure import CliError
-from .places import places_of
+from ..hosting.places import places_of
 from .screen import Screen
 from .session_index import Entry, find_session
 from .waterfall import Row, waterfall

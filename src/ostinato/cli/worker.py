@@ -12,12 +12,12 @@ from contextlib import contextmanager
 
 from .._log import get_logger
 from ..durable.engine import Engine
+from ..hosting.loader import load
+from ..hosting.services import THROUGH_ALIAS, Store, runner_of, store_of
 from ..runners import Runner
 from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
 from .failure import INTERRUPTED, USAGE, CliError
-from .loader import load
-from .services import THROUGH_ALIAS, Store, runner_of, store_of
 from .stand_in import llm_agents
 
 logger = get_logger(__name__)

@@ -197,6 +197,7 @@ class RunnerDriver(RunnerSetup):
                 tracing.set(invocation_id=ctx.invocation_id)
             if request.yield_user_message and request.message is not None:
                 tracing.suspend()
+                turn.number(ctx.log.records[-1])
                 yield ctx.log.records[-1].event()
                 tracing.resume()
             if ctx.end_of_agents.get(ctx.agent.name):
@@ -210,6 +211,7 @@ class RunnerDriver(RunnerSetup):
                     if event is None:
                         break
                     tracing.suspend()
+                    turn.number(event)
                     yield event
                     tracing.resume()
             finally:

@@ -25,6 +25,8 @@ class RunRequest:
       yield_user_message: yield the message's own event first.
       once: where the invocation has begun, its stored events are all that is wanted.
       complete: whether all events are needed, those from before the newest summary too.
+      numbers: where to note the number of each event within its session, by the event's id; None
+        where nobody asks.
     """
 
     place: Place
@@ -36,6 +38,7 @@ class RunRequest:
     yield_user_message: bool = False
     once: bool = False
     complete: bool = False
+    numbers: dict[str, int] | None = None
 
     @classmethod
     def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 from .._aclosing import Aclosing
@@ -61,17 +61,32 @@ class Run:
 
     Iterate it for its events, from the first on and as often as needed, or await `result()`.
 
+    Attributes:
+      usage: sums so far.
+      numbers: number of each stored event within its session, by the event's id; events of a run
+        that only repeats an earlier one have none.
+
     Args:
       events: the events.
       stop: ends the run from inside; returns whether it was there to be ended.
+      leave: has the run write nothing more, because another process goes on with it.
+      numbers: filled with the number of each stored event within its session, by the event's id.
     """
 
-    def __init__(self, events: AsyncGenerator[Event, None], stop: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        events: AsyncGenerator[Event, None],
+        stop: Callable[[], bool],
+        leave: Callable[[], None],
+        numbers: Mapping[str, int],
+    ) -> None:
         self._events: list[Event] = []
         self._news = asyncio.Condition()
         self._done = False
         self._source = events
         self._stop = stop
+        self._leave = leave
+        self.numbers = numbers
         self.usage = Usage()
         self._task = asyncio.create_task(self._drive(), name="ostinato-run")
 
@@ -88,8 +103,19 @@ class Run:
             async with self._news:
                 self._news.notify_all()
 
+    def so_far(self) -> list[Event]:
+        """Return the events that there are already."""
+        return list(self._events)
+
     async def __aiter__(self) -> AsyncIterator[Event]:
-        seen = 0
+        async with Aclosing(self.follow(0)) as events:
+            async for event in events:
+                yield event
+        await asyncio.shield(self._task)
+
+    async def follow(self, start: int) -> AsyncGenerator[Event, None]:
+        """Yield the events from an index on, until the run ends; raise nothing of what ended it."""
+        seen = start
         while True:
             while seen < len(self._events):
                 yield self._events[seen]
@@ -98,7 +124,6 @@ class Run:
                 break
             async with self._news:
                 await self._news.wait_for(lambda seen=seen: seen < len(self._events) or self._done)
-        await asyncio.shield(self._task)
 
     async def result(self) -> RunResult:
         """Wait for the end of the run.
@@ -124,6 +149,21 @@ class Run:
         stopped = self._stop()
         await asyncio.wait([self._task])
         return stopped
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._task.done()
+
+    async def hand_over(self) -> None:
+        """Stop here and leave the session as it is, for another process to go on with the run.
+
+        Where no other process reaches the store, the run is cancelled.
+        """
+        await asyncio.sleep(0)
+        self._leave()
+        self._task.cancel()
+        await asyncio.wait([self._task])
 
 
 def _last_text(events: list[Event]) -> str:

@@ -17,7 +17,8 @@ from ..durable.lease import LeaseKeeper
 from ..errors import CallerError, LeaseLostError
 from ..events.event import Event
 from ..sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease
-from ..sessions.session import Session, revision_of
+from ..sessions.event_log import EventRecord
+from ..sessions.session import Session, newest_of, revision_of
 from .request import RunRequest
 from .store_access import StoreAccess
 
@@ -140,6 +141,15 @@ class Turn:
             self.fence = Fence(lease.owner, lease.token)
             keeper.hold(self.request.place, self.fence, self)
 
+    def number(self, event: Event | EventRecord) -> None:
+        """Note the number of an event that was stored just now, where the request asks for it."""
+        numbers, session = self.request.numbers, self.session
+        if numbers is None or session is None or (isinstance(event, Event) and event.partial):
+            return
+        number = newest_of(session)
+        if number:
+            numbers[event.id] = number
+
     async def claim(self) -> None:
         """Claim the session by itself, before something that may be done once only."""
         if self.unclaimed:
@@ -206,6 +216,13 @@ class Turn:
                 await self._store.hand_over(self.request.place, fence)
             elif not isinstance(self.stopped, LeaseLostError):
                 await self._store.release(self.request.place, fence, keep_rows=self.paused)
+
+    def hand_over(self) -> None:
+        """Have another process go on with it, where there can be one: it writes nothing more.
+
+        Its task is then to be cancelled.
+        """
+        self.handed_over = self._keeper is not None
 
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""

@@ -45,6 +45,14 @@ class Turns:
                 return True
         return False
 
+    def hand_over(self, key: SessionKey, request_id: str) -> None:
+        """Mark the turn of a request as handed over, whose task is then to be cancelled."""
+        with self._mutex:
+            turns = list(self._turns.get(key, ()))
+        for turn in turns:
+            if turn.request.id == request_id:
+                turn.hand_over()
+
 
 # All runners of a process share it, as they share the locks.
 TURNS = Turns()

@@ -29,10 +29,11 @@ class _Backing:
       mirrored: the record of each.
       tombstones: removed state keys.
       revision: number of the newest event up to which the store's session is known here in full.
+      newest: number of the event that came through this object last, or was loaded last.
       own: ids of events that came through this object and are newer than `revision`, or will be.
     """
 
-    __slots__ = ("log", "mirror", "mirrored", "own", "revision", "seen", "tombstones")
+    __slots__ = ("log", "mirror", "mirrored", "newest", "own", "revision", "seen", "tombstones")
 
     def __init__(self) -> None:
         self.log: EventLog | None = None
@@ -41,6 +42,7 @@ class _Backing:
         self.mirrored: list[EventRecord] = []
         self.tombstones: set[str] = set()
         self.revision = 0
+        self.newest = 0
         self.own: set[str] = set()
 
 
@@ -164,7 +166,7 @@ def session_on(
     backing.log = log
     backing.seen = len(log)
     backing.tombstones = tombstones
-    backing.revision = log.offset + len(log)
+    backing.revision = backing.newest = log.offset + len(log)
     return session
 
 
@@ -192,6 +194,14 @@ def revision_of(session: Session) -> int:
     behind otherwise until the session is loaded again. 0 for a session that no store made.
     """
     return _backing_of(session).revision
+
+
+def newest_of(session: Session) -> int:
+    """Return the number, within its session, of the event that was stored through `session` last.
+
+    0 for a session of a store that does not number events.
+    """
+    return _backing_of(session).newest
 
 
 def own_of(session: Session) -> set[str]:
@@ -222,6 +232,7 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
       ids: ids of the events that were handed in.
     """
     backing = _backing_of(session)
+    backing.newest = last
     if first == backing.revision + 1:
         backing.revision = last
         backing.own.difference_update(ids)

@@ -1,14 +1,11 @@
-"""Where the command line keeps things, and how a person calls it. Called by the commands."""
+"""Where sessions and files are kept where nothing else is said. Called by services and commands."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from .failure import CliError
+from .failure import SetupError
 
 HOME = ".ostinato"
 DEFAULT_DB = f"{HOME}/sessions.db"
@@ -43,7 +40,7 @@ def make_folder(places: Places) -> None:
     """Make the folder that holds the database, closed to version control where it is our own.
 
     Raises:
-      CliError: it cannot be made.
+      SetupError: it cannot be made.
     """
     folder = places.db.parent
     try:
@@ -52,20 +49,7 @@ def make_folder(places: Places) -> None:
         if folder.name == HOME and not ignore.exists():
             ignore.write_text("# sessions may hold what nobody else should read\n*\n", "utf-8")
     except OSError as error:
-        raise CliError(
+        raise SetupError(
             f"The folder {folder} for the sessions cannot be made ({error.strerror}). "
             "Name another file with --db."
         ) from error
-
-
-def program() -> str:
-    """Return what to type to run this program again, here and now."""
-    name = sys.argv[0]
-    if os.path.basename(name) in ("__main__.py", "-m", "-c", ""):
-        return "python -m ostinato"
-    found = shutil.which("ostinato")
-    if found is not None and os.path.realpath(found) == os.path.realpath(name):
-        return "ostinato"
-    if os.path.basename(name) != "ostinato":
-        return "ostinato"  # inside another program, such as a test
-    return os.path.relpath(name)

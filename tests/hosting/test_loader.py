@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli.failure import CliError
-from ostinato.cli.loader import load
+from ostinato.hosting.failure import SetupError
+from ostinato.hosting.loader import load
 from tests.cli.conftest import MakeAgent
 
 AGENT = "from ostinato.agents import Agent\nroot_agent = Agent(name='x')\n"
@@ -124,9 +124,9 @@ def test_env_is_read_and_what_is_set_stays(
 )
 def test_what_is_wrong_is_said(make_agent: MakeAgent, text: str, words: list[str]) -> None:
     make_agent(text)
-    with pytest.raises(CliError) as caught:
+    with pytest.raises(SetupError) as caught:
         load("desk")
-    assert caught.value.code == 1
+    assert caught.value.missing is False
     for word in words:
         assert word in caught.value.message
 
@@ -134,22 +134,22 @@ def test_what_is_wrong_is_said(make_agent: MakeAgent, text: str, words: list[str
 def test_a_path_that_is_not_there_gets_suggestions(make_agent: MakeAgent) -> None:
     make_agent(AGENT, "agents/weather")
     for path in ("weather", "agents/wether", "agents/weather.py"):
-        with pytest.raises(CliError) as caught:
+        with pytest.raises(SetupError) as caught:
             load(path)
-        assert caught.value.code == 2
+        assert caught.value.missing
         assert "agents/weather" in caught.value.message.replace(path, "", 1), path
 
 
 def test_an_empty_place_gets_the_next_command(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in ("empty", "nowhere"):
-        with pytest.raises(CliError, match="ostinato create my_agent"):
+        with pytest.raises(SetupError, match="ostinato create my_agent"):
             load(path)
 
 
 def test_an_unreadable_env_is_named(make_agent: MakeAgent) -> None:
     folder = make_agent(AGENT)
     (folder / ".env").write_text("KEY=1\nsecret value\n", "utf-8")
-    with pytest.raises(CliError, match=r"\.env cannot be read: line 2") as caught:
+    with pytest.raises(SetupError, match=r"\.env cannot be read: line 2") as caught:
         load("desk")
     assert "secret" not in caught.value.message

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App
 from ..compat.missing import explain
-from .failure import USAGE, CliError
+from .failure import SetupError
 
 
-def nothing_there(path: str) -> CliError:
+def nothing_there(path: str) -> SetupError:
     """Return the error for a path without an agent, with the agents that are near."""
     place = Path(path).expanduser()
     if place.is_dir():
@@ -30,12 +30,12 @@ def nothing_there(path: str) -> CliError:
         parent = place.parent if place.parent.is_dir() else Path()
         near = _agent_folders(parent) or _agent_folders(Path())
     if not near:
-        return CliError(f"{problem} Make an agent with: ostinato create my_agent", USAGE)
+        return SetupError(f"{problem} Make an agent with: ostinato create my_agent", missing=True)
     names = {folder.name: folder for folder in near}
     alike = [names[name] for name in difflib.get_close_matches(place.name, names, 3)]
     shown = ", ".join(os.path.relpath(folder) for folder in (alike or near)[:6])
     ask = "Did you mean" if alike else "Agents near by:"
-    return CliError(f"{problem} {ask} {shown}{'?' if alike else ''}", USAGE)
+    return SetupError(f"{problem} {ask} {shown}{'?' if alike else ''}", missing=True)
 
 
 def _agent_folders(folder: Path) -> list[Path]:
@@ -50,7 +50,7 @@ def _hidden(file: Path) -> bool:
     return any(part.startswith(".") and part != ".." for part in file.parts)
 
 
-def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:
+def nothing_to_run(modules: list[ModuleType], folder: str) -> SetupError:
     """Return the error for a module without `root_agent` and `app`; it tells what was found."""
     files = " and ".join(_files_of(modules)) or folder
     agents = {
@@ -62,11 +62,11 @@ def nothing_to_run(modules: list[ModuleType], folder: str) -> CliError:
     problem = f"{files} defines neither root_agent nor app."
     if agents:
         found = ", ".join(f"{name} ({type(value).__name__})" for name, value in agents.items())
-        return CliError(
+        return SetupError(
             f"{problem} Found instead: {found}. Name the agent to start with root_agent: "
             f"root_agent = {next(iter(agents))}"
         )
-    return CliError(
+    return SetupError(
         f'{problem} It holds no agent at all; define one: root_agent = Agent(name="...", ...)'
     )
 
@@ -76,49 +76,49 @@ def _files_of(modules: list[ModuleType]) -> list[str]:
     return [os.path.relpath(file) for file in files if file]
 
 
-def wrong_type(value: object, folder: str) -> CliError:
+def wrong_type(value: object, folder: str) -> SetupError:
     """Return the error for a `root_agent` that is no agent."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if kind.startswith("google.adk."):
-        return CliError(
+        return SetupError(
             f"root_agent in {folder} is an agent of google-adk ({kind}), which Ostinato does not "
             "run. Let google.adk mean Ostinato (pip uninstall google-adk, where Ostinato is "
             "installed), or import from it: from ostinato.agents import Agent"
         )
     if isinstance(value, type) or callable(value):
-        return CliError(
+        return SetupError(
             f"root_agent in {folder} is the {'class' if isinstance(value, type) else 'function'} "
             f"{getattr(value, '__name__', value)}, not an agent. Assign what it makes: "
             "root_agent = Agent(...)"
         )
-    return CliError(
+    return SetupError(
         f"root_agent in {folder} is of type {kind}; it has to be an agent, such as "
         'root_agent = Agent(name="...", ...)'
     )
 
 
-def explain_import(error: Exception, folder: Path) -> CliError:
+def explain_import(error: Exception, folder: Path) -> SetupError:
     """Return the error for a module that cannot be imported: its place in the user's code."""
-    if isinstance(error, CliError):
+    if isinstance(error, SetupError):
         return error
     if isinstance(error, SyntaxError):
         file = os.path.relpath(error.filename) if error.filename else str(folder)
         line = (error.text or "").rstrip("\n")
         shown = f"\n  {line.strip()}" if line.strip() else ""
-        return CliError(f"{file}, line {error.lineno}: {error.msg}.{shown}")
+        return SetupError(f"{file}, line {error.lineno}: {error.msg}.{shown}")
     where = place_of(error, folder)
     missing = error.name if isinstance(error, ImportError) else None
     advice = explain(error) if isinstance(error, ImportError) else None
     if advice is not None:
-        return CliError(f"{where}cannot be imported: {advice}")
+        return SetupError(f"{where}cannot be imported: {advice}")
     if isinstance(error, ModuleNotFoundError):
-        return CliError(
+        return SetupError(
             f"{where}imports {missing!r}, which is not installed. Install it where Ostinato is "
             "installed, or check the spelling; a module of the same folder is imported with a dot: "
             "from .tools import look_up"
         )
     text = message_of(error)
-    return CliError(f"{where}raised {type(error).__name__}{': ' if text else ''}{text}")
+    return SetupError(f"{where}raised {type(error).__name__}{': ' if text else ''}{text}")
 
 
 def message_of(error: BaseException) -> str:

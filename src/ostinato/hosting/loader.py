@@ -1,4 +1,5 @@
-"""Loading a user's agent from a folder, a file or a dotted module. `ostinato run` calls it.
+"""Loading a user's agent from a folder, a file or a dotted module. The command line
+and the server call it.
 
 The folder is a package whose name is the app's name, so that relative imports work as they do for
 google-adk's tools.
@@ -19,7 +20,7 @@ from ..agents.base_agent import BaseAgent
 from ..apps.app import App
 from ..compat.alias import arm, is_installed
 from .dotenv import load_env
-from .failure import CliError
+from .failure import SetupError
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
 
 _MODULE = "agent"
@@ -52,7 +53,7 @@ def load(path: str) -> Loaded:
     One that imports `google.adk` gets Ostinato under that name, unless google-adk is installed.
 
     Raises:
-      CliError: there is nothing, it cannot be imported, or it defines no agent.
+      SetupError: there is nothing, it cannot be imported, or it defines no agent.
     """
     arm()
     loaded = _load(path)
@@ -149,7 +150,7 @@ def _seed(name: str, top: Path, folder: Path) -> None:
         return
     spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(top)])
     if spec is None or spec.loader is None:
-        raise CliError(f"{init} cannot be imported: Python knows no loader for it.")
+        raise SetupError(f"{init} cannot be imported: Python knows no loader for it.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

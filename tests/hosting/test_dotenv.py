@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.cli.dotenv import read_env
+from ostinato.hosting.dotenv import read_env
 
 
 def test_names_quotes_comments_and_exports() -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from .failure import CliError
+from .failure import SetupError
 
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 
@@ -46,7 +46,7 @@ def load_env(folder: Path) -> list[str]:
       The names that were set; never values.
 
     Raises:
-      CliError: the file cannot be read.
+      SetupError: the file cannot be read.
     """
     file = folder / ".env"
     if not file.is_file():
@@ -54,7 +54,7 @@ def load_env(folder: Path) -> list[str]:
     try:
         found = read_env(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CliError(f"{file} cannot be read: {error}.") from error
+        raise SetupError(f"{file} cannot be read: {error}.") from error
     new = {name: value for name, value in found.items() if name not in os.environ and value}
     os.environ.update(new)
     return sorted(new)

@@ -1,4 +1,5 @@
-"""The services behind a command: the session store that `--db` names, and a runner over it."""
+"""The services behind a command or a server: the session store that `--db` names, and a runner over
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def store_of(db: str) -> tuple[Store, Places]:
     """Open the store that `--db` names, a file or a URL, and find the places beside it.
 
     Raises:
-      CliError: the file's folder cannot be made.
+      SetupError: the file's folder cannot be made.
       InputValidationError: it is a URL that names no database.
       MissingExtraError: what the URL's database needs is not installed.
     """

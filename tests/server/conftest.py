@@ -1,0 +1,136 @@
+"""A server over the agents of this folder, without a socket; and a real one in a process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+
+from ostinato.compat import uninstall
+from ostinato.server.app import make_app
+from ostinato.server.host import Host
+from ostinato.server.serving import Serving, bind
+from ostinato.server.settings import ServerSettings
+from tests.server.gate import Gate, new_gate
+
+AGENTS = Path(__file__).parent / "agents"
+
+
+@dataclass
+class Served:
+    """A server under test: its host, and a client."""
+
+    host: Host
+    client: httpx2.AsyncClient
+
+    async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> httpx2.Response:
+        """Send a request with a JSON body."""
+        if body is not None:
+            more["json"] = body
+        return await self.client.request(method, path, **more)
+
+
+Serve = Callable[..., AbstractAsyncContextManager[Served]]
+
+
+@pytest.fixture(autouse=True)
+def no_alias() -> Any:
+    """Take the alias away that the agents of this folder put in place."""
+    yield
+    uninstall()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ServerSettings:
+    """Settings of a server with its files in a folder of its own."""
+    return ServerSettings(agents=AGENTS, db=str(tmp_path / "sessions.db"), grace=5.0)
+
+
+@pytest.fixture
+def serve(settings: ServerSettings) -> Serve:
+    """Serve with some settings changed; lifespan and all, but for the socket."""
+
+    @asynccontextmanager
+    async def serving(**changes: Any) -> AsyncIterator[Served]:
+        app = make_app(replace(settings, **changes))
+        async with app.router.lifespan_context(app):
+            transport = httpx2.ASGITransport(app=app)
+            base = "http://127.0.0.1:8000"
+            async with httpx2.AsyncClient(transport=transport, base_url=base) as client:
+                yield Served(app.state.host, client)
+
+    return serving
+
+
+@pytest.fixture
+async def served(serve: Serve) -> AsyncIterator[Served]:
+    """A server with the settings of the tests."""
+    async with serve() as one:
+        yield one
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one app, `gated`, whose model waits for the test."""
+    app = tmp_path / "agents" / "gated"
+    app.mkdir(parents=True)
+    app.joinpath("agent.py").write_text(
+        "from ostinato.agents import Agent\n"
+        "from tests.server.gate import GateLlm\n"
+        "root_agent = Agent(name='root', model=GateLlm())\n"
+    )
+    return app.parent
+
+
+@pytest.fixture
+def gate() -> Gate:
+    """The gate that holds back the model of `gated`."""
+    return new_gate()
+
+
+@pytest.fixture
+async def live(settings: ServerSettings, folder: Path) -> AsyncIterator[Served]:
+    """A real uvicorn over `folder`, on a port of its own."""
+    settings = replace(settings, agents=folder, port=0, grace=0.0, write_timeout=0.5)
+    listening = bind(settings)
+    app = make_app(settings)
+    config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
+    server = Serving(config, app.state.host)
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    async with httpx2.AsyncClient(base_url=base, timeout=30) as client:
+        yield Served(app.state.host, client)
+        server.should_exit = True
+        await task
+
+
+class Reader:
+    """Reads a stream frame by frame."""
+
+    def __init__(self, answer: httpx2.Response) -> None:
+        self._lines = answer.aiter_lines()
+
+    async def frame(self) -> dict[str, str]:
+        """Return the fields of the next event of the stream; comments are passed over."""
+        found: dict[str, str] = {}
+        async for line in self._lines:
+            if not line and found:
+                return found
+            name, _, value = line.partition(": ")
+            if name and line[0] != ":":
+                found[name] = value
+        return found
+
+    async def rest(self) -> list[dict[str, str]]:
+        """Return all that follow."""
+        found: list[dict[str, str]] = []
+        while one := await self.frame():
+            found.append(one)
+        return found
