@@ -44,6 +44,7 @@ export interface Actions {
   escalate?: boolean;
   endOfAgent?: boolean;
   rewindBeforeInvocationId?: string;
+  requestedToolConfirmations?: { [callId: string]: Json };
   compaction?: { startTimestamp: number; endTimestamp: number; compactedContent: Content };
 }
 

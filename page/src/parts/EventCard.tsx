@@ -57,10 +57,12 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
   }
   if (part.functionResponse) {
     const given = part.functionResponse;
+    const asks = given.id !== undefined && given.id in (one.event.actions?.requestedToolConfirmations ?? {});
     const failed = given.response && "error" in given.response;
+    const [kind, label] = asks ? ["waits", "asks first"] : failed ? ["failed", "failed"] : ["done", "result"];
     return (
       <p class="call">
-        <span class={`chip ${failed ? "failed" : "done"}`}>{failed ? "failed" : "result"}</span>
+        <span class={`chip ${kind}`}>{label}</span>
         <code>
           {given.name}: {oneLine(given.response, 300)}
         </code>

@@ -15,6 +15,7 @@ from typing import Any
 from .. import types
 from .._aclosing import Aclosing
 from ..errors import OstinatoError, ProviderError
+from ..hosting.dotenv import load_env
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
@@ -22,7 +23,6 @@ from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
 from ..models.registry import LLMRegistry
 from ..models.retry_policy import RetryPolicy
-from ..hosting.dotenv import load_env
 from .failure import FAILED
 from .screen import Screen
 from .shorten import one_line

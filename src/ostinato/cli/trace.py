@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..hosting.places import places_of
 from ..telemetry.recorder import SpanRecord
 from ..telemetry.span_store import SqliteSpanStore
 from .failure import CliError
-from ..hosting.places import places_of
 from .screen import Screen
 from .session_index import Entry, find_session
 from .waterfall import Row, waterfall

@@ -14,7 +14,18 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from . import approvals, apps, artifacts, health, memory, runs, session_events, sessions
+from . import (
+    approvals,
+    apps,
+    artifacts,
+    health,
+    memory,
+    page,
+    runs,
+    session_events,
+    sessions,
+    spans,
+)
 from .endpoint import Endpoint
 from .host import Host
 from .openapi import document
@@ -31,6 +42,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *memory.ENDPOINTS,
     *session_events.ENDPOINTS,
     *sessions.ENDPOINTS,
+    *spans.ENDPOINTS,
 )
 
 
@@ -53,12 +65,20 @@ def make_app(settings: ServerSettings) -> Starlette:
         finally:
             await host.close()
 
-    open_paths = frozenset(prefix + one.path for one in ENDPOINTS if one.open)
+    of_page = page.routes(prefix) if settings.page else []
+    # The page's files hold nothing secret; it asks the person for the token itself.
+    open_paths = frozenset(
+        [
+            *(prefix + one.path for one in ENDPOINTS if one.open),
+            *(one.path for one in of_page if isinstance(one, Route)),
+        ]
+    )
     app = Starlette(
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
-            *_page(settings, prefix),
+            *of_page,
+            *_other_page(settings, prefix),
         ],
         middleware=[Middleware(Guard, settings=settings, open_paths=open_paths)],
         exception_handlers={Exception: on_problem, 404: on_problem, 405: on_problem},
@@ -79,8 +99,8 @@ async def _openapi(request: Request) -> Response:
     return JSONResponse(_document(settings.url_prefix.rstrip("/")))
 
 
-def _page(settings: ServerSettings, prefix: str) -> list[BaseRoute]:
-    """Return the routes of a built page, which asks where the server is."""
+def _other_page(settings: ServerSettings, prefix: str) -> list[BaseRoute]:
+    """Return the routes of a built page of somebody else's, which asks where the server is."""
     if settings.ui is None:
         return []
 

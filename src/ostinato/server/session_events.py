@@ -21,6 +21,9 @@ from .runs import Wire, error_json, numbered_frames
 from .sse import SseResponse, end_frame, frame
 from .wire import event_json
 
+# Marks between the events, for who shows whether something runs.
+_RUNNING = b"event: running\ndata: {}\n\n"
+_IDLE = b"event: idle\ndata: {}\n\n"
 _POLL = 1.0  # seconds after which the store is asked for what other processes have added
 
 
@@ -108,6 +111,7 @@ async def _frames(
     host: Host, place: Place, newest: int, *, until_idle: bool
 ) -> AsyncGenerator[bytes, None]:
     service = host.services.sessions
+    idle = False
     try:
         while True:
             runs = host.runs.of(place)  # before the store is read: what ends meanwhile is in it
@@ -116,13 +120,23 @@ async def _frames(
                 yield frame(event_json(record.event()), number)
                 newest = number
             if runs:
+                idle = False
+                yield _RUNNING
                 async with Aclosing(_follow(runs[0], newest)) as following:
                     async for number, one in following:
+                        if number > newest + 1:  # the user's message, which a run does not yield
+                            first, records = await numbered(service, place)
+                            for missed, record in _beyond(first, records, newest):
+                                if missed < number:
+                                    yield frame(event_json(record.event()), missed)
                         newest = max(newest, number)
                         yield one
                 continue
             if host.draining or until_idle:
                 break
+            if not idle:
+                yield _IDLE
+            idle = True
             await host.runs.news(place, _POLL)
     except Exception as error:  # boundary: the stream has begun; the client is told in it
         yield frame(error_json(error))
