@@ -42,3 +42,7 @@ export const textOf = (parts: Part[] | undefined): string =>
     .filter((part) => part.text && !part.thought)
     .map((part) => part.text)
     .join("");
+
+/** The address of bytes as the server writes them: base64 with - and _ for + and /. */
+export const dataUrl = (mimeType: string, data: string): string =>
+  `data:${mimeType};base64,${data.replace(/-/g, "+").replace(/_/g, "/")}`;

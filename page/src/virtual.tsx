@@ -56,7 +56,7 @@ export function VirtualList<T>(props: Props<T>) {
     if (!element) return;
     let changed = false;
     for (const row of element.querySelectorAll<HTMLElement>("[data-row]")) {
-      const height = row.offsetHeight;
+      const height = row.getBoundingClientRect().height; // not rounded: sums would drift
       const key = row.dataset["row"]!;
       if (heights.current.get(key) !== height) {
         heights.current.set(key, height);
@@ -94,7 +94,10 @@ export function VirtualList<T>(props: Props<T>) {
     const index = Math.max(0, search(tops, top) - 1);
     const item = items[index];
     anchor.current = item === undefined ? undefined : { key: keyOf(item), top: top - tops[index]! };
-    setPlace({ top, height: element.clientHeight });
+    const height = element.clientHeight;
+    setPlace((before) =>
+      before.top === top && before.height === height ? before : { top, height },
+    );
     if (top < SPARE) props.onTop?.();
   };
 

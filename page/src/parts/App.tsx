@@ -111,11 +111,14 @@ function Nothing() {
 }
 
 function Token() {
-  const submit = (event: SubmitEvent) => {
+  const [refused, setRefused] = useState(false);
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     keepToken(String(new FormData(event.target as HTMLFormElement).get("token")));
+    setRefused(false);
     s.needsToken.value = false;
-    void api.apps().then(start, () => (s.needsToken.value = true));
+    await start();
+    if (s.needsToken.value) setRefused(true);
   };
   return (
     <div class="veil">

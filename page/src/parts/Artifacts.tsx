@@ -3,12 +3,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { place, tried } from "../actions";
 import { api } from "../api";
+import { dataUrl } from "../format";
 import * as s from "../state";
 
 interface Shown {
   name: string;
   mimeType: string;
   url: string;
+  /** What it says, where it is a text. */
+  text: string | undefined;
 }
 
 export function Artifacts() {
@@ -22,13 +25,13 @@ export function Artifacts() {
     const where = place();
     const part = where && (await tried(() => api.artifact(where, name)));
     if (!part) return;
-    const data = part.inlineData;
+    const mimeType = part.inlineData?.mimeType ?? "text/plain";
+    const url = part.inlineData && dataUrl(mimeType, part.inlineData.data);
     setShown({
       name,
-      mimeType: data?.mimeType ?? "text/plain",
-      url: data
-        ? `data:${data.mimeType};base64,${data.data.replace(/-/g, "+").replace(/_/g, "/")}`
-        : `data:text/plain;charset=utf-8,${encodeURIComponent(part.text ?? "")}`,
+      mimeType,
+      url: url ?? `data:text/plain;charset=utf-8,${encodeURIComponent(part.text ?? "")}`,
+      text: url && /^text\/|json$/.test(mimeType) ? decoded(url) : part.text,
     });
   };
   if (!names?.length) return <p class="quiet">{names ? "No artifacts." : "Loading…"}</p>;
@@ -47,6 +50,8 @@ export function Artifacts() {
         <figure>
           {shown.mimeType.startsWith("image/") ? (
             <img class="image" src={shown.url} alt={shown.name} />
+          ) : shown.text !== undefined ? (
+            <pre class="code">{shown.text}</pre>
           ) : (
             <p class="quiet">{shown.mimeType}</p>
           )}
@@ -60,3 +65,8 @@ export function Artifacts() {
     </div>
   );
 }
+
+const decoded = (url: string): string =>
+  new TextDecoder().decode(
+    Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (one) => one.charCodeAt(0)),
+  );

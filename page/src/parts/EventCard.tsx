@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import * as act from "../actions";
-import { args, bytes, clock, oneLine, textOf } from "../format";
+import { args, bytes, clock, dataUrl, oneLine, textOf } from "../format";
 import * as s from "../state";
 import type { Approval, Blob, JsonObject, Numbered, Part } from "../types";
 import { Decision } from "./Decision";
@@ -57,6 +57,7 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
   }
   if (part.functionResponse) {
     const given = part.functionResponse;
+    if (given.name === CONFIRMATION) return <Decided response={given.response ?? {}} />;
     const asks = given.id !== undefined && given.id in (one.event.actions?.requestedToolConfirmations ?? {});
     const failed = given.response && "error" in given.response;
     const [kind, label] = asks ? ["waits", "asks first"] : failed ? ["failed", "failed"] : ["done", "result"];
@@ -87,14 +88,14 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
 }
 
 function File({ blob }: { blob: Blob }) {
-  const url = `data:${blob.mimeType};base64,${blob.data}`;
+  const url = dataUrl(blob.mimeType, blob.data);
   const name = blob.displayName ?? blob.mimeType;
   if (blob.mimeType.startsWith("image/")) return <img class="image" src={url} alt={name} />;
   if (blob.mimeType.startsWith("audio/")) return <audio controls src={url} aria-label={name} />;
   return (
     <p class="call">
       <a href={url} download={name}>
-        {name} ({bytes(Math.floor(blob.data.length * 0.75))})
+        {name} ({bytes(Math.floor(blob.data.replace(/=+$/, "").length * 0.75))})
       </a>
     </p>
   );
@@ -125,6 +126,17 @@ function Asks({ one, part }: { one: Numbered; part: Part }) {
   };
   const done = !one.number || answered(call.id);
   return <Decision approval={approval} done={done} />;
+}
+
+function Decided({ response }: { response: JsonObject }) {
+  const [kind, label] = response["confirmed"] ? ["done", "approved"] : ["failed", "rejected"];
+  const edited = response["args"] as JsonObject | undefined;
+  return (
+    <p class="call">
+      <span class={`chip ${kind}`}>{label}</span>
+      {edited && <code>with {args(edited)}</code>}
+    </p>
+  );
 }
 
 function Effects({ one }: { one: Numbered }) {

@@ -260,7 +260,7 @@ async def rewind(call: Call) -> Response:
         rewind_before_invocation_id=call.body.before_invocation_id,
     )
     call.host.runs.stir(place)
-    return await get(call)
+    return await _whole(await need_session(call.host.services.sessions, place))
 
 
 def place_in(call: Call, session_id: str) -> Place:
