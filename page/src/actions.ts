@@ -1,7 +1,7 @@
 // What a person can do, and what it changes in the state.
 
 import { batch } from "@preact/signals";
-import { api, ApiError } from "./api";
+import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
 import * as s from "./state";
 import type {
@@ -38,8 +38,9 @@ export async function tried<T>(work: () => Promise<T>): Promise<T | undefined> {
     return await work();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") return undefined;
-    if (error instanceof ApiError && error.status === 401) s.needsToken.value = true;
-    else s.problem.value = error instanceof Error ? error.message : String(error);
+    if (error instanceof ApiError && error.status === 401) {
+      s.needsToken.value = hasToken() ? "other" : "first";
+    } else s.problem.value = error instanceof Error ? error.message : String(error);
     return undefined;
   }
 }
@@ -50,8 +51,17 @@ export async function start(): Promise<void> {
   s.apps.value = found;
   const wanted = new URLSearchParams(location.hash.slice(1));
   const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
+  s.user.value = wanted.get("user") ?? s.user.value;
   const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
   if (first) await chooseApp(first.name, wanted.get("session") ?? undefined);
+}
+
+/** Put what is open into the page's address, from where a reload and other tabs take it. */
+function note(): void {
+  const where = place();
+  const named = { app: s.app.value, user: s.user.value };
+  const all = where ? { ...named, session: where.session } : named;
+  history.replaceState(null, "", `#${new URLSearchParams(all)}`);
 }
 
 export async function chooseApp(name: string, sessionId?: string): Promise<void> {
@@ -62,6 +72,7 @@ export async function chooseApp(name: string, sessionId?: string): Promise<void>
     s.sessions.value = [];
     s.tree.value = undefined;
   });
+  note();
   const info = s.apps.value.find((one) => one.name === name);
   if (info?.error) {
     s.problem.value = info.error;
@@ -77,6 +88,7 @@ export async function chooseUser(name: string): Promise<void> {
   localStorage.setItem("ostinato-user", name);
   leave();
   s.user.value = name;
+  note();
   await listSessions();
 }
 
@@ -105,6 +117,7 @@ function leave(): void {
     s.running.value = false;
     s.selected.value = undefined;
     s.other.value = undefined;
+    s.lost.value = false;
   });
 }
 
@@ -125,7 +138,10 @@ export async function open(where: Place): Promise<void> {
     s.events.value = found.page.events;
     s.total.value = found.page.newest;
   });
-  history.replaceState(null, "", `#${new URLSearchParams({ app: where.app, session: where.session })}`);
+  const stranger = s.user.value !== where.user;
+  s.user.value = where.user;
+  note();
+  if (stranger) void listSessions();
   void loadSpans();
   void follow(where, turn);
 }
@@ -163,6 +179,7 @@ async function follow(where: Place, turn: number): Promise<void> {
       for await (const frame of api.follow(where, after, following.signal)) {
         if (turn !== opened) return;
         pause = 500;
+        s.lost.value = false;
         if (frame.event === "message") take(JSON.parse(frame.data), frame.id);
         else if (frame.event === "running") s.running.value = true;
         else if (frame.event === "idle") idle();
@@ -173,6 +190,7 @@ async function follow(where: Place, turn: number): Promise<void> {
         s.problem.value = error.message;
         return;
       }
+      s.lost.value = true;
     }
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(pause * 2, 10_000);
@@ -245,6 +263,7 @@ export async function send(parts: Part[]): Promise<void> {
   if (!s.session.value) await newSession();
   const where = place();
   if (!where) return;
+  const turn = opened;
   const message: Message = { role: "user", parts };
   batch(() => {
     s.sent.value = {
@@ -265,6 +284,13 @@ export async function send(parts: Part[]): Promise<void> {
     return true;
   });
   if (!done) idle();
+  else if (turn === opened) await settle(where, turn);
+}
+
+/** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
+async function settle(where: Place, turn: number): Promise<void> {
+  const found = await tried(() => api.status(where));
+  if (found && turn === opened && !["running", "left"].includes(found.state)) idle();
 }
 
 export async function stop(): Promise<void> {
@@ -285,9 +311,14 @@ export async function answer(one: Approval, decision: JsonObject): Promise<void>
 }
 
 export async function refreshApprovals(): Promise<void> {
-  if (!s.app.value) return;
-  const found = await tried(() => api.approvals(s.app.value));
-  if (found) s.approvals.value = found;
+  const name = s.app.value;
+  if (!name || s.apps.value.find((one) => one.name === name)?.error) return;
+  try {
+    const found = await api.approvals(name);
+    if (name === s.app.value) s.approvals.value = found;
+  } catch {
+    // asked again soon; what the person does meanwhile tells what is wrong
+  }
 }
 
 export async function fork(atEvent?: string): Promise<void> {
@@ -324,7 +355,10 @@ export async function rename(one: Summary, name: string): Promise<void> {
 
 export async function remove(one: Summary): Promise<void> {
   const where = placeOf(one);
-  if (s.session.value?.id === one.id) leave();
+  if (s.session.value?.id === one.id) {
+    leave();
+    note();
+  }
   await tried(() => api.remove(where));
   await listSessions();
 }

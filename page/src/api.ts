@@ -38,6 +38,8 @@ export function keepToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
+export const hasToken = (): boolean => sessionStorage.getItem(TOKEN) !== null;
+
 async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const token = sessionStorage.getItem(TOKEN);
@@ -101,6 +103,7 @@ export const api = {
     post<Session>(`${at(place)}/fork`, atEvent ? { atEvent } : {}),
   rewind: (place: Place, invocationId: string) =>
     post<Session>(`${at(place)}/rewind`, { beforeInvocationId: invocationId }),
+  status: (place: Place) => read<{ state: string }>(`${at(place)}/run`),
   cancel: (place: Place) => post<{ cancelled: boolean }>(`${at(place)}/cancel`, {}),
   approvals: (app: string) =>
     read<{ approvals: Approval[] }>(`/apps/${enc(app)}/approvals`).then((found) => found.approvals),

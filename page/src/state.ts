@@ -42,7 +42,10 @@ export const approvals = signal<Approval[]>([]);
 export const showInbox = signal(false);
 export const tree = signal<AppTree | undefined>(undefined);
 export const problem = signal<string | undefined>(undefined);
-export const needsToken = signal(false);
+/** Whether the server wants a token: the first one, or another one than was given. */
+export const needsToken = signal<"" | "first" | "other">("");
+/** Whether the session's stream broke and is tried again. */
+export const lost = signal(false);
 export const other = signal<{ session: Summary; events: Numbered[] } | undefined>(undefined);
 
 export const byId = computed(() => new Map(events.value.map((one) => [one.event.id, one])));

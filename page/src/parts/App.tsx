@@ -1,7 +1,7 @@
 // The page: sessions to the left, the session in the middle, what is selected to the right.
 
 import { useEffect } from "preact/hooks";
-import { api, keepToken } from "../api";
+import { keepToken } from "../api";
 import { refreshApprovals, start } from "../actions";
 import * as s from "../state";
 import { Artifacts } from "./Artifacts";
@@ -78,7 +78,11 @@ function Open() {
           ))}
         </nav>
         <span class="quiet" aria-live="polite">
-          {s.running.value ? "running" : `${s.total.value} events`}
+          {s.lost.value
+            ? "connection lost, trying again"
+            : s.running.value
+              ? "running"
+              : `${s.total.value} events`}
         </span>
       </header>
       <section class="view" role="tabpanel" aria-label={s.view.value}>
@@ -111,21 +115,19 @@ function Nothing() {
 }
 
 function Token() {
-  const [refused, setRefused] = useState(false);
-  const submit = async (event: SubmitEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
     keepToken(String(new FormData(event.target as HTMLFormElement).get("token")));
-    setRefused(false);
-    s.needsToken.value = false;
-    await start();
-    if (s.needsToken.value) setRefused(true);
+    s.needsToken.value = "";
+    void start();
   };
   return (
     <div class="veil">
       <div class="dialog" role="dialog" aria-modal="true" aria-label="Token">
         <form onSubmit={submit}>
           <h2>This server asks for a token</h2>
-          <input name="token" type="password" autoFocus aria-label="Token" autocomplete="off" />
+          {s.needsToken.value === "other" && <p class="error">That token was refused.</p>}
+          <input name="token" type="password" ref={(field) => field?.focus()} aria-label="Token" autocomplete="off" />
           <button class="primary">Go on</button>
         </form>
       </div>

@@ -36,7 +36,6 @@ export function Inbox() {
 function Waiting({ one }: { one: Approval }) {
   const go = () => {
     s.showInbox.value = false;
-    s.user.value = one.userId;
     void act.open({ app: s.app.value, user: one.userId, session: one.sessionId });
   };
   return (

@@ -29,7 +29,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, button, quiet, 
 
   await say("wire it a third time");
   await button("Reject").click();
-  await page.getByText("rejected", { exact: false }).first().waitFor();
+  await page.getByText("rejected", { exact: true }).waitFor();
   await button("Send").waitFor();
   assert.equal(await button("Reject").count(), 0);
   await shot("rejected");

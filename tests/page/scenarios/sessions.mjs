@@ -56,7 +56,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, bu
   await page.getByRole("button", { name: "Delete" }).locator("visible=true").click();
   await page.waitForFunction(() => document.querySelectorAll(".sessions .entry").length === 2);
   await page.getByText("Write a message to begin a session", { exact: false }).waitFor();
-  assert.equal(new URL(page.url()).hash, "#app=desk");
+  assert.equal(new URL(page.url()).hash, "#app=desk&user=user");
 
   await page.getByLabel("user", { exact: true }).fill("ann");
   await page.keyboard.press("Enter");
