@@ -103,8 +103,8 @@ export function VirtualList<T>(props: Props<T>) {
 
   return (
     <div class="list" ref={box} onScroll={onScroll} role="feed" aria-label={props.label} tabIndex={0}>
-      <div style={{ height: whole, position: "relative" }}>
-        <div style={{ position: "absolute", top: tops[first], left: 0, right: 0 }}>
+      <div style={{ height: `${whole}px`, position: "relative" }}>
+        <div style={{ position: "absolute", top: `${tops[first]}px`, left: "0", right: "0" }}>
           {items.slice(first, last).map((item, index) => (
             <div key={keyOf(item)} data-row={keyOf(item)}>
               {props.render(item, first + index)}

@@ -14,7 +14,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PYTHON = process.env.OSTINATO_TEST_PYTHON;
 const CHROMIUM = process.env.OSTINATO_TEST_CHROMIUM;
 const SHOTS = process.env.OSTINATO_TEST_SHOTS;
-const SLOW = 30_000; // milliseconds after which something that should happen counts as missing
+const SLOW = Number(process.env.OSTINATO_TEST_PATIENCE ?? 30_000); // milliseconds after which something that should happen counts as missing
 
 /** The files of one scenario, and the server over them. */
 export class Server {

@@ -8,11 +8,13 @@ import { Artifacts } from "./Artifacts";
 import { Chat } from "./Chat";
 import { Compare } from "./Compare";
 import { Composer } from "./Composer";
+import { Dialog } from "./Dialog";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
 import { Inspector } from "./Inspector";
 import { Sidebar } from "./Sidebar";
 import { StateView } from "./StateView";
+import { Tabs } from "./Tabs";
 import { Timeline } from "./Timeline";
 
 const VIEWS: [s.View, string][] = [
@@ -34,7 +36,12 @@ export function App() {
     return () => clearInterval(timer);
   }, []);
   return (
-    <div class="page">
+    <div
+      class="page"
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) s.selected.value = undefined;
+      }}
+    >
       <a class="skip" href="#middle">
         Skip to the session
       </a>
@@ -65,18 +72,13 @@ function Open() {
     <>
       <header class="bar">
         <h1 title={s.session.value!.id}>{s.openTitle.value}</h1>
-        <nav class="tabs" role="tablist" aria-label="Views of the session">
-          {VIEWS.map(([name, label]) => (
-            <button
-              key={name}
-              role="tab"
-              aria-selected={s.view.value === name}
-              onClick={() => (s.view.value = name)}
-            >
-              {label}
-            </button>
-          ))}
-        </nav>
+        <Tabs
+          label="Views of the session"
+          tabs={VIEWS}
+          chosen={s.view.value}
+          choose={(view) => (s.view.value = view)}
+          panel="view"
+        />
         <span class="quiet" aria-live="polite">
           {s.lost.value
             ? "connection lost, trying again"
@@ -85,7 +87,7 @@ function Open() {
               : `${s.total.value} events`}
         </span>
       </header>
-      <section class="view" role="tabpanel" aria-label={s.view.value}>
+      <section class="view" role="tabpanel" id="view" aria-labelledby={`view-${s.view.value}`}>
         {s.view.value === "chat" && <Chat />}
         {s.view.value === "timeline" && <Timeline />}
         {s.view.value === "graph" && <Graph />}
@@ -122,15 +124,15 @@ function Token() {
     void start();
   };
   return (
-    <div class="veil">
-      <div class="dialog" role="dialog" aria-modal="true" aria-label="Token">
-        <form onSubmit={submit}>
-          <h2>This server asks for a token</h2>
-          {s.needsToken.value === "other" && <p class="error">That token was refused.</p>}
-          <input name="token" type="password" ref={(field) => field?.focus()} aria-label="Token" autocomplete="off" />
+    <Dialog label="Token">
+      <form onSubmit={submit}>
+        <h2>This server asks for a token</h2>
+        {s.needsToken.value === "other" && <p class="error">That token was refused.</p>}
+        <p class="row">
+          <input class="grow" name="token" type="password" aria-label="Token" autocomplete="off" />
           <button class="primary">Go on</button>
-        </form>
-      </div>
-    </div>
+        </p>
+      </form>
+    </Dialog>
   );
 }

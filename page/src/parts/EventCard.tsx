@@ -6,6 +6,7 @@ import { args, bytes, clock, dataUrl, oneLine, textOf } from "../format";
 import * as s from "../state";
 import type { Approval, Blob, JsonObject, Numbered, Part } from "../types";
 import { Decision } from "./Decision";
+import { Menu } from "./Menu";
 
 const CONFIRMATION = "adk_request_confirmation";
 
@@ -26,7 +27,7 @@ export function EventCard({ one, actions }: { one: Numbered; actions?: boolean }
         </button>
         {number > 0 && <span class="quiet">#{number}</span>}
         <time class="quiet">{clock(event.timestamp)}</time>
-        {actions && number > 0 && <Menu one={one} />}
+        {actions && number > 0 && <Choices one={one} />}
       </header>
       {(event.content?.parts ?? []).map((part, index) => (
         <PartView key={index} part={part} one={one} />
@@ -163,7 +164,7 @@ function Effects({ one }: { one: Numbered }) {
   );
 }
 
-function Menu({ one }: { one: Numbered }) {
+function Choices({ one }: { one: Numbered }) {
   const [edits, setEdits] = useState(false);
   const mine = one.event.author === "user" && textOf(one.event.content?.parts) !== "";
   const submit = (event: SubmitEvent) => {
@@ -174,21 +175,18 @@ function Menu({ one }: { one: Numbered }) {
   };
   return (
     <>
-      <details class="menu">
-        <summary aria-label={`More for event ${one.number}`}>⋯</summary>
-        <div>
-          <button onClick={() => void act.fork(one.event.id)}>Fork from here</button>
-          {mine && <button onClick={() => setEdits(true)}>Edit and run again</button>}
-          {mine && (
-            <button onClick={() => void act.rewind(one.event.invocationId)}>
-              Rewind to before this
-            </button>
-          )}
-        </div>
-      </details>
+      <Menu label={`More for event ${one.number}`}>
+        <button onClick={() => void act.fork(one.event.id)}>Fork from here</button>
+        {mine && <button onClick={() => setEdits(true)}>Edit and run again</button>}
+        {mine && (
+          <button onClick={() => void act.rewind(one.event.invocationId)}>
+            Rewind to before this
+          </button>
+        )}
+      </Menu>
       {edits && (
         <form class="edit" onSubmit={submit}>
-          <textarea name="text" aria-label="Message" autoFocus rows={3}>
+          <textarea name="text" aria-label="Message" ref={focus} rows={3}>
             {textOf(one.event.content?.parts)}
           </textarea>
           <button class="primary">Run in a fork</button>
@@ -200,3 +198,5 @@ function Menu({ one }: { one: Numbered }) {
     </>
   );
 }
+
+const focus = (field: HTMLTextAreaElement | null) => field?.focus();

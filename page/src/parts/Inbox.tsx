@@ -5,31 +5,24 @@ import * as act from "../actions";
 import * as s from "../state";
 import type { Approval, JsonObject } from "../types";
 import { Decision } from "./Decision";
+import { Dialog } from "./Dialog";
 
 export function Inbox() {
   useEffect(() => void act.refreshApprovals(), []);
   const close = () => (s.showInbox.value = false);
   return (
-    <div class="veil" onClick={(event) => event.target === event.currentTarget && close()}>
-      <section
-        class="dialog wide"
-        role="dialog"
-        aria-modal="true"
-        aria-label="Waiting for you"
-        onKeyDown={(event) => event.key === "Escape" && close()}
-      >
-        <header class="bar">
-          <h2>Waiting for you</h2>
-          <button aria-label="Close" autoFocus onClick={close}>
-            ×
-          </button>
-        </header>
-        {s.approvals.value.length === 0 && <p class="quiet">Nothing waits.</p>}
-        {s.approvals.value.map((one) => (
-          <Waiting key={`${one.sessionId} ${one.callId}`} one={one} />
-        ))}
-      </section>
-    </div>
+    <Dialog label="Waiting for you" close={close}>
+      <header class="bar">
+        <h2>Waiting for you</h2>
+        <button aria-label="Close" onClick={close}>
+          ×
+        </button>
+      </header>
+      {s.approvals.value.length === 0 && <p class="quiet">Nothing waits.</p>}
+      {s.approvals.value.map((one) => (
+        <Waiting key={`${one.sessionId} ${one.callId}`} one={one} />
+      ))}
+    </Dialog>
   );
 }
 

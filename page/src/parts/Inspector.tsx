@@ -9,6 +9,7 @@ import { count, duration } from "../format";
 import { callBefore, spanOf } from "../spans";
 import * as s from "../state";
 import type { Event, Json, JsonObject, Numbered, Span, SpanDetail } from "../types";
+import { Tabs } from "./Tabs";
 
 type Tab = "event" | "request" | "state" | "cost";
 const TABS: [Tab, string][] = [
@@ -25,23 +26,12 @@ export function Inspector() {
   return (
     <aside class="inspector" aria-label="Selected event">
       <header class="bar">
-        <nav class="tabs" role="tablist" aria-label="Details">
-          {TABS.map(([name, label]) => (
-            <button
-              key={name}
-              role="tab"
-              aria-selected={tab === name}
-              onClick={() => setTab(name)}
-            >
-              {label}
-            </button>
-          ))}
-        </nav>
+        <Tabs label="Details" tabs={TABS} chosen={tab} choose={setTab} panel="details" />
         <button aria-label="Close details" onClick={() => (s.selected.value = undefined)}>
           ×
         </button>
       </header>
-      <div class="details">
+      <div class="details" role="tabpanel" id="details" aria-labelledby={`details-${tab}`} tabIndex={0}>
         {tab === "event" && <Raw value={one.event as unknown as Json} />}
         {tab === "request" && <RequestTab event={one.event} />}
         {tab === "state" && <StateTab one={one} />}

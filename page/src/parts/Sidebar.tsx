@@ -5,6 +5,7 @@ import * as act from "../actions";
 import { day } from "../format";
 import * as s from "../state";
 import type { Summary } from "../types";
+import { Menu } from "./Menu";
 
 const THEMES = { auto: "dark", dark: "light", light: "auto" } as const;
 
@@ -100,8 +101,12 @@ function Entry({ session }: { session: Summary }) {
             name="name"
             defaultValue={s.title(session)}
             aria-label="New name"
-            autoFocus
-            onKeyDown={(event) => event.key === "Escape" && setRenames(false)}
+            ref={focus}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              event.preventDefault();
+              setRenames(false);
+            }}
           />
         </form>
       ) : (
@@ -114,29 +119,28 @@ function Entry({ session }: { session: Summary }) {
           <span class="quiet">{day(session.lastUpdateTime)}</span>
         </button>
       )}
-      <details class="menu">
-        <summary aria-label={`More for ${s.title(session)}`}>⋯</summary>
-        <div>
-          <button onClick={() => setRenames(true)}>Rename</button>
-          <button onClick={() => void act.exportSession(session)}>Export</button>
-          {s.session.value && !current && (
-            <button
-              onClick={() => {
-                s.view.value = "compare";
-                void act.compareWith(session);
-              }}
-            >
-              Compare
-            </button>
-          )}
+      <Menu label={`More for ${s.title(session)}`}>
+        <button onClick={() => setRenames(true)}>Rename</button>
+        <button onClick={() => void act.exportSession(session)}>Export</button>
+        {s.session.value && !current && (
           <button
-            class="danger"
-            onClick={() => confirm(`Delete ${s.title(session)}?`) && void act.remove(session)}
+            onClick={() => {
+              s.view.value = "compare";
+              void act.compareWith(session);
+            }}
           >
-            Delete
+            Compare
           </button>
-        </div>
-      </details>
+        )}
+        <button
+          class="danger"
+          onClick={() => confirm(`Delete ${s.title(session)}?`) && void act.remove(session)}
+        >
+          Delete
+        </button>
+      </Menu>
     </li>
   );
 }
+
+const focus = (field: HTMLInputElement | null) => field?.focus();

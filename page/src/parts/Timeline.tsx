@@ -9,9 +9,20 @@ import * as s from "../state";
 import type { Event, Numbered } from "../types";
 import { VirtualList } from "../virtual";
 
+/** Arrows go from event to event. */
+function onKey(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const events = s.events.value;
+  if (!step || !events.length) return;
+  event.preventDefault();
+  const at = events.findIndex((one) => one.event.id === s.selected.value);
+  const to = at < 0 ? (step > 0 ? 0 : events.length - 1) : at + step;
+  s.selected.value = events[Math.max(0, Math.min(events.length - 1, to))]!.event.id;
+}
+
 export function Timeline() {
   return (
-    <div class="timeline">
+    <div class="timeline" onKeyDown={onKey}>
       <VirtualList
         key={s.session.value?.id}
         items={s.rows.value}

@@ -11,7 +11,7 @@ from .. import _clock
 from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions.base_session_service import ListSessionsResponse, check_name
+from ..sessions.base_session_service import GetSessionConfig, ListSessionsResponse, check_name
 from ..sessions.session import Session
 from .endpoint import Call, Endpoint
 from .place import need_session, outline

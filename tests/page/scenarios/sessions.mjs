@@ -53,7 +53,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, bu
 
   page.on("dialog", (dialog) => void dialog.accept());
   await page.locator(".sessions li.current summary").click();
-  await page.getByRole("button", { name: "Delete" }).locator("visible=true").click();
+  await page.locator(".sessions li.current").getByRole("button", { name: "Delete" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".sessions .entry").length === 2);
   await page.getByText("Write a message to begin a session", { exact: false }).waitFor();
   assert.equal(new URL(page.url()).hash, "#app=desk&user=user");

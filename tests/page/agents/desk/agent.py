@@ -102,7 +102,7 @@ def says(parts: list, **more) -> LlmResponse:
 async def gate() -> None:
     """Wait until the test opens the gate."""
     path = Path(os.environ["OSTINATO_TEST_GATE"])
-    while not path.exists():
+    while not path.exists():  # noqa: ASYNC110, ASYNC240 - another process opens it
         await asyncio.sleep(0.02)
 
 
