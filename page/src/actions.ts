@@ -305,8 +305,11 @@ export async function answer(one: Approval, decision: JsonObject): Promise<void>
   if (s.session.value?.id !== one.sessionId) {
     await open({ app, user: one.userId, session: one.sessionId });
   }
-  const done = await tried(() => api.answer(app, one, decision));
-  if (done) s.running.value = true;
+  const turn = opened;
+  const where = { app, user: one.userId, session: one.sessionId };
+  s.running.value = true;
+  await tried(() => api.answer(app, one, decision));
+  await settle(where, turn);
   void refreshApprovals();
 }
 

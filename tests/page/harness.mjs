@@ -81,7 +81,8 @@ export class Server {
  *
  * options: `server`, more options of `ostinato web`; `before`, done with the folder before the
  * server starts; `home`, the path to open; `scheme`, `viewport` of the browser;
- * `tolerated`, texts of console errors that belong to the scenario.
+ * `tolerated`, texts of console errors that belong to the scenario; `foreign`, for a page of
+ * somebody else's, which may ask other machines and gets no answer.
  */
 export async function scenario(options, steps) {
   const name = basename(process.argv[1], ".mjs");
@@ -103,7 +104,8 @@ export async function scenario(options, steps) {
     });
     context.setDefaultTimeout(SLOW);
     const complaints = [];
-    context.on("page", (one) => listen(one, server, complaints, options.tolerated ?? []));
+    context.on("page", (one) => listen(one, server, complaints, options));
+    if (options.foreign) await context.route((url) => url.origin !== server.url, (route) => route.abort());
     page = await context.newPage();
     await page.goto(server.url + (options.home ?? "/page/"));
     const shot = (what) => page.screenshot({ path: join(SHOTS, `${name}-${what}.png`) });
@@ -127,13 +129,13 @@ export async function scenario(options, steps) {
 }
 
 /** Note what the page complains about, and what it asks other machines for. */
-function listen(page, server, complaints, tolerated) {
+function listen(page, server, complaints, { tolerated = [], foreign = false }) {
   const note = (text) => tolerated.some((one) => text.includes(one)) || complaints.push(text);
   page.on("console", (m) => m.type() === "error" && note(`${m.text()} ${m.location().url}`));
   page.on("pageerror", (error) => note(`uncaught: ${error.stack}`));
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(server.url) && !/^(data|blob):/.test(url)) note(`asked ${url}`);
+    if (!foreign && !url.startsWith(server.url) && !/^(data|blob):/.test(url)) note(`asked ${url}`);
   });
 }
 

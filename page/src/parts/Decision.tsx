@@ -25,7 +25,7 @@ export function Decision({ approval, done }: { approval: Approval; done?: boolea
   return (
     <div class={`decision ${done ? "done" : ""}`} role="group" aria-label={`Approve ${approval.tool}`}>
       <p>
-        <strong>{approval.tool}</strong> {done ? "asked for leave" : "asks for leave"}
+        <strong>{approval.tool}</strong> {done ? "asked for approval" : "asks for approval"}
         {approval.hint && <span class="quiet"> {approval.hint}</span>}
       </p>
       <dl class="args">

@@ -273,7 +273,8 @@ function Cost({ columns }: { columns: { prompt: number; cached: number; output: 
           <input
             class="prices"
             value={prices}
-            placeholder="in, cached, out per million"
+            placeholder="in, cached, out"
+            title="Prices of a million tokens: in, cached, out"
             onInput={(event) => keep(event.currentTarget.value)}
           />
         </label>

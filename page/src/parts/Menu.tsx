@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
-  const close = () => box.current!.removeAttribute("open");
+  const close = () => box.current?.removeAttribute("open");
   return (
     <details
       class="menu"
@@ -17,7 +17,7 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
         box.current!.querySelector("summary")!.focus();
       }}
       onFocusOut={(event) => {
-        if (!box.current!.contains(event.relatedTarget as Node | null)) close();
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) close();
       }}
     >
       <summary aria-label={label}>⋯</summary>

@@ -10,11 +10,11 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from . import (
+    adk_page,
     approvals,
     apps,
     artifacts,
@@ -78,7 +78,7 @@ def make_app(settings: ServerSettings) -> Starlette:
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
             *of_page,
-            *_other_page(settings, prefix),
+            *adk_page.routes(settings, prefix),
         ],
         middleware=[Middleware(Guard, settings=settings, open_paths=open_paths)],
         exception_handlers={Exception: on_problem, 404: on_problem, 405: on_problem},
@@ -97,22 +97,3 @@ def _document(prefix: str) -> dict[str, Any]:
 async def _openapi(request: Request) -> Response:
     settings: ServerSettings = request.app.state.host.settings
     return JSONResponse(_document(settings.url_prefix.rstrip("/")))
-
-
-def _other_page(settings: ServerSettings, prefix: str) -> list[BaseRoute]:
-    """Return the routes of a built page of somebody else's, which asks where the server is."""
-    if settings.ui is None:
-        return []
-
-    async def config(request: Request) -> Response:
-        return JSONResponse({"backendUrl": prefix})
-
-    async def to_page(request: Request) -> Response:
-        return RedirectResponse(f"{prefix}/dev-ui/")
-
-    return [
-        Route(f"{prefix}/dev-ui/assets/config/runtime-config.json", config),
-        Route(f"{prefix}/dev-ui", to_page),
-        Route(f"{prefix}/", to_page),
-        Mount(f"{prefix}/dev-ui", StaticFiles(directory=settings.ui, html=True)),
-    ]

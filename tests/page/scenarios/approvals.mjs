@@ -14,7 +14,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, button, quiet, 
   await page.getByText("wire_money gave", { exact: false }).waitFor();
   await page.getByText("'sent': 5000", { exact: false }).waitFor();
   assert.equal(await button("Approve").count(), 0);
-  await asks.getByText("asked for leave").waitFor();
+  await asks.getByText("asked for approval").waitFor();
 
   await say("wire it again");
   await button("Edit arguments").click();
