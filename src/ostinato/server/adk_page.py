@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -29,6 +29,9 @@ from .settings import ServerSettings
 _DETAILS = "gen_ai.client.inference.operation.details"  # where the page looks for a request
 _EVENT = "gcp.vertex.agent.event_id"
 _INVOCATION = "gcp.vertex.agent.invocation_id"
+_ASKED = frozenset(("adk_request_credential", "adk_request_confirmation"))
+_GENERATE = "generate_content"
+_PARTS = {"reasoning": "text"}
 _DIGITS = 53  # bits that JavaScript keeps of a number
 
 
@@ -114,16 +117,24 @@ def _is_said(event: Event) -> bool:
     return (
         event.content is not None
         and event.content.role == "model"
-        and not names & {REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, REQUEST_EUC_FUNCTION_CALL_NAME}
+        and not names & _ASKED
     )
 
 
 def _shown(span: SpanRecord, event: str | None) -> dict[str, Any]:
-    attributes = {**span.attributes, _INVOCATION: span.invocation_id}
+    attributes: dict[str, Any] = {
+        **span.attributes,
+        "gen_ai.conversation.id": span.place[2],
+        _INVOCATION: span.invocation_id,
+    }
     if event is not None:
         attributes[_EVENT] = event
+    name = span.name
+    if span.operation == "chat":  # the page knows the other of the two words that there are
+        attributes["gen_ai.operation.name"] = _GENERATE
+        name = name.replace("chat", _GENERATE, 1)
     return {
-        "name": span.name,
+        "name": name,
         "start_time": int(span.start * 1e9),
         "end_time": int((span.end or span.start) * 1e9),
         "trace_id": _number(span.trace_id),
@@ -156,13 +167,18 @@ def _details(span: SpanRecord, attributes: dict[str, Any]) -> dict[str, Any]:
             "gen_ai.system_instructions": [
                 {"type": "text", "content": json.loads(texts.get("system", '""'))}
             ],
-            "gen_ai.output.messages": [_message(text) for text in said],
+            "gen_ai.output.messages": [{**_message(text), "finish_reason": ""} for text in said],
+            "user.id": span.place[1],
         },
     }
 
 
 def _message(text: str) -> dict[str, Any]:
-    return as_message(types.Content.model_validate_json(text))
+    message = as_message(types.Content.model_validate_json(text))
+    # It knows no role for results, and no thoughts.
+    role = "user" if message["role"] == "tool" else message["role"]
+    parts = [{**part, "type": _PARTS.get(part["type"], part["type"])} for part in message["parts"]]
+    return {"role": role, "parts": parts}
 
 
 async def build_graph(call: Call) -> Any:
@@ -231,6 +247,11 @@ def _dot_node(name: str, shape: str, lit: frozenset[str]) -> str:
     return f"{json.dumps(name)} [{style}]"
 
 
+async def no_file(call: Call) -> Response:
+    """Tell that an agent is made of no file that the page could edit."""
+    return PlainTextResponse("")
+
+
 async def none(call: Call) -> Any:
     """Tell that there are none; evaluation is done on the command line."""
     return []
@@ -246,6 +267,7 @@ _ENDPOINTS = (
     Endpoint("GET", _DEV + "/build_graph", "The agents", build_graph),
     Endpoint("GET", _DEV + "/build_graph_image", "The agents, drawn", graph_image),
     Endpoint("GET", _EVENTS + "/graph", "The agents of an event, drawn", event_graph),
+    Endpoint("GET", _DEV + "/builder", "An agent's file", no_file, query=_Anything),
     Endpoint("GET", _DEV + "/eval_sets", "Sets of cases", none),
     Endpoint("GET", _DEV + "/eval_results", "Results", none),
 )

@@ -1,13 +1,34 @@
-// google-adk's own page, unmodified, at our server. Its fonts come from other machines, which are
-// not asked here; what it asks of ours has to be answered.
-
 import { assert, scenario } from "../harness.mjs";
-
 const UI = process.env.OSTINATO_TEST_UI;
-
 await scenario({ server: ["--ui-dir", UI], home: "/dev-ui/", foreign: true }, async ({ page, server, shot }) => {
-  await page.waitForTimeout(5000);
-  await shot("1");
-  console.log(await page.evaluate(() => document.body.innerText));
-  console.log(await page.content().then((x) => x.slice(0, 12000)));
+  page.on("response", (r) => r.status() >= 400 && console.log(r.status(), r.url()));
+  page.on("request", (r) => r.url().startsWith(server.url) && !/\.(js|css|svg)/.test(r.url()) && console.log(r.method(), r.url()));
+  const show = async (n) => { await shot(n); console.log("--", n); console.log((await page.evaluate(() => document.body.innerText)).replace(/\n+/g, " | ").slice(0, 900)); };
+  await page.getByRole("button", { name: "Select an app" }).click();
+  await show("2-apps");
+  await page.getByText("desk", { exact: true }).last().click();
+  const box = page.locator("textarea").last();
+  await box.waitFor();
+  await show("3-chosen");
+  await box.fill("What is the weather?"); await box.press("Enter");
+  await page.getByText("lookup gave", { exact: false }).first().waitFor();
+  await page.waitForTimeout(1500);
+  await show("4-said");
+  await page.getByText("input", { exact: true }).last().click(); await page.waitForTimeout(700); await show("6-input");
+  await page.getByText("Traces", { exact: true }).first().click(); await page.waitForTimeout(800); await show("6-traces");
+  await page.getByText("Events", { exact: true }).first().click();
+  await box.fill("wire it"); await box.press("Enter");
+  await page.waitForTimeout(2500);
+  await show("7-wire");
+  await page.locator('input[type="checkbox"]').last().click();
+  await page.getByRole("button", { name: "Submit" }).last().click();
+  await page.getByText("wire_money gave", { exact: false }).first().waitFor();
+  await show("8-approved");
+  await page.locator("#toolbar-new-session-button").click();
+  await page.waitForTimeout(700);
+  await show("9-new");
+  await page.locator('button[mattooltip="Select a session"]').click();
+  await page.waitForTimeout(1000);
+  await show("10-list");
+  console.log(await page.evaluate(() => [...document.querySelectorAll(".cdk-overlay-container *, app-session-tab *")].filter((x) => x.children.length < 3).map((x) => x.outerHTML.replace(/_ng\S+/g, "").replace(/\s+/g, " ").slice(0, 260)).join("\n")));
 });
