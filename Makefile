@@ -19,6 +19,9 @@ STEPS ?= 100000
 SEED ?= 1
 REPLAY ?=
 
+PAGE := src/ostinato/server/page/index.html
+PAGE_SOURCES := $(shell find page -path page/node_modules -prune -o -type f -print)
+
 DEMO_AGENT := examples/travel_desk
 DEMO_QUESTION := I want to fly from Berlin to Lisbon on Friday; find me a flight.
 DEMO_ARGS ?=
@@ -26,7 +29,7 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check wire lint format types bench spec mutants crash model docs clean
+.PHONY: help demo test check page wheel wire lint format types bench spec mutants crash model docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -39,10 +42,15 @@ demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and 
 test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
 
-check: $(DEV_STAMP) ## Run every test, those that need services too; nothing may skip
+check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
 	$(if $(wildcard $(GOLDEN)),$(check_golden))
 	$(BIN)/python tests/wire/environments.py
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+page: $(PAGE) ## Build the page that `ostinato web` shows (needs Node 20 or newer)
+
+wheel: $(DEV_STAMP) page ## Build the wheel into dist, and check that the page is in it
+	$(BIN)/python -m tests.page.wheel dist
 
 wire: $(DEV_STAMP) ## Run the wire tests of SDK versions that need an environment of their own
 	$(BIN)/python tests/wire/environments.py $(WIRE_ARGS)
@@ -92,6 +100,12 @@ $(BIN)/python bench/setup_peers.py adk23 adk
 	  "$$($(BIN)/python bench/setup_peers.py --python $$peer)" $(GOLDEN) --check || exit 1; done
 "$$($(BIN)/python bench/setup_peers.py --python adk23)" $(SURFACE) --check
 endef
+
+$(PAGE): $(PAGE_SOURCES)
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || \
+	  { echo 'The page is built with Node 20 or newer: install it and npm.' >&2; exit 1; }
+	cd page && npm ci --silent && npm run --silent build
+	@touch $@
 
 # -- set-up: made once, again when pyproject.toml or constraints.txt change ------------------------
 

@@ -20,11 +20,6 @@ _SMALL = 4 * 1024 * 1024  # bytes of a body that carries no files
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     settings = _settings(args)
-    if args.command == "web" and settings.ui is None:
-        raise CliError(
-            "This installation holds no page yet. Give the folder of a built one with --ui-dir, or "
-            "use `ostinato serve --reload`."
-        )
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.WARNING,
@@ -34,6 +29,9 @@ def main(args: argparse.Namespace) -> int:
         logging.getLogger(name).setLevel(settings.log_level.upper())
     for package in ("starlette", "uvicorn"):
         need(package, extra="server")
+    page = import_module("ostinato.server.page")
+    if settings.page and settings.ui is None and not page.is_built():
+        raise CliError(page.HOW_TO_BUILD)
     return import_module("ostinato.server.serving").serve(settings)
 
 
@@ -68,5 +66,7 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
         max_upload=args.max_body,
         rate_limit=args.rate_limit,
         log_level=args.log_level,
+        contents=args.contents,
+        page=args.command == "web",
         ui=Path(args.ui_dir) if args.ui_dir else None,
     )

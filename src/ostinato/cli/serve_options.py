@@ -50,6 +50,13 @@ def add_serve(commands: Any) -> None:
             help=f"load an app again when its files change (default: {'yes' if reload else 'no'})",
         )
         command.add_argument(
+            "--contents",
+            action=argparse.BooleanOptionalAction,
+            default=reload,
+            help="keep what exactly was sent to models, beside the sessions "
+            f"(default: {'yes' if reload else 'no'})",
+        )
+        command.add_argument(
             "--ui-dir", metavar="FOLDER", help="serve the built page of this folder at /dev-ui/"
         )
 

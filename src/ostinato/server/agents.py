@@ -182,6 +182,6 @@ def _forget(folder: Path) -> None:
 
 def _without_folder(message: str, folder: Path) -> str:
     """Name files from the app's folder on, not from the root of the disk."""
-    for shown in (str(folder), os.path.relpath(folder)):
+    for shown in sorted((str(folder), os.path.relpath(folder)), key=len, reverse=True):
         message = message.replace(shown + os.sep, folder.name + os.sep).replace(shown, folder.name)
     return message

@@ -10,11 +10,22 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from . import approvals, apps, artifacts, health, memory, runs, session_events, sessions
+from . import (
+    adk_page,
+    approvals,
+    apps,
+    artifacts,
+    health,
+    memory,
+    page,
+    runs,
+    session_events,
+    sessions,
+    spans,
+)
 from .endpoint import Endpoint
 from .host import Host
 from .openapi import document
@@ -31,6 +42,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *memory.ENDPOINTS,
     *session_events.ENDPOINTS,
     *sessions.ENDPOINTS,
+    *spans.ENDPOINTS,
 )
 
 
@@ -53,12 +65,20 @@ def make_app(settings: ServerSettings) -> Starlette:
         finally:
             await host.close()
 
-    open_paths = frozenset(prefix + one.path for one in ENDPOINTS if one.open)
+    of_page = page.routes(prefix) if settings.page else []
+    # The page's files hold nothing secret; it asks the person for the token itself.
+    open_paths = frozenset(
+        [
+            *(prefix + one.path for one in ENDPOINTS if one.open),
+            *(one.path for one in of_page if isinstance(one, Route)),
+        ]
+    )
     app = Starlette(
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
-            *_page(settings, prefix),
+            *of_page,
+            *adk_page.routes(settings, prefix),
         ],
         middleware=[Middleware(Guard, settings=settings, open_paths=open_paths)],
         exception_handlers={Exception: on_problem, 404: on_problem, 405: on_problem},
@@ -77,22 +97,3 @@ def _document(prefix: str) -> dict[str, Any]:
 async def _openapi(request: Request) -> Response:
     settings: ServerSettings = request.app.state.host.settings
     return JSONResponse(_document(settings.url_prefix.rstrip("/")))
-
-
-def _page(settings: ServerSettings, prefix: str) -> list[BaseRoute]:
-    """Return the routes of a built page, which asks where the server is."""
-    if settings.ui is None:
-        return []
-
-    async def config(request: Request) -> Response:
-        return JSONResponse({"backendUrl": prefix})
-
-    async def to_page(request: Request) -> Response:
-        return RedirectResponse(f"{prefix}/dev-ui/")
-
-    return [
-        Route(f"{prefix}/dev-ui/assets/config/runtime-config.json", config),
-        Route(f"{prefix}/dev-ui", to_page),
-        Route(f"{prefix}/", to_page),
-        Mount(f"{prefix}/dev-ui", StaticFiles(directory=settings.ui, html=True)),
-    ]

@@ -93,19 +93,24 @@ async def app_info(call: Call) -> AppInfo:
 async def _add(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
     if agent.name in agents:
         return
+    agents[agent.name] = await info_of(agent)
+    for one in agent.sub_agents:
+        await _add(one, agents)
+
+
+async def info_of(agent: BaseAgent) -> AgentInfo:
+    """Tell what an agent is made of."""
     instruction, tools = "", []
     if isinstance(agent, LlmAgent):
         instruction = agent.instruction if isinstance(agent.instruction, str) else ""
         tools = await _declarations(agent)
-    agents[agent.name] = AgentInfo(
+    return AgentInfo(
         name=agent.name,
         description=agent.description,
         instruction=instruction,
         tools=tools,
         sub_agents=[one.name for one in agent.sub_agents],
     )
-    for one in agent.sub_agents:
-        await _add(one, agents)
 
 
 async def _declarations(agent: LlmAgent) -> list[dict[str, Any]]:

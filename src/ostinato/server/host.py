@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..running.store_access import durable_store
+from ..telemetry.recorder import install
 from .agents import AgentFolder
 from .run_book import RunBook
 from .services import Services
@@ -35,6 +37,7 @@ class Host:
     tending: Tending
     waiting: Waiting
     draining: bool = False
+    _take_out: Callable[[], None] | None = None
     _drained: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
@@ -47,6 +50,7 @@ class Host:
 
     async def start(self) -> None:
         """Go on with what others left; called within the event loop."""
+        self._take_out = install(self.services.spans)
         self.tending.start()
 
     async def drain(self) -> None:
@@ -68,5 +72,7 @@ class Host:
     async def close(self) -> None:
         """Drain, and close everything."""
         await self.drain()
+        if self._take_out is not None:
+            self._take_out()
         await self.agents.close()
         await self.services.close()

@@ -18,9 +18,11 @@ from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..memory.sqlite_memory_service import SqliteMemoryService
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.in_memory_session_service import InMemorySessionService
+from ..telemetry.span_store import SqliteSpanStore
 from .settings import MEMORY, ServerSettings
 
 _FILE = "file://"
+_IN_MEMORY = ":memory:"
 _GCS = "gs://"
 
 
@@ -35,11 +37,13 @@ class Services:
 
     Attributes:
       sessions, artifacts, memories: the services.
+      spans: what took how long on this machine.
     """
 
     sessions: BaseSessionService
     artifacts: BaseArtifactService
     memories: BaseMemoryService
+    spans: SqliteSpanStore
 
     @classmethod
     def of(cls, settings: ServerSettings) -> Services:
@@ -56,11 +60,14 @@ class Services:
             places = None
         else:
             sessions, places = store_of(settings.db)
-        return cls(sessions, _artifacts(settings, places), _memories(settings, places))
+        spans = SqliteSpanStore(
+            _IN_MEMORY if places is None else places.traces, wants_content=settings.contents
+        )
+        return cls(sessions, _artifacts(settings, places), _memories(settings, places), spans)
 
     async def close(self) -> None:
         """Close what can be closed."""
-        for one in (self.memories, self.artifacts, self.sessions):
+        for one in (self.memories, self.artifacts, self.sessions, self.spans):
             if isinstance(one, _Closes):
                 await one.close()
 

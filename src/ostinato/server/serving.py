@@ -105,6 +105,8 @@ def check(settings: ServerSettings) -> None:
         )
     if not settings.agents.expanduser().is_dir():
         raise SetupError(f"{settings.agents} is no folder with agents.", missing=True)
+    if settings.ui is not None and not (settings.ui / "index.html").is_file():
+        raise SetupError(f"--ui-dir {settings.ui} is no folder with an index.html.", missing=True)
     if settings.url_prefix and not settings.url_prefix.startswith("/"):
         raise SetupError(f"--url-prefix begins with a slash, unlike {settings.url_prefix!r}.")
 

@@ -16,10 +16,13 @@ from .endpoint import Call, Endpoint
 from .host import Host
 from .place import numbered
 from .problems import Problem
-from .runs import Wire, error_json, numbered_frames
+from .runs import Wire, error_json, numbered_frames, status_of
 from .sse import SseResponse, end_frame, frame
 from .wire import event_json
 
+# Marks between the events, for who shows whether something runs.
+_RUNNING = b"event: running\ndata: {}\n\n"
+_IDLE = b"event: idle\ndata: {}\n\n"
 _POLL = 1.0  # seconds after which the store is asked for what other processes have added
 
 
@@ -106,13 +109,16 @@ async def stream(call: Call) -> Response:
 async def _frames(
     host: Host, place: Place, newest: int, *, until_idle: bool
 ) -> AsyncGenerator[bytes, None]:
+    told = b""
     try:
         while True:
             runs = host.runs.of(place)  # before the store is read: what ends meanwhile is in it
             async for number, one in _stored(host, place, newest):
-                newest = number
+                newest, told = number, b""
                 yield one
             if runs:
+                told = _RUNNING
+                yield told
                 async with Aclosing(_follow(host, place, runs[0], newest)) as following:
                     async for number, one in following:
                         newest = number
@@ -120,6 +126,11 @@ async def _frames(
                 continue
             if host.draining or until_idle:
                 break
+            elsewhere = (await status_of(host, place)).state in ("running", "left")
+            mark = _RUNNING if elsewhere else _IDLE
+            if mark is not told:
+                yield mark
+            told = mark
             await host.runs.news(place, _POLL)
     except Exception as error:  # boundary: the stream has begun; the client is told in it
         yield frame(error_json(error))

@@ -11,7 +11,7 @@ from .. import _clock
 from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions.base_session_service import ListSessionsResponse, check_name
+from ..sessions.base_session_service import GetSessionConfig, ListSessionsResponse, check_name
 from ..sessions.session import Session
 from .endpoint import Call, Endpoint
 from .place import need_session, outline
@@ -71,6 +71,12 @@ class ListQuery(Wire):
     search: str | None = Field(default=None, max_length=256)
     page_size: int = Field(default=_SIZE, ge=1, le=500)
     page_token: str | None = Field(default=None, max_length=2000)
+
+
+class GetQuery(Wire):
+    """How many of the newest events come with a session; all where it is left out."""
+
+    num_recent_events: int | None = Field(default=None, ge=0, le=2**31)
 
 
 class SessionSummary(Wire):
@@ -202,7 +208,8 @@ async def _create(
 
 async def get(call: Call) -> Response:
     """Return a session with its events."""
-    return await _whole(await need_session(call.host.services.sessions, call.place()))
+    recent = GetSessionConfig(num_recent_events=call.query.num_recent_events)
+    return await _whole(await need_session(call.host.services.sessions, call.place(), recent))
 
 
 async def update(call: Call) -> Response:
@@ -228,6 +235,7 @@ async def delete(call: Call) -> None:
             if not name.startswith("user:"):
                 await services.artifacts.delete_artifact(**names, filename=name)
     await services.sessions.delete_session(**names)
+    await services.spans.forget(*place)
     call.host.runs.stir(place)
 
 
@@ -251,7 +259,7 @@ async def rewind(call: Call) -> Response:
         rewind_before_invocation_id=call.body.before_invocation_id,
     )
     call.host.runs.stir(place)
-    return await get(call)
+    return await _whole(await need_session(call.host.services.sessions, place))
 
 
 _ALL = "/apps/{app}/users/{user}/sessions"
@@ -286,7 +294,13 @@ ENDPOINTS = (
         problems=(404, 409, 503),
     ),
     Endpoint(
-        "GET", _ONE, "Return a session with its events", get, answer=Session, problems=(404, 503)
+        "GET",
+        _ONE,
+        "Return a session with its events",
+        get,
+        query=GetQuery,
+        answer=Session,
+        problems=(404, 503),
     ),
     Endpoint(
         "POST",

@@ -37,7 +37,9 @@ class ServerSettings:
       write_timeout: seconds that a reader may take none of a stream.
       rate_limit: requests per minute and client address; None for any number.
       log_level: level of the log.
-      ui: folder of a built page to serve below `/dev-ui/`.
+      contents: keep prompts, responses, arguments and results with the spans, for the page.
+      page: serve the page that this package holds.
+      ui: folder of another built page to serve below `/dev-ui/`.
     """
 
     agents: Path
@@ -61,6 +63,8 @@ class ServerSettings:
     write_timeout: float = 60.0
     rate_limit: int | None = None
     log_level: str = "info"
+    contents: bool = False
+    page: bool = False
     ui: Path | None = None
 
     @property

@@ -1,0 +1,144 @@
+// Every call of the server, and nothing else.
+
+import { frames } from "./sse";
+import type { Frame } from "./sse";
+import type {
+  AppInfo,
+  Approval,
+  AppTree,
+  EventPage,
+  JsonObject,
+  Message,
+  Session,
+  SessionPage,
+  Span,
+  SpanDetail,
+} from "./types";
+
+// The page lies at PREFIX/page/; the API at PREFIX.
+const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
+const TOKEN = "ostinato-token";
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Place {
+  app: string;
+  user: string;
+  session: string;
+}
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token);
+}
+
+export const hasToken = (): boolean => sessionStorage.getItem(TOKEN) !== null;
+
+async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  if (init.body) headers.set("Content-Type", "application/json");
+  const response = await fetch(BASE + path, { ...init, headers });
+  if (!response.ok) throw new ApiError(response.status, await problem(response));
+  return response;
+}
+
+async function problem(response: Response): Promise<string> {
+  try {
+    const body = await response.json();
+    if (typeof body.detail === "string") return body.detail;
+    return body.error?.message ?? JSON.stringify(body.detail ?? body);
+  } catch {
+    return `The server answered ${response.status}.`;
+  }
+}
+
+async function read<T>(path: string): Promise<T> {
+  return (await send(path)).json();
+}
+
+async function post<T>(path: string, body: unknown, method = "POST"): Promise<T> {
+  return (await send(path, { method, body: JSON.stringify(body) })).json();
+}
+
+const enc = encodeURIComponent;
+const sessionsOf = (app: string, user: string) => `/apps/${enc(app)}/users/${enc(user)}/sessions`;
+const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.session)}`;
+
+export const api = {
+  apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
+  tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
+  sessions: (app: string, user: string, search: string, token?: string) => {
+    const query = new URLSearchParams({ userId: user, pageSize: "50" });
+    if (search) query.set("search", search);
+    if (token) query.set("pageToken", token);
+    return read<SessionPage>(`/apps/${enc(app)}/sessions?${query}`);
+  },
+  session: (place: Place) => read<Session>(at(place)),
+  /** The session without its events. */
+  outline: (place: Place) => read<Session>(`${at(place)}?numRecentEvents=0`),
+  create: (app: string, user: string, body: JsonObject = {}) =>
+    post<Session>(sessionsOf(app, user), body),
+  importSession: (app: string, user: string, session: Session) =>
+    post<Session>(sessionsOf(app, user), {
+      state: session.state,
+      events: session.events ?? [],
+    }),
+  remove: (place: Place) => send(at(place), { method: "DELETE" }),
+  patchState: (place: Place, stateDelta: JsonObject) =>
+    post<Session>(at(place), { stateDelta }, "PATCH"),
+  /** The newest events before a number, or the newest of all. */
+  eventsBefore: (place: Place, before: number | undefined, limit: number) =>
+    read<EventPage>(`${at(place)}/events?before=${before ?? 2 ** 53}&limit=${limit}`),
+  spans: (place: Place) => read<{ spans: Span[] }>(`${at(place)}/spans`).then((x) => x.spans),
+  span: (place: Place, id: string) => read<SpanDetail>(`${at(place)}/spans/${enc(id)}`),
+  fork: (place: Place, atEvent?: string) =>
+    post<Session>(`${at(place)}/fork`, atEvent ? { atEvent } : {}),
+  rewind: (place: Place, invocationId: string) =>
+    post<Session>(`${at(place)}/rewind`, { beforeInvocationId: invocationId }),
+  status: (place: Place) => read<{ state: string }>(`${at(place)}/run`),
+  cancel: (place: Place) => post<{ cancelled: boolean }>(`${at(place)}/cancel`, {}),
+  approvals: (app: string) =>
+    read<{ approvals: Approval[] }>(`/apps/${enc(app)}/approvals`).then((found) => found.approvals),
+  answer: (app: string, one: Approval, decision: JsonObject) =>
+    post(
+      `${at({ app, user: one.userId, session: one.sessionId })}/approvals/${enc(one.callId)}`,
+      decision,
+    ),
+  artifacts: (place: Place) => read<string[]>(`${at(place)}/artifacts`),
+  artifact: (place: Place, name: string) =>
+    read<{ inlineData?: { mimeType: string; data: string }; text?: string }>(
+      `${at(place)}/artifacts/${name.split("/").map(enc).join("/")}`,
+    ),
+
+  /** Start a run that goes on if this page is closed; the key makes a repeated message one. */
+  async *run(place: Place, newMessage: Message, signal: AbortSignal): AsyncGenerator<Frame> {
+    const response = await send("/run_sse?detach=true", {
+      method: "POST",
+      signal,
+      headers: { "Idempotency-Key": crypto.randomUUID() },
+      body: JSON.stringify({
+        appName: place.app,
+        userId: place.user,
+        sessionId: place.session,
+        newMessage,
+        streaming: true,
+      }),
+    });
+    yield* frames(response);
+  },
+
+  /** Follow a session from an event on: what is stored after it, then what runs. */
+  async *follow(place: Place, after: number, signal: AbortSignal): AsyncGenerator<Frame> {
+    const headers = { "Last-Event-ID": String(after) };
+    yield* frames(await send(`${at(place)}/events/stream`, { headers, signal }));
+  },
+};
+

@@ -1,0 +1,202 @@
+// One event as a person reads it: words, thoughts, calls, results, files, and what may be done.
+
+import { useState } from "preact/hooks";
+import * as act from "../actions";
+import { args, bytes, clock, dataUrl, oneLine, textOf } from "../format";
+import * as s from "../state";
+import type { Approval, Blob, JsonObject, Numbered, Part } from "../types";
+import { Decision } from "./Decision";
+import { Menu } from "./Menu";
+
+const CONFIRMATION = "adk_request_confirmation";
+
+export function EventCard({ one, actions }: { one: Numbered; actions?: boolean }) {
+  const { event, number } = one;
+  const mine = event.author === "user";
+  const chosen = s.selected.value === event.id;
+  const choose = () => number && (s.selected.value = chosen ? undefined : event.id);
+  return (
+    <article
+      class={`card ${mine ? "mine" : ""} ${chosen ? "chosen" : ""} ${number ? "" : "open"}`}
+      aria-label={`${event.author}${number ? `, event ${number}` : ""}`}
+    >
+      <header>
+        <button class="author" aria-pressed={chosen} onClick={choose} disabled={!number}>
+          {event.author}
+          {event.branch && <span class="quiet"> {event.branch}</span>}
+        </button>
+        {number > 0 && <span class="quiet">#{number}</span>}
+        <time class="quiet">{clock(event.timestamp)}</time>
+        {actions && number > 0 && <Choices one={one} />}
+      </header>
+      {(event.content?.parts ?? []).map((part, index) => (
+        <PartView key={index} part={part} one={one} />
+      ))}
+      {event.errorCode && (
+        <p class="error">
+          <strong>{event.errorCode}</strong> {event.errorMessage}
+        </p>
+      )}
+      <Effects one={one} />
+    </article>
+  );
+}
+
+function PartView({ part, one }: { part: Part; one: Numbered }) {
+  if (part.functionCall) {
+    const call = part.functionCall;
+    if (call.name === CONFIRMATION) return <Asks one={one} part={part} />;
+    const waits = one.event.longRunningToolIds?.includes(call.id ?? "") && !answered(call.id);
+    return (
+      <p class="call">
+        <span class={`chip ${waits ? "waits" : ""}`}>{waits ? "waits" : "call"}</span>
+        <code>
+          {call.name}({args(call.args)})
+        </code>
+      </p>
+    );
+  }
+  if (part.functionResponse) {
+    const given = part.functionResponse;
+    if (given.name === CONFIRMATION) return <Decided response={given.response ?? {}} />;
+    const asks = given.id !== undefined && given.id in (one.event.actions?.requestedToolConfirmations ?? {});
+    const failed = given.response && "error" in given.response;
+    const [kind, label] = asks ? ["waits", "asks first"] : failed ? ["failed", "failed"] : ["done", "result"];
+    return (
+      <p class="call">
+        <span class={`chip ${kind}`}>{label}</span>
+        <code>
+          {given.name}: {oneLine(given.response, 300)}
+        </code>
+      </p>
+    );
+  }
+  if (part.inlineData) return <File blob={part.inlineData} />;
+  if (part.fileData) {
+    return <p class="call">File {part.fileData.displayName ?? part.fileData.fileUri}</p>;
+  }
+  if (part.executableCode) return <pre class="code">{part.executableCode.code}</pre>;
+  if (part.codeExecutionResult) return <pre class="code">{part.codeExecutionResult.output}</pre>;
+  if (part.text && part.thought) {
+    return (
+      <details class="thought" open={!one.number}>
+        <summary>Thoughts</summary>
+        <p class="text">{part.text}</p>
+      </details>
+    );
+  }
+  return part.text ? <p class="text">{part.text}</p> : null;
+}
+
+function File({ blob }: { blob: Blob }) {
+  const url = dataUrl(blob.mimeType, blob.data);
+  const name = blob.displayName ?? blob.mimeType;
+  if (blob.mimeType.startsWith("image/")) return <img class="image" src={url} alt={name} />;
+  if (blob.mimeType.startsWith("audio/")) return <audio controls src={url} aria-label={name} />;
+  return (
+    <p class="call">
+      <a href={url} download={name}>
+        {name} ({bytes(Math.floor(blob.data.replace(/=+$/, "").length * 0.75))})
+      </a>
+    </p>
+  );
+}
+
+/** Whether a call has its response in what is loaded. */
+function answered(id: string | undefined): boolean {
+  return s.events.value.some((one) =>
+    one.event.content?.parts?.some((part) => part.functionResponse?.id === id),
+  );
+}
+
+function Asks({ one, part }: { one: Numbered; part: Part }) {
+  const call = part.functionCall!;
+  const original = (call.args?.["originalFunctionCall"] ?? {}) as JsonObject;
+  const asked = (call.args?.["toolConfirmation"] ?? {}) as JsonObject;
+  const session = s.session.value;
+  if (!session) return null;
+  const hint = String(asked["hint"] ?? "");
+  const approval: Approval = {
+    kind: "approval",
+    userId: session.userId,
+    sessionId: session.id,
+    callId: call.id ?? "",
+    tool: String(original["name"] ?? "?"),
+    args: (original["args"] ?? {}) as JsonObject,
+    hint: hint.includes("FunctionResponse") ? "" : hint,
+  };
+  const done = !one.number || answered(call.id);
+  return <Decision approval={approval} done={done} />;
+}
+
+function Decided({ response }: { response: JsonObject }) {
+  const [kind, label] = response["confirmed"] ? ["done", "approved"] : ["failed", "rejected"];
+  const edited = response["args"] as JsonObject | undefined;
+  return (
+    <p class="call">
+      <span class={`chip ${kind}`}>{label}</span>
+      {edited && <code>with {args(edited)}</code>}
+    </p>
+  );
+}
+
+function Effects({ one }: { one: Numbered }) {
+  const actions = one.event.actions;
+  if (!actions) return null;
+  const lines: string[] = [];
+  if (actions.transferToAgent) lines.push(`transfer to ${actions.transferToAgent}`);
+  if (actions.escalate) lines.push("escalates");
+  if (actions.rewindBeforeInvocationId) lines.push("rewinds the session");
+  if (actions.compaction) lines.push("summary of what was before");
+  for (const key of Object.keys(actions.stateDelta ?? {})) lines.push(`state ${key}`);
+  for (const [name, version] of Object.entries(actions.artifactDelta ?? {})) {
+    lines.push(`artifact ${name} v${version}`);
+  }
+  if (!lines.length) return null;
+  return (
+    <p class="effects">
+      {lines.map((line) => (
+        <span class="chip" key={line}>
+          {line}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Choices({ one }: { one: Numbered }) {
+  const [edits, setEdits] = useState(false);
+  const mine = one.event.author === "user" && textOf(one.event.content?.parts) !== "";
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const text = String(new FormData(event.target as HTMLFormElement).get("text") ?? "");
+    setEdits(false);
+    void act.rerun(one, text);
+  };
+  return (
+    <>
+      <Menu label={`More for event ${one.number}`}>
+        <button onClick={() => void act.fork(one.event.id)}>Fork from here</button>
+        {mine && <button onClick={() => setEdits(true)}>Edit and run again</button>}
+        {mine && (
+          <button onClick={() => void act.rewind(one.event.invocationId)}>
+            Rewind to before this
+          </button>
+        )}
+      </Menu>
+      {edits && (
+        <form class="edit" onSubmit={submit}>
+          <textarea name="text" aria-label="Message" ref={focus} rows={3}>
+            {textOf(one.event.content?.parts)}
+          </textarea>
+          <button class="primary">Run in a fork</button>
+          <button type="button" onClick={() => setEdits(false)}>
+            Cancel
+          </button>
+        </form>
+      )}
+    </>
+  );
+}
+
+const focus = (field: HTMLTextAreaElement | null) => field?.focus();

@@ -1,0 +1,81 @@
+// What the page knows, as signals. Actions change it; the parts read it.
+
+import { computed, signal } from "@preact/signals";
+import type {
+  AppInfo,
+  Approval,
+  AppTree,
+  Event,
+  Numbered,
+  Session,
+  Span,
+  Summary,
+} from "./types";
+
+export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare";
+
+const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
+
+export const apps = signal<AppInfo[]>([]);
+export const app = signal<string>("");
+export const user = signal(kept("ostinato-user", "user"));
+export const sessions = signal<Summary[]>([]);
+export const moreSessions = signal<string | undefined>(undefined);
+export const search = signal("");
+export const session = signal<Session | undefined>(undefined);
+export const view = signal<View>("chat");
+export const theme = signal<"auto" | "dark" | "light">(
+  kept("ostinato-theme", "auto") as "auto" | "dark" | "light",
+);
+
+/** The session's events that are loaded, in order; the oldest may be missing. */
+export const events = signal<Numbered[]>([]);
+export const total = signal(0);
+/** Streamed pieces that no stored event repeats yet, by author. */
+export const partial = signal<Event | undefined>(undefined);
+/** What the user sent and the log does not show yet. */
+export const sent = signal<Event | undefined>(undefined);
+export const running = signal(false);
+export const selected = signal<string | undefined>(undefined);
+export const spans = signal<Span[]>([]);
+export const approvals = signal<Approval[]>([]);
+export const showInbox = signal(false);
+export const tree = signal<AppTree | undefined>(undefined);
+export const problem = signal<string | undefined>(undefined);
+/** Whether the server wants a token: the first one, or another one than was given. */
+export const needsToken = signal<"" | "first" | "other">("");
+/** Whether the session's stream broke and is tried again. */
+export const lost = signal(false);
+export const other = signal<{ session: Summary; events: Numbered[] } | undefined>(undefined);
+
+export const byId = computed(() => new Map(events.value.map((one) => [one.event.id, one])));
+
+export const chosen = computed(() =>
+  selected.value === undefined ? undefined : byId.value.get(selected.value),
+);
+
+/** Rows of chat and timeline: stored events, then what is under way. */
+export const rows = computed<Numbered[]>(() => {
+  const open = [sent.value, partial.value].filter((event) => event !== undefined);
+  return open.length
+    ? [...events.value, ...open.map((event) => ({ number: 0, event }))]
+    : events.value;
+});
+
+/** The agent that spoke or acted last, while something runs. */
+export const active = computed(() => {
+  if (!running.value) return undefined;
+  const last = partial.value ?? events.value[events.value.length - 1]?.event;
+  return last?.actions?.transferToAgent ?? last?.author;
+});
+
+export const title = (one: Summary): string => one.title || one.id;
+
+/** What a person called the open session, or its id. */
+export const openTitle = computed(() => {
+  const open = session.value;
+  const meta = open?.state["__session_metadata__"];
+  const name =
+    meta && typeof meta === "object" && !Array.isArray(meta) ? meta["displayName"] : undefined;
+  return typeof name === "string" && name ? name : (open?.id ?? "");
+});

@@ -1,0 +1,160 @@
+// What the server sends, as far as the page reads it.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export interface FunctionCall {
+  id?: string;
+  name: string;
+  args?: JsonObject;
+}
+
+export interface FunctionResponse {
+  id?: string;
+  name: string;
+  response?: JsonObject;
+}
+
+export interface Blob {
+  mimeType: string;
+  data: string;
+  displayName?: string;
+}
+
+export interface Part {
+  text?: string;
+  thought?: boolean;
+  functionCall?: FunctionCall;
+  functionResponse?: FunctionResponse;
+  inlineData?: Blob;
+  fileData?: { fileUri: string; mimeType?: string; displayName?: string };
+  executableCode?: { code: string; language?: string };
+  codeExecutionResult?: { output?: string; outcome?: string };
+}
+
+export interface Content {
+  role?: string;
+  parts?: Part[];
+}
+
+export interface Actions {
+  stateDelta?: JsonObject;
+  artifactDelta?: { [name: string]: number };
+  transferToAgent?: string;
+  escalate?: boolean;
+  endOfAgent?: boolean;
+  rewindBeforeInvocationId?: string;
+  requestedToolConfirmations?: { [callId: string]: Json };
+  compaction?: { startTimestamp: number; endTimestamp: number; compactedContent: Content };
+}
+
+export interface Usage {
+  promptTokenCount?: number;
+  candidatesTokenCount?: number;
+  totalTokenCount?: number;
+  cachedContentTokenCount?: number;
+  thoughtsTokenCount?: number;
+}
+
+export interface Event {
+  id: string;
+  invocationId: string;
+  author: string;
+  branch?: string;
+  timestamp: number;
+  content?: Content;
+  partial?: boolean;
+  errorCode?: string;
+  errorMessage?: string;
+  finishReason?: string;
+  usageMetadata?: Usage;
+  modelVersion?: string;
+  longRunningToolIds?: string[];
+  actions?: Actions;
+  customMetadata?: JsonObject;
+}
+
+/** An event and its number in the session's log. */
+export interface Numbered {
+  number: number;
+  event: Event;
+}
+
+export interface EventPage {
+  events: Numbered[];
+  newest: number;
+}
+
+export interface Session {
+  id: string;
+  appName: string;
+  userId: string;
+  state: JsonObject;
+  events?: Event[];
+  lastUpdateTime: number;
+}
+
+/** A session in a list. */
+export interface Summary {
+  id: string;
+  userId: string;
+  title?: string;
+  lastUpdateTime: number;
+}
+
+export interface SessionPage {
+  sessions: Summary[];
+  nextPageToken?: string;
+}
+
+export interface Span {
+  id: string;
+  parentId?: string;
+  name: string;
+  operation: string;
+  start: number;
+  end?: number;
+  invocationId: string;
+  error?: string;
+  attributes: JsonObject;
+}
+
+export interface SpanDetail extends Span {
+  contents: Content[];
+  texts: { [kind: string]: string };
+}
+
+/** A call that waits for a person. */
+export interface Approval {
+  kind: "approval" | "credential" | "result";
+  userId: string;
+  sessionId: string;
+  callId: string;
+  tool: string;
+  args: JsonObject;
+  hint?: string;
+}
+
+export interface AppInfo {
+  name: string;
+  rootAgentName?: string;
+  description?: string;
+  error?: string;
+}
+
+export interface AgentInfo {
+  name: string;
+  description: string;
+  tools: { functionDeclarations?: { name: string }[] }[];
+  sub_agents: string[];
+}
+
+export interface AppTree {
+  rootAgentName: string;
+  agents: { [name: string]: AgentInfo };
+}
+
+export interface Message {
+  role: "user";
+  parts: Part[];
+}

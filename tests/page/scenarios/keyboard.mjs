@@ -1,0 +1,93 @@
+// No mouse: everything is reached, chosen and left by keys, and what has focus is to be seen.
+
+import { assert, scenario } from "../harness.mjs";
+
+await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
+  const press = (key) => page.keyboard.press(key);
+  const focused = () =>
+    page.evaluate(() => {
+      const one = document.activeElement;
+      return one.getAttribute("aria-label") ?? one.textContent;
+    });
+  /** Go on with Tab until something of this name has focus. */
+  const reach = async (name) => {
+    for (let at = 0; at < 80; at += 1) {
+      const found = await focused();
+      if (typeof name === "string" ? found === name : name.test(found)) return;
+      await press("Tab");
+    }
+    assert.fail(`Tab never reached ${name}`);
+  };
+  await page.getByText("Write a message to begin", { exact: false }).waitFor();
+  await press("Tab");
+  assert.equal(await focused(), "Skip to the session");
+  await reach("New session");
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  assert.equal(outline, "solid");
+  await press("Enter");
+  await quiet(0);
+  await reach("Message to desk");
+  await page.keyboard.type("first");
+  await press("Shift+Enter");
+  await page.keyboard.type("wire it");
+  await press("Enter");
+  await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+
+  await page.getByLabel("Agent").focus();
+  await reach("Edit arguments");
+  await press("Enter");
+  await reach("Arguments as JSON");
+  await press("Control+a");
+  await page.keyboard.type('{"to": "Bob", "amount": 9}');
+  await press("Tab");
+  assert.equal(await focused(), "Approve with these");
+  await press("Enter");
+  await page.getByText("'sent': 9", { exact: false }).waitFor();
+
+  // Tabs as everywhere: one stop, arrows between them.
+  await page.getByLabel("Agent").focus();
+  await reach("Chat");
+  await press("ArrowRight");
+  assert.equal(await focused(), "Timeline");
+  assert.equal(await tab("Timeline").getAttribute("aria-selected"), "true");
+  await press("End");
+  assert.equal(await focused(), "Compare");
+  await press("Home");
+  await press("ArrowRight");
+  await press("Tab");
+  assert.equal(await focused(), "Events");
+  // Events by arrows: one selection, shown in the inspector.
+  await press("ArrowDown");
+  await page.getByRole("complementary", { name: "Selected event" }).waitFor();
+  assert.equal(await page.locator("button.event.chosen .number").textContent(), "1");
+  await press("ArrowDown");
+  assert.equal(await page.locator("button.event.chosen .number").textContent(), "2");
+  await shot("event");
+  await press("Escape");
+  await page.getByRole("complementary", { name: "Selected event" }).waitFor({ state: "hidden" });
+
+  // A menu: opened, left by Escape with focus where it was.
+  await page.getByLabel("Agent").focus();
+  await reach(/^More for /);
+  await press("Enter");
+  await page.getByRole("button", { name: "Rename" }).locator("visible=true").waitFor();
+  await press("Escape");
+  await page.getByRole("button", { name: "Rename" }).waitFor({ state: "hidden" });
+  assert.match(await focused(), /^More for /);
+
+  // The inbox keeps focus within it, and gives it back.
+  await page.getByLabel("Agent").focus();
+  await reach(/^Waiting/);
+  await press("Enter");
+  await page.getByRole("dialog", { name: "Waiting for you" }).waitFor();
+  for (let at = 0; at < 5; at += 1) {
+    await press("Tab");
+    assert.equal(
+      await page.evaluate(() => document.activeElement.closest("[role=dialog], dialog") !== null || document.activeElement === document.body),
+      true,
+    );
+  }
+  await press("Escape");
+  await page.getByRole("dialog", { name: "Waiting for you" }).waitFor({ state: "hidden" });
+  assert.match(await focused(), /^Waiting/);
+});

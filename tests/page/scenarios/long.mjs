@@ -1,0 +1,83 @@
+// A session of 10,000 events: few nodes in the document, older events when they are scrolled to.
+// It prints how long it took until the newest event was there and the composer could be used.
+
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, scenario } from "../harness.mjs";
+
+const EVENTS = 10_000;
+const MOST_NODES = 2_000;
+
+const seed = `
+import asyncio, os, sys
+from ostinato import types
+from ostinato.events import Event
+from ostinato.sessions import SqliteSessionService
+
+async def main(db, count):
+    os.makedirs(os.path.dirname(db), exist_ok=True)
+    service = SqliteSessionService(db)
+    session = await service.create_session(app_name="desk", user_id="user", session_id="long")
+    for n in range(1, count + 1):
+        role = "user" if n % 4 == 1 else "model"
+        parts = [types.Part(text=f"Event number {n}. " + "Some words that fill a line. " * (n % 7))]
+        if n % 4 == 2:
+            parts = [types.Part(function_call=types.FunctionCall(id=f"c{n}", name="lookup", args={"city": f"City {n}"}))]
+        if n % 4 == 3:
+            parts = [types.Part(function_response=types.FunctionResponse(id=f"c{n - 1}", name="lookup", response={"report": "sunny " * 20}))]
+        await service.append_event(session, Event(
+            invocation_id=f"e-{(n - 1) // 4}", author="user" if role == "user" else "desk",
+            content=types.Content(role=role, parts=parts)))
+    await service.close()
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+`;
+
+const before = (server) =>
+  execFileSync(process.env.OSTINATO_TEST_PYTHON, ["-c", seed, server.db, String(EVENTS)], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+
+await scenario({ tolerated: ["503"], before }, async ({ page, server, shot, say, tab, quiet, box }) => {
+  const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+  const opened = async () => {
+    await page.goto("about:blank");
+    const start = performance.now();
+    await page.goto(`${server.url}/page/#app=desk&user=user&session=long`, { waitUntil: "commit" });
+    await page.getByRole("article", { name: `, event ${EVENTS}` }).waitFor();
+    await box.fill("usable");
+    const took = performance.now() - start;
+    await box.fill("");
+    return took;
+  };
+  const cold = await opened(); // the server reads the session from its file
+  const warm = await opened();
+  await quiet(EVENTS);
+  const count = await nodes();
+  console.log(`${EVENTS} events: ${Math.round(cold)} ms cold, ${Math.round(warm)} ms warm, ${count} nodes`);
+  writeFileSync(
+    join(process.env.OSTINATO_TEST_SHOTS, "long.json"),
+    JSON.stringify({ events: EVENTS, coldMs: cold, warmMs: warm, nodes: count }),
+  );
+  assert.ok(count < MOST_NODES, `${count} nodes`);
+  await shot("chat");
+
+  // Scrolled to the top again and again, everything comes, and the document stays small.
+  const list = page.getByRole("feed", { name: "Conversation" });
+  while (!(await page.getByRole("article", { name: /, event 1$/ }).isVisible())) {
+    await list.evaluate((element) => (element.scrollTop = 0));
+    await page.waitForFunction(
+      (old) => document.querySelector("[data-row]")?.dataset.row !== old,
+      await page.locator("[data-row]").first().getAttribute("data-row"),
+    ).catch(() => undefined);
+  }
+  assert.ok((await nodes()) < MOST_NODES);
+  await tab("Timeline").click();
+  await page.locator("button.event").last().getByText(String(EVENTS), { exact: true }).waitFor();
+  assert.ok((await nodes()) < MOST_NODES);
+  await tab("Chat").click();
+  await say("one more");
+  await page.getByText("You said: one more").waitFor();
+  await quiet(EVENTS + 2);
+});

@@ -1,0 +1,28 @@
+// Stop a run; the agents' graph lights the one that acts.
+
+import { assert, scenario } from "../harness.mjs";
+
+await scenario({ tolerated: ["503"] }, async ({ page, server, shot, say, tab, button }) => {
+  await say("please ask the helper");
+  await page.getByText("one", { exact: true }).waitFor();
+  await tab("Agents").click();
+  await page.getByRole("img", { name: "Agents: desk, helper; helper acts" }).waitFor();
+  await page.locator("g.agent.lit").getByText("helper", { exact: true }).waitFor();
+  assert.equal(await page.locator("g.agent.lit").count(), 1);
+  await shot("lit");
+  await tab("Timeline").click();
+  await page.locator("rect.open").first().waitFor(); // spans that run
+  await shot("waterfall-runs");
+  await tab("Chat").click();
+  await button("Stop").click();
+  await button("Send").waitFor();
+  await page.locator("header.bar").getByText(/\d+ events/).waitFor();
+  await shot("stopped");
+  await tab("Agents").click();
+  await page.getByRole("img", { name: "Agents: desk, helper", exact: true }).waitFor();
+  assert.equal(await page.locator("g.agent.lit").count(), 0);
+  await tab("Chat").click();
+  server.open();
+  await say("after it");
+  await page.getByText("one two").or(page.getByText("You said: after it")).first().waitFor();
+});
