@@ -62,7 +62,8 @@ await scenario(options, async ({ page, server, shot }) => {
   await page.locator("#toolbar-new-session-button").click();
   await list.click();
   await shot("sessions");
-  await entry.getByRole("button").filter({ hasText: "delete" }).click();
+  await entry.hover(); // only then its buttons are there
+  await entry.locator("button").filter({ hasText: "delete" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).last().click();
   await entry.waitFor({ state: "hidden" });
   assert.deepEqual(await server.ask("GET", "/apps/desk/users/user/sessions"), []);
