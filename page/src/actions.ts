@@ -157,16 +157,25 @@ export async function loadOlder(): Promise<void> {
   s.events.value = [...page.events, ...s.events.value];
 }
 
-async function loadSpans(): Promise<void> {
+/** Load the spans of the session, or anew those of one of its invocations. */
+async function loadSpans(invocation?: string): Promise<void> {
   const where = place();
   if (!where) return;
   const turn = opened;
   try {
-    const found = await api.spans(where);
-    if (turn === opened) s.spans.value = found;
+    const found = await api.spans(where, invocation);
+    if (turn !== opened) return;
+    const others = s.spans.value.filter((span) => invocation && span.invocationId !== invocation);
+    s.spans.value = [...others, ...found];
   } catch {
-    if (turn === opened) s.spans.value = []; // a server that keeps none
+    // a server that keeps none, or is gone for now
   }
+}
+
+/** Load the spans of what runs: the waterfall grows with it. */
+export async function loadRunningSpans(): Promise<void> {
+  const invocation = (s.partial.value ?? s.events.value[s.events.value.length - 1]?.event)?.invocationId;
+  if (s.running.value && invocation) await loadSpans(invocation);
 }
 
 /** Take what the session's stream brings until another session is opened; reconnect where it breaks. */

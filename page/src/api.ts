@@ -97,7 +97,11 @@ export const api = {
   /** The newest events before a number, or the newest of all. */
   eventsBefore: (place: Place, before: number | undefined, limit: number) =>
     read<EventPage>(`${at(place)}/events?before=${before ?? 2 ** 53}&limit=${limit}`),
-  spans: (place: Place) => read<{ spans: Span[] }>(`${at(place)}/spans`).then((x) => x.spans),
+  /** The spans of a session, or of one of its invocations. */
+  spans: (place: Place, invocation?: string) => {
+    const query = invocation ? `?${new URLSearchParams({ invocationId: invocation })}` : "";
+    return read<{ spans: Span[] }>(`${at(place)}/spans${query}`).then((x) => x.spans);
+  },
   span: (place: Place, id: string) => read<SpanDetail>(`${at(place)}/spans/${enc(id)}`),
   fork: (place: Place, atEvent?: string) =>
     post<Session>(`${at(place)}/fork`, atEvent ? { atEvent } : {}),

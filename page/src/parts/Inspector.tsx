@@ -210,7 +210,7 @@ function CostTab({ one }: { one: Numbered }) {
   const first = span?.attributes["gen_ai.response.time_to_first_chunk"];
   return (
     <>
-      <table class="state">
+      <table class="state numbers">
         <thead>
           <tr>
             <th>tokens</th>

@@ -80,6 +80,12 @@ function Bars() {
     const timer = setInterval(() => setNow(Date.now() / 1000), 250);
     return () => clearInterval(timer);
   }, [s.running.value]);
+  useEffect(() => {
+    void act.loadRunningSpans();
+    if (!s.running.value) return;
+    const timer = setInterval(act.loadRunningSpans, 1000);
+    return () => clearInterval(timer);
+  }, [s.running.value, s.total.value]);
   const event = s.chosen.value?.event;
   const last = s.spans.value[s.spans.value.length - 1];
   const invocation = event?.invocationId ?? last?.invocationId;

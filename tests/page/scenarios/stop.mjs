@@ -11,7 +11,11 @@ await scenario({ tolerated: ["503"] }, async ({ page, server, shot, say, tab, bu
   assert.equal(await page.locator("g.agent.lit").count(), 1);
   await shot("lit");
   await tab("Timeline").click();
-  await page.locator("rect.open").first().waitFor(); // spans that run
+  const bars = page.getByRole("group", { name: "Waterfall of the invocation" });
+  for (const name of ["invoke_agent desk", "execute_tool transfer_to_agent", "chat scripted-helper"]) {
+    await bars.getByText(name, { exact: true }).waitFor();
+  }
+  await page.locator("rect.chat.open").waitFor(); // the call that runs
   await shot("waterfall-runs");
   await tab("Chat").click();
   await button("Stop").click();
