@@ -112,7 +112,7 @@ function leave(): void {
     s.events.value = [];
     s.total.value = 0;
     s.spans.value = [];
-    s.partial.value = undefined;
+    s.partials.value = [];
     s.sent.value = undefined;
     s.running.value = false;
     s.selected.value = undefined;
@@ -212,7 +212,7 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     return;
   }
   if (id === undefined) {
-    s.partial.value = grown(s.partial.value, found);
+    s.partials.value = grown(s.partials.value, found);
     return;
   }
   const number = Number(id);
@@ -221,7 +221,7 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
   batch(() => {
     s.events.value = [...s.events.value, { number, event: found }];
     s.total.value = Math.max(s.total.value, number);
-    s.partial.value = undefined;
+    s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
     const delta = found.actions?.stateDelta;
     if (delta && s.session.value) {
@@ -236,24 +236,31 @@ function merged(state: JsonObject, delta: JsonObject): JsonObject {
   return next;
 }
 
-/** Add a streamed piece to what its author said before. */
-function grown(before: Event | undefined, piece: Event): Event {
-  if (!before || before.author !== piece.author || before.id !== piece.id) return piece;
-  const parts = [...(before.content?.parts ?? [])];
+const sameSpeaker = (one: Event, other: Event): boolean =>
+  one.author === other.author &&
+  one.branch === other.branch &&
+  one.invocationId === other.invocationId;
+
+/** Add a streamed piece to what its speaker said before; each piece has an id of its own. */
+function grown(open: Event[], piece: Event): Event[] {
+  const others = open.filter((one) => !sameSpeaker(one, piece));
+  if (piece.customMetadata?.["restarted"]) return others; // what was streamed is taken back
+  const before = open.find((one) => sameSpeaker(one, piece));
+  const parts = [...(before?.content?.parts ?? [])];
   for (const part of piece.content?.parts ?? []) {
     const last = parts[parts.length - 1];
     if (part.text !== undefined && last?.text !== undefined && !!last.thought === !!part.thought) {
       parts[parts.length - 1] = { ...last, text: last.text + part.text };
     } else parts.push(part);
   }
-  return { ...piece, content: { ...piece.content, parts } };
+  return [...others, { ...piece, content: { ...piece.content, parts } }];
 }
 
 function idle(): void {
   if (!s.running.value && !s.sent.value) return;
   batch(() => {
     s.running.value = false;
-    s.partial.value = undefined;
+    s.partials.value = [];
     s.sent.value = undefined;
   });
   void loadSpans();

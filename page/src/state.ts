@@ -31,8 +31,8 @@ export const theme = signal<"auto" | "dark" | "light">(
 /** The session's events that are loaded, in order; the oldest may be missing. */
 export const events = signal<Numbered[]>([]);
 export const total = signal(0);
-/** Streamed pieces that no stored event repeats yet, by author. */
-export const partial = signal<Event | undefined>(undefined);
+/** Streamed pieces that no stored event repeats yet, one for each speaker. */
+export const partials = signal<Event[]>([]);
 /** What the user sent and the log does not show yet. */
 export const sent = signal<Event | undefined>(undefined);
 export const running = signal(false);
@@ -56,7 +56,7 @@ export const chosen = computed(() =>
 
 /** Rows of chat and timeline: stored events, then what is under way. */
 export const rows = computed<Numbered[]>(() => {
-  const open = [sent.value, partial.value].filter((event) => event !== undefined);
+  const open = [sent.value, ...partials.value].filter((event) => event !== undefined);
   return open.length
     ? [...events.value, ...open.map((event) => ({ number: 0, event }))]
     : events.value;
@@ -65,7 +65,7 @@ export const rows = computed<Numbered[]>(() => {
 /** The agent that spoke or acted last, while something runs. */
 export const active = computed(() => {
   if (!running.value) return undefined;
-  const last = partial.value ?? events.value[events.value.length - 1]?.event;
+  const last = partials.value[partials.value.length - 1] ?? events.value[events.value.length - 1]?.event;
   return last?.actions?.transferToAgent ?? last?.author;
 });
 

@@ -6,7 +6,7 @@ import type { Numbered } from "../types";
 import { VirtualList } from "../virtual";
 import { EventCard } from "./EventCard";
 
-const keyOf = (one: Numbered) => (one.number ? one.event.id : `open-${one.event.author}`);
+const keyOf = (one: Numbered) => (one.number ? one.event.id : `open-${one.event.author} ${one.event.branch}`);
 
 export function Chat() {
   return (

@@ -26,7 +26,7 @@ export function Timeline() {
       <VirtualList
         key={s.session.value?.id}
         items={s.rows.value}
-        keyOf={(one: Numbered) => (one.number ? one.event.id : `open-${one.event.author}`)}
+        keyOf={(one: Numbered) => (one.number ? one.event.id : `open-${one.event.author} ${one.event.branch}`)}
         guess={28}
         label="Events"
         stick

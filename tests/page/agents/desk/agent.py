@@ -84,7 +84,8 @@ class Scripted(BaseLlm):
             answer = f"You sent {', '.join(files)}" if files else f"You said: {text}"
             if "hold" in text or "helper" in self.model:
                 if stream:
-                    yield says([types.Part(text="one ")], partial=True)
+                    for piece in ("o", "ne "):
+                        yield says([types.Part(text=piece)], partial=True)
                 await gate()
                 yield says([types.Part(text="one two")], usage_metadata=usage)
                 return
