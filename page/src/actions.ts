@@ -174,7 +174,8 @@ async function loadSpans(invocation?: string): Promise<void> {
 
 /** Load the spans of what runs: the waterfall grows with it. */
 export async function loadRunningSpans(): Promise<void> {
-  const invocation = (s.partial.value ?? s.events.value[s.events.value.length - 1]?.event)?.invocationId;
+  const latest = s.partials.value[0] ?? s.events.value[s.events.value.length - 1]?.event;
+  const invocation = latest?.invocationId;
   if (s.running.value && invocation) await loadSpans(invocation);
 }
 
