@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-
 from bench.setup_peers import interpreter
+
 from tests.page import browser
 
 _WHERE = "import pathlib, google.adk; print(pathlib.Path(google.adk.__file__).parent)"

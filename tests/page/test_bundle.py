@@ -1,4 +1,4 @@
-"""The built page: small, whole, and nothing in it comes from another machine; it is in the wheel."""
+"""The built page: small, whole, nothing of it from another machine; it is in the wheel."""
 
 from __future__ import annotations
 

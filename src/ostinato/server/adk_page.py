@@ -114,11 +114,7 @@ def _events_of(spans: list[SpanRecord], events: list[Event]) -> dict[str, str]:
 def _is_said(event: Event) -> bool:
     """Tell whether a model said it; what asks for a person's leave is the framework's."""
     names = {call.name for call in event.get_function_calls()}
-    return (
-        event.content is not None
-        and event.content.role == "model"
-        and not names & _ASKED
-    )
+    return event.content is not None and event.content.role == "model" and not names & _ASKED
 
 
 def _shown(span: SpanRecord, event: str | None) -> dict[str, Any]:
