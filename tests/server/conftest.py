@@ -119,15 +119,23 @@ async def live(settings: ServerSettings, folder: Path) -> AsyncIterator[Served]:
 
 
 class Reader:
-    """Reads a stream frame by frame."""
+    """Reads a stream frame by frame.
+
+    Attributes:
+      marks: the marks passed over that tell whether something runs.
+    """
 
     def __init__(self, answer: httpx2.Response) -> None:
         self._lines = answer.aiter_lines()
+        self.marks: list[str] = []
 
     async def frame(self) -> dict[str, str]:
-        """Return the fields of the next event of the stream; comments are passed over."""
+        """Return the fields of the next event of the stream; comments and marks are passed over."""
         found: dict[str, str] = {}
         async for line in self._lines:
+            if not line and found.get("event") in ("running", "idle"):
+                self.marks.append(found["event"])
+                found = {}
             if not line and found:
                 return found
             name, _, value = line.partition(": ")

@@ -184,5 +184,6 @@ def test_wrong_usage_is_said(
     monkeypatch.delenv("OSTINATO_TOKEN", raising=False)
     assert main(["serve", ".", "--port", "0", *options]) in (1, 2)
     assert words in capsys.readouterr().err
+    monkeypatch.setattr("ostinato.server.page.is_built", lambda: False)
     assert main(["web", "."]) == 1
-    assert "--ui-dir" in capsys.readouterr().err
+    assert "`make page`" in capsys.readouterr().err

@@ -76,6 +76,7 @@ async def test_a_stream_begins_after_the_last_event_id_and_goes_on_live(
         rest = await reader.rest()
     assert rest[0]["id"] == "4"
     assert rest[-1] == {"event": "end", "data": '{"newest": 4}'}
+    assert reader.marks == ["running"]
     assert (await second).status_code == 200
 
 
@@ -127,6 +128,8 @@ async def test_two_tabs_see_one_run_and_their_messages_run_one_after_the_other(
             one = await reader.frame()
             numbers += [one["id"]] if "id" in one else []
     assert numbers == ["1", "2", "3", "4"]
+    assert reader.marks[0] == "idle"  # nothing ran as it began
+    assert set(reader.marks) == {"idle", "running"}
 
 
 async def test_a_reader_that_takes_nothing_is_let_go(live: Served, gate: Gate) -> None:
@@ -153,6 +156,7 @@ async def test_silence_is_filled_with_comments(live: Served, gate: Gate) -> None
     object.__setattr__(live.host.settings, "heartbeat", 0.01)
     async with live.client.stream("GET", f"{BASE}/s/events/stream") as answer:
         lines = answer.aiter_lines()
+        assert [await anext(lines) for _ in range(3)] == ["event: idle", "data: {}", ""]
         assert [await anext(lines) for _ in range(3)] == [": heartbeat", "", ": heartbeat"]
 
 
