@@ -147,7 +147,12 @@ async def start(call: Call) -> tuple[Place, Run]:
 async def run(call: Call) -> Response:
     """Run to the end, and answer with all events."""
     _, handle = await start(call)
-    events = [event_json(event) async for event in handle]
+    try:
+        events = [event_json(event) async for event in handle]
+    except Exception as error:  # boundary: what the agent's code raised is told, as in a stream
+        problem = problem_of(error)
+        message = problem.message or public_text(str(error))
+        raise Problem(problem.status, problem.kind, message) from error
     return Response(b"[" + b",".join(events) + b"]", media_type="application/json")
 
 

@@ -12,7 +12,6 @@ from .._aclosing import Aclosing
 from ..events.event import Event
 from ..running.run import Run
 from ..sessions._durable_store import Place
-from ..sessions.event_log import EventRecord
 from .endpoint import Call, Endpoint
 from .host import Host
 from .place import numbered
@@ -110,26 +109,19 @@ async def stream(call: Call) -> Response:
 async def _frames(
     host: Host, place: Place, newest: int, *, until_idle: bool
 ) -> AsyncGenerator[bytes, None]:
-    service = host.services.sessions
     idle = False
     try:
         while True:
             runs = host.runs.of(place)  # before the store is read: what ends meanwhile is in it
-            first, records = await numbered(service, place)
-            for number, record in _beyond(first, records, newest):
-                yield frame(event_json(record.event()), number)
+            async for number, one in _stored(host, place, newest):
                 newest = number
+                yield one
             if runs:
                 idle = False
                 yield _RUNNING
-                async with Aclosing(_follow(runs[0], newest)) as following:
+                async with Aclosing(_follow(host, place, runs[0], newest)) as following:
                     async for number, one in following:
-                        if number > newest + 1:  # the user's message, which a run does not yield
-                            first, records = await numbered(service, place)
-                            for missed, record in _beyond(first, records, newest):
-                                if missed < number:
-                                    yield frame(event_json(record.event()), missed)
-                        newest = max(newest, number)
+                        newest = number
                         yield one
                 continue
             if host.draining or until_idle:
@@ -143,26 +135,40 @@ async def _frames(
     yield end_frame({"newest": newest})
 
 
-def _beyond(first: int, records: list[EventRecord], newest: int) -> list[tuple[int, EventRecord]]:
+async def _stored(
+    host: Host, place: Place, newest: int, before: int | None = None
+) -> AsyncGenerator[tuple[int, bytes], None]:
+    """Yield the stored events beyond a number, and before another."""
+    first, records = await numbered(host.services.sessions, place)
     start = max(0, newest + 1 - first)
-    return list(enumerate(records[start:], first + start))
+    end = len(records) if before is None else before - first
+    for number, record in enumerate(records[start:end], first + start):
+        yield number, frame(event_json(record.event()), number)
 
 
-async def _follow(run: Run, newest: int) -> AsyncGenerator[tuple[int, bytes], None]:
+async def _follow(
+    host: Host, place: Place, run: Run, newest: int
+) -> AsyncGenerator[tuple[int, bytes], None]:
     """Yield the frames of a run's events that are newer than a number, and of parts of responses
-    that are not there as a whole.
+    that are not there as a whole. What was stored between them, such as the message that the run
+    answers, comes from the store.
     """
     past = run.so_far()
     start = len(past)
     while start and not 0 < run.numbers.get(past[start - 1].id, 0) <= newest:
         start -= 1
+    begun = False
     async with Aclosing(run.follow(start)) as events:
         async for event in events:
+            number = 0 if event.partial else run.numbers.get(event.id, 0)
+            if not begun or number > newest + 1:
+                begun = True
+                async for stored, one in _stored(host, place, newest, number or None):
+                    newest = stored
+                    yield stored, one
             if event.partial:
                 yield newest, frame(event_json(event))
-                continue
-            number = run.numbers.get(event.id, 0)
-            if number > newest:
+            elif number > newest:
                 newest = number
                 for one in numbered_frames(event, number, split=False):
                     yield number, one
