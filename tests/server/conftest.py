@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from ostinato.server.settings import ServerSettings
 from tests.server.gate import Gate, new_gate
 
 AGENTS = Path(__file__).parent / "agents"
+APPS = ("broken", "desk", "empty", "gated", "good", "leaky")
 
 
 @dataclass
@@ -41,10 +43,15 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 
 
 @pytest.fixture(autouse=True)
-def no_alias() -> Any:
-    """Take the alias away that the agents of this folder put in place."""
+def forgotten() -> Iterator[None]:
+    """Forget afterwards which agents were imported, and the alias that they put in place."""
+    modules, path = set(sys.modules), list(sys.path)
     yield
     uninstall()
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if name.partition(".")[0].removesuffix("_agent") in APPS:
+            del sys.modules[name]
 
 
 @pytest.fixture

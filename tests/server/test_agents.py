@@ -78,7 +78,7 @@ async def test_a_model_that_is_missing_is_told_and_never_replaced(
         message = {"role": "user", "parts": [{"text": "hi"}]}
         body = {"appName": "good", "userId": "ann", "sessionId": "s", "newMessage": message}
         answer = await served.ask("POST", "/run", body)
-        assert answer.status_code == 503
+        assert answer.status_code == 503, answer.text
         assert answer.json()["error"]["type"] == "ModelUnavailableError"
         stream = await served.ask("POST", "/run_sse", body)
         assert '"error_type":"ModelUnavailableError"' in stream.text

@@ -77,10 +77,6 @@ class AgentFolder:
         """Return the apps that have been loaded."""
         return list(self._apps.values())
 
-    def failures(self) -> dict[str, str]:
-        """Return what is wrong with those that could not be loaded, by name."""
-        return {name: error.message for name, (_, error) in self._failed.items()}
-
     async def get(self, name: str) -> ServedApp:
         """Return an app; load it where it has not been, or has changed and that is looked at.
 

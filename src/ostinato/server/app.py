@@ -50,7 +50,7 @@ def make_app(settings: ServerSettings) -> Starlette:
     """Return the server for these settings.
 
     Raises:
-      SetupError: a folder cannot be made, or several processes are to share what they cannot.
+      SetupError: a folder cannot be made.
       InputValidationError: the database's URL names none.
       MissingExtraError: what it needs is not installed.
     """

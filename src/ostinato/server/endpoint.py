@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -72,6 +72,7 @@ class Endpoint:
       long: it may take as long as it takes: runs and streams.
       upload: files may come in the body.
       open: a token is not asked for.
+      headers: request headers that it reads.
     """
 
     method: str
@@ -88,7 +89,7 @@ class Endpoint:
     long: bool = False
     upload: bool = False
     open: bool = False
-    headers: tuple[str, ...] = field(default=())
+    headers: tuple[str, ...] = ()
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""

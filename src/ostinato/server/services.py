@@ -11,7 +11,6 @@ from ..artifacts.base_artifact_service import BaseArtifactService
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..artifacts.gcs_artifact_service import GcsArtifactService
 from ..artifacts.in_memory_artifact_service import InMemoryArtifactService
-from ..hosting.failure import SetupError
 from ..hosting.places import DEFAULT_DB, Places, places_of
 from ..hosting.services import store_of
 from ..memory.base_memory_service import BaseMemoryService
@@ -51,16 +50,11 @@ class Services:
         """Return the services that settings name.
 
         Raises:
-          SetupError: a folder cannot be made, or several processes are to share what they cannot.
+          SetupError: a folder cannot be made.
           InputValidationError: a URL names no database.
           MissingExtraError: what a URL needs is not installed.
         """
         in_memory = settings.db.startswith(MEMORY)
-        if in_memory and settings.workers > 1:
-            raise SetupError(
-                f"--workers {settings.workers} needs sessions that all processes reach, and "
-                f"--db {MEMORY} is kept in one: name a SQLite file or a database."
-            )
         if in_memory:
             sessions: BaseSessionService = InMemorySessionService()
             places = None

@@ -21,7 +21,7 @@ from .._log import get_logger
 from ..hosting.failure import SetupError
 from .app import make_app
 from .host import Host
-from .settings import ServerSettings
+from .settings import MEMORY, ServerSettings
 
 logger = get_logger(__name__)
 
@@ -98,6 +98,11 @@ def check(settings: ServerSettings) -> None:
         )
     if settings.token is not None and not (settings.token.isascii() and settings.token.strip()):
         raise SetupError("The token has to be ASCII text.")
+    if settings.workers > 1 and settings.db.startswith(MEMORY):
+        raise SetupError(
+            f"--workers {settings.workers} needs sessions that all processes reach, and "
+            f"--db {MEMORY} is kept in one: name a SQLite file or a database."
+        )
     if not settings.agents.expanduser().is_dir():
         raise SetupError(f"{settings.agents} is no folder with agents.", missing=True)
     if settings.url_prefix and not settings.url_prefix.startswith("/"):

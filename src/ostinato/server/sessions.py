@@ -11,11 +11,10 @@ from .. import _clock
 from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions._durable_store import Place
 from ..sessions.base_session_service import GetSessionConfig, ListSessionsResponse, check_name
 from ..sessions.session import Session
 from .endpoint import Call, Endpoint
-from .place import checked, need_session, outline
+from .place import need_session, outline
 from .problems import Problem
 from .runs import Wire
 from .wire import listed_json, session_json
@@ -261,11 +260,6 @@ async def rewind(call: Call) -> Response:
     )
     call.host.runs.stir(place)
     return await get(call)
-
-
-def place_in(call: Call, session_id: str) -> Place:
-    """Return the place of another session of the same user."""
-    return checked(Place(call.path["app"], call.path["user"], session_id))
 
 
 _ALL = "/apps/{app}/users/{user}/sessions"
