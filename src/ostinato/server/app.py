@@ -28,6 +28,7 @@ from . import (
 )
 from .endpoint import Endpoint
 from .host import Host
+from .openai import chat, responses
 from .openapi import document
 from .problems import on_problem
 from .security import Guard
@@ -43,6 +44,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *session_events.ENDPOINTS,
     *sessions.ENDPOINTS,
     *spans.ENDPOINTS,
+    *chat.ENDPOINTS,
+    *responses.ENDPOINTS,
 )
 
 
