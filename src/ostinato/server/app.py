@@ -26,6 +26,7 @@ from . import (
     sessions,
     spans,
 )
+from .agui import run as agui
 from .endpoint import Endpoint
 from .host import Host
 from .openai import chat, responses
@@ -46,6 +47,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
+    *agui.ENDPOINTS,
 )
 
 

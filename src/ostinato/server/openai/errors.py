@@ -17,8 +17,8 @@ def error_of(error: Exception) -> tuple[int, dict[str, Any]]:
     """Return the status of an error, and what is told of it under `error`."""
     problem = problem_of(error)
     param = None
-    if isinstance(problem.detail, list):  # the findings of a validation
-        findings = cast("list[dict[str, Any]]", problem.detail)
+    findings = cast("list[dict[str, Any]] | str", problem.detail)
+    if isinstance(findings, list):  # of a validation
         param = ".".join(str(one) for one in findings[0]["loc"][1:]) or None
     status = 400 if problem.status == 422 else problem.status
     server = status >= 500
