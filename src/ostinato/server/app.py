@@ -26,6 +26,7 @@ from . import (
     sessions,
     spans,
 )
+from .a2a import routes as a2a
 from .agui import run as agui
 from .endpoint import Endpoint
 from .host import Host
@@ -48,6 +49,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
     *agui.ENDPOINTS,
+    *a2a.ENDPOINTS,
 )
 
 
@@ -82,6 +84,7 @@ def make_app(settings: ServerSettings) -> Starlette:
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
+            *a2a.routes(host, prefix),
             *of_page,
             *_other_page(settings, prefix),
         ],
