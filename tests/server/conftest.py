@@ -113,9 +113,11 @@ async def listening(settings: ServerSettings) -> AsyncIterator[Served]:
     task = asyncio.create_task(server.serve(sockets=[bound]))
     base = f"http://127.0.0.1:{bound.getsockname()[1]}"
     async with httpx2.AsyncClient(base_url=base, timeout=30) as client:
-        yield Served(app.state.host, client)
-        server.should_exit = True
-        await task
+        try:
+            yield Served(app.state.host, client)
+        finally:
+            server.should_exit = True
+            await task
 
 
 @pytest.fixture
