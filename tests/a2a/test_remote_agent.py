@@ -40,6 +40,7 @@ class Near:
 
     def __init__(self, agent: RemoteA2aAgent) -> None:
         self.runner = InMemoryRunner(agent=agent, app_name="near")
+        self.heard = asyncio.Event()
 
     async def ask(self, message: Any, *, streaming: bool = False) -> list[Event]:
         """Return the events of a turn."""
@@ -54,7 +55,11 @@ class Near:
             new_message=message,
             run_config=RunConfig(streaming_mode=mode),
         )
-        return [event async for event in run]
+        events: list[Event] = []
+        async for event in run:
+            events.append(event)
+            self.heard.set()
+        return events
 
 
 def near(far: Served, **more: Any) -> Near:
@@ -176,7 +181,7 @@ async def test_a_run_that_is_cancelled_here_is_cancelled_there(tmp_path: Path) -
     async with listening(settings) as far:
         session = Near(RemoteA2aAgent("far", f"{far.client.base_url}/a2a/gated{CARD}"))
         asking = asyncio.create_task(session.ask("hi", streaming=True))
-        await gate.waiting.acquire()
+        await session.heard.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
