@@ -30,6 +30,7 @@ from .a2a import routes as a2a
 from .agui import run as agui
 from .endpoint import Endpoint
 from .host import Host
+from .mcp.transports import Http
 from .openai import chat, responses
 from .openapi import document
 from .problems import on_problem
@@ -63,12 +64,14 @@ def make_app(settings: ServerSettings) -> Starlette:
     """
     host = Host.build(settings)
     prefix = settings.url_prefix.rstrip("/")
+    mcp = Http(host)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await host.start()
         try:
-            yield
+            async with mcp.running():
+                yield
         finally:
             await host.close()
 
@@ -85,6 +88,7 @@ def make_app(settings: ServerSettings) -> Starlette:
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
             *a2a.routes(host, prefix),
+            *mcp.routes(prefix),
             *of_page,
             *_other_page(settings, prefix),
         ],
