@@ -72,6 +72,7 @@ def texts(events: list[Event]) -> list[str]:
     return [(p.text or "").strip() for e in events if e.content for p in e.content.parts or ()]
 
 
+@pytest.mark.spec(78)
 async def test_an_answer_and_the_context_it_keeps(far: Served) -> None:
     session = near(far)
     (first,) = await session.ask("one")

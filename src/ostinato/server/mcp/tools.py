@@ -147,7 +147,8 @@ class Tools:
         if names is None:
             raise NotFoundError("There is no such request to go on with.")
         place = checked(Place(app, USER, names[0]))
-        answers = {call: _decision(told) for call, told in (params.input_responses or {}).items()}
+        told: dict[str, Any] = params.input_responses or {}
+        answers = {call: _decision(one) for call, one in told.items()}
         return place, await answering(self._host, place, answers, params.name)
 
     async def _followed(self, context: Any, run: Run) -> str:
