@@ -102,20 +102,29 @@ def gate() -> Gate:
     return new_gate()
 
 
-@pytest.fixture
-async def live(settings: ServerSettings, folder: Path) -> AsyncIterator[Served]:
-    """A real uvicorn over `folder`, on a port of its own."""
-    settings = replace(settings, agents=folder, port=0, grace=0.0, write_timeout=0.5)
-    listening = bind(settings)
+@asynccontextmanager
+async def listening(settings: ServerSettings) -> AsyncIterator[Served]:
+    """A real uvicorn, on a port of its own."""
+    settings = replace(settings, port=0)
+    bound = bind(settings)
     app = make_app(settings)
     config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1)
     server = Serving(config, app.state.host)
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    task = asyncio.create_task(server.serve(sockets=[bound]))
+    base = f"http://127.0.0.1:{bound.getsockname()[1]}"
     async with httpx2.AsyncClient(base_url=base, timeout=30) as client:
-        yield Served(app.state.host, client)
-        server.should_exit = True
-        await task
+        try:
+            yield Served(app.state.host, client)
+        finally:
+            server.should_exit = True
+            await task
+
+
+@pytest.fixture
+async def live(settings: ServerSettings, folder: Path) -> AsyncIterator[Served]:
+    """A real uvicorn over `folder`, whose slow readers are soon given up."""
+    async with listening(replace(settings, agents=folder, grace=0.0, write_timeout=0.5)) as one:
+        yield one
 
 
 class Reader:
@@ -149,3 +158,10 @@ class Reader:
         while one := await self.frame():
             found.append(one)
         return found
+
+
+@pytest.fixture
+async def desk(settings: ServerSettings) -> AsyncIterator[Served]:
+    """A real uvicorn over the agents of this folder, on a port of its own."""
+    async with listening(settings) as one:
+        yield one

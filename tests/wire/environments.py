@@ -40,6 +40,17 @@ class Environment:
 
 ENVIRONMENTS = {
     "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
+    "adk": Environment(
+        (
+            "google-adk[a2a]==2.13.0",
+            "google-genai==2.34.0",
+            "opentelemetry-api==1.44.0",
+            "opentelemetry-sdk==1.44.0",
+            "opentelemetry-semantic-conventions==0.65b0",
+        ),
+        ("a2a",),
+        only=True,
+    ),
     "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
 }
 

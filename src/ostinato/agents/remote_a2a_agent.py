@@ -1,20 +1,14 @@
-"""RemoteA2aAgent: the name and its errors; speaking A2A is not built yet."""
+"""Face: RemoteA2aAgent at the path programs import it from."""
 
-from .._later_on import NotBuilt
+from typing import TYPE_CHECKING
 
-A2A_METADATA_PREFIX = "a2a:"
-DEFAULT_TIMEOUT = 600.0
+from ostinato._lazy import attach
 
+if TYPE_CHECKING:
+    from ostinato.a2a.asked import A2A_METADATA_PREFIX as A2A_METADATA_PREFIX
+    from ostinato.a2a.remote_agent import DEFAULT_TIMEOUT as DEFAULT_TIMEOUT
+    from ostinato.a2a.remote_agent import A2AClientError as A2AClientError
+    from ostinato.a2a.remote_agent import AgentCardResolutionError as AgentCardResolutionError
+    from ostinato.a2a.remote_agent import RemoteA2aAgent as RemoteA2aAgent
 
-class AgentCardResolutionError(Exception):
-    """A remote agent's card cannot be found or read."""
-
-
-class A2AClientError(Exception):
-    """A remote agent cannot be reached, or answers out of protocol."""
-
-
-class RemoteA2aAgent(
-    NotBuilt, part="A2A", instead="call the other agent over HTTP in a function tool"
-):
-    """An agent that runs elsewhere and is reached over A2A."""
+__getattr__, __dir__, __all__ = attach(__name__)

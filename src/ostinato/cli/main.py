@@ -29,6 +29,7 @@ _HOMES = {
     "trace": "ostinato.cli.trace",
     "serve": "ostinato.cli.serve",
     "web": "ostinato.cli.serve",
+    "mcp": "ostinato.cli.mcp",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_DB, DEFAULT_USER
 from ..version import __version__
-from .serve_options import add_serve
+from .serve_options import add_mcp, add_serve
 
 _RAW = argparse.RawDescriptionHelpFormatter
 
@@ -71,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     _add_worker(commands)
     add_serve(commands)
+    add_mcp(commands)
     _add_migrate(commands)
     _add_models(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")

@@ -61,6 +61,20 @@ def add_serve(commands: Any) -> None:
         )
 
 
+def add_mcp(commands: Any) -> None:
+    """Add the command `mcp`."""
+    mcp = commands.add_parser(
+        "mcp",
+        help="offer agents as the tools of an MCP server",
+        description="Offer the agents of a folder as the tools of an MCP server on standard input "
+        "and output. `ostinato serve` offers them at /mcp.",
+    )
+    mcp.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
+    mcp.add_argument(
+        "--db", default=DEFAULT_DB, help=f"SQLite file, URL or memory:// (default: {DEFAULT_DB})"
+    )
+
+
 def _add_place(command: argparse.ArgumentParser) -> None:
     command.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
     who = command.add_argument_group("address and access")

@@ -26,8 +26,12 @@ from . import (
     sessions,
     spans,
 )
+from .a2a import routes as a2a
+from .agui import run as agui
 from .endpoint import Endpoint
 from .host import Host
+from .mcp.transports import Http
+from .openai import chat, responses
 from .openapi import document
 from .problems import on_problem
 from .security import Guard
@@ -43,6 +47,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *session_events.ENDPOINTS,
     *sessions.ENDPOINTS,
     *spans.ENDPOINTS,
+    *chat.ENDPOINTS,
+    *responses.ENDPOINTS,
+    *agui.ENDPOINTS,
+    *a2a.ENDPOINTS,
 )
 
 
@@ -56,12 +64,14 @@ def make_app(settings: ServerSettings) -> Starlette:
     """
     host = Host.build(settings)
     prefix = settings.url_prefix.rstrip("/")
+    mcp = Http(host)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await host.start()
         try:
-            yield
+            async with mcp.running():
+                yield
         finally:
             await host.close()
 
@@ -77,6 +87,8 @@ def make_app(settings: ServerSettings) -> Starlette:
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
+            *a2a.routes(host, prefix),
+            *mcp.routes(prefix),
             *of_page,
             *adk_page.routes(settings, prefix),
         ],

@@ -72,6 +72,7 @@ class Endpoint:
       long: it may take as long as it takes: runs and streams.
       upload: files may come in the body.
       open: a token is not asked for.
+      on_error: answers a request that raised, in the words of the endpoint's protocol.
       headers: request headers that it reads.
     """
 
@@ -90,6 +91,7 @@ class Endpoint:
     upload: bool = False
     open: bool = False
     headers: tuple[str, ...] = ()
+    on_error: Callable[[Request, Exception], Awaitable[Response]] = on_problem
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
@@ -120,7 +122,7 @@ class Endpoint:
             try:
                 return await self(request)
             except Exception as error:  # boundary: whatever a handler raises is an answer
-                return await on_problem(request, error)
+                return await self.on_error(request, error)
 
         name = f"{self.method} {self.path}"
         return Route(prefix + self.path, answer, methods=[self.method], name=name)

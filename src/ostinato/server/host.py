@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..running.store_access import durable_store
+from ..sessions._durable_store import Place
 from ..telemetry.recorder import install
 from .agents import AgentFolder
 from .run_book import RunBook
@@ -27,6 +29,7 @@ class Host:
       runs: what runs here for clients.
       tending: what runs here for nobody: what dead processes left, and what was submitted.
       waiting: the calls that wait for a person.
+      chats: the sessions of conversations that clients carry themselves, by what was said in them.
       draining: whether it is about to end, and takes nothing more.
     """
 
@@ -36,6 +39,7 @@ class Host:
     runs: RunBook
     tending: Tending
     waiting: Waiting
+    chats: OrderedDict[str, Place] = field(default_factory=OrderedDict[str, Place])
     draining: bool = False
     _take_out: Callable[[], None] | None = None
     _drained: asyncio.Event = field(default_factory=asyncio.Event)

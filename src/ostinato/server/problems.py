@@ -110,7 +110,11 @@ def problem_response(problem: Problem) -> Response:
 
 async def on_problem(request: Request, error: Exception) -> Response:
     """Answer a request that raised; Starlette calls it."""
-    problem = problem_of(error)
-    if problem.status >= 500 and not isinstance(error, Problem):
+    log_problem(request, error)
+    return problem_response(problem_of(error))
+
+
+def log_problem(request: Request, error: Exception) -> None:
+    """Write what the developer has to know of a request that raised into the log."""
+    if problem_of(error).status >= 500 and not isinstance(error, Problem):
         logger.error("%s %s failed: %s", request.method, request.url.path, error, exc_info=error)
-    return problem_response(problem)

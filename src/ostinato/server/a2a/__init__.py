@@ -1,0 +1,1 @@
+"""The server in A2A's words: agents for other agents."""

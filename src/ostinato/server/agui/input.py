@@ -1,0 +1,181 @@
+"""RunAgentInput: what an AG-UI client sends, and what of it is new to a session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from ... import types
+from ...events.pending import Pending
+from ..media import addressed, inline
+from ..problems import Problem
+from ..runs import Wire
+
+
+class Source(Wire):
+    """Where a part's bytes are: inline as base64, or at an address."""
+
+    type: Literal["data", "url", "file"]
+    value: str
+    mime_type: str | None = None
+
+
+class TextPart(Wire):
+    """Text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class MediaPart(Wire):
+    """An image, sound, a video or a document."""
+
+    type: Literal["image", "audio", "video", "document"]
+    source: Source
+
+
+AnyPart = Annotated[TextPart | MediaPart, Field(discriminator="type")]
+
+
+class Message(Wire):
+    """A message of a thread; activities and thoughts among them are passed over."""
+
+    id: str
+    role: Literal["developer", "system", "assistant", "user", "tool", "activity", "reasoning"]
+    content: str | list[AnyPart] | dict[str, Any] | None = None
+    tool_call_id: str | None = None
+
+    def parts(self, where: str) -> list[types.Part]:
+        """Return its content as parts.
+
+        Raises:
+          Problem: a part cannot be read.
+        """
+        if isinstance(self.content, str):
+            return [types.Part(text=self.content)] if self.content else []
+        if not isinstance(self.content, list):
+            return []
+        return [_part(one, f"{where}.content.{n}") for n, one in enumerate(self.content)]
+
+
+def _part(one: TextPart | MediaPart, where: str) -> types.Part:
+    if isinstance(one, TextPart):
+        return types.Part(text=one.text)
+    source = one.source
+    if source.type == "data":
+        return inline(source.value, source.mime_type, where)
+    if source.type == "url":
+        return addressed(source.value, where, source.mime_type)
+    raise Problem(400, "InputValidationError", f"{where}: there are no uploaded files here.")
+
+
+class Context(Wire):
+    """Something that the client tells the agent besides."""
+
+    description: str
+    value: str
+
+
+class Resume(Wire):
+    """The answer to an interrupt.
+
+    Attributes:
+      interrupt_id: the interrupt.
+      status: whether it was answered or given up.
+      payload: the answer.
+    """
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: Any = None
+
+    def response(self, pending: Pending) -> dict[str, Any]:
+        """Return what the call is answered with."""
+        approval = pending.kind == "approval"
+        if self.status == "cancelled":
+            return {"confirmed": False} if approval else {"status": "cancelled"}
+        payload: Any = self.payload
+        if not isinstance(payload, dict):
+            return {"confirmed" if approval else "result": payload}
+        found = dict(cast("dict[str, Any]", payload))
+        if approval:
+            for theirs, ours in (("approved", "confirmed"), ("editedArgs", "args")):
+                if theirs in found:
+                    found[ours] = found.pop(theirs)
+        return found
+
+
+class RunAgentInput(Wire):
+    """A request to run an agent in a thread; the thread is a session.
+
+    Attributes:
+      thread_id: the session.
+      run_id: the client's name of the run.
+      parent_run_id: given back.
+      state: state as the client has it; where it is an object, what differs goes into the session.
+      messages: the thread as the client has it; what follows its last answer is new.
+      context: goes in front of the user's words.
+      resume: answers to what the run before asked for.
+      tools: passed over: an agent has its own.
+      forwarded_props: `userId` names the user.
+    """
+
+    thread_id: str
+    run_id: str
+    parent_run_id: str | None = None
+    state: Any = None
+    messages: list[Message]
+    tools: list[Any] | None = None
+    context: list[Context] | None = None
+    resume: list[Resume] | None = None
+    forwarded_props: Any = None
+
+    def user(self) -> str:
+        """Return whose session it is."""
+        props: Any = self.forwarded_props
+        name: Any = props.get("userId") if isinstance(props, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return name if isinstance(name, str) else "agui"
+
+    def past(self) -> list[types.Content]:
+        """Return what was said before, for a thread that is no session yet."""
+        return self._turns(0, self._last() + 1)
+
+    def new(self) -> list[types.Part]:
+        """Return the user's new words, with instructions and context in front of a thread's first.
+
+        Raises:
+          Problem: a part cannot be read.
+        """
+        turns = self._turns(self._last() + 1, len(self.messages))
+        words = [part for one in turns for part in one.parts or ()]
+        if not words:
+            return []
+        told = [types.Part(text=f"{one.description}: {one.value}") for one in self.context or ()]
+        return [*told, *words]
+
+    def results(self) -> dict[str, str]:
+        """Return the results of calls that follow the last answer, by the call's id."""
+        return {
+            one.tool_call_id: "".join(part.text or "" for part in one.parts("messages"))
+            for one in self.messages[self._last() + 1 :]
+            if one.role == "tool" and one.tool_call_id is not None
+        }
+
+    def _last(self) -> int:
+        """Return the index of the last answer."""
+        return max(
+            (n for n, one in enumerate(self.messages) if one.role == "assistant"), default=-1
+        )
+
+    def _turns(self, start: int, end: int) -> list[types.Content]:
+        found: list[types.Content] = []
+        for number in range(start, end):
+            one = self.messages[number]
+            if one.role in ("tool", "activity", "reasoning"):
+                continue
+            parts = one.parts(f"messages.{number}")
+            if parts:
+                role = "model" if one.role == "assistant" else "user"
+                found.append(types.Content(role=role, parts=parts))
+        return found

@@ -1,0 +1,1 @@
+"""The server in MCP's words: each app is a tool."""
