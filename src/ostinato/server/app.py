@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from . import approvals, apps, artifacts, health, memory, runs, session_events, sessions
+from . import approvals, apps, artifacts, health, live, memory, runs, session_events, sessions
 from .endpoint import Endpoint
 from .host import Host
 from .openapi import document
@@ -57,6 +57,7 @@ def make_app(settings: ServerSettings) -> Starlette:
     app = Starlette(
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
+            live.route(prefix),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
             *_page(settings, prefix),
         ],

@@ -223,7 +223,7 @@ async def status(call: Call) -> RunStatus:
     place, service = call.place(), call.host.services.sessions
     if await outline(service, place) is None:
         raise no_session(place)
-    here = bool(call.host.runs.of(place))
+    here = call.host.runs.is_here(place)
     durable = durable_store(service)
     if durable is None:
         return RunStatus(state="running" if here else "idle", here=here)
