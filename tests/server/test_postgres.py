@@ -58,7 +58,8 @@ def test_a_run_that_takes_longer_is_handed_over_to_a_process_that_is_there(
     start: Start, database: str
 ) -> None:
     first = start("--db", database, "--grace", "0")
-    second = start("--db", database)
+    second = start("--db", database)  # it has not been asked for the app when the run is left
+    until(lambda: status_of(second, "/health/ready") == 200)
     with first.begin():
         assert first.end() == 0
     first.folder.joinpath("go").touch()
