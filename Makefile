@@ -15,6 +15,7 @@ PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 KILLS ?= 10000
 STORE ?= sqlite
+CASES ?= 50000
 STEPS ?= 100000
 SEED ?= 1
 REPLAY ?=
@@ -29,7 +30,8 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check page wheel wire lint format types bench spec mutants crash model docs clean
+.PHONY: help demo test check page wheel wire lint format types bench spec mutants fuzz crash model docs \
+  clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -45,6 +47,7 @@ test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
 check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
 	$(if $(wildcard $(GOLDEN)),$(check_golden))
 	$(BIN)/python tests/wire/environments.py
+	$(BIN)/python -m tests.fuzz.run --cases 5000 --seed $(SEED)
 	OSTINATO_NO_SKIPS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
 
 page: $(PAGE) ## Build the page that `ostinato web` shows (needs Node 20 or newer)
@@ -76,6 +79,9 @@ spec: $(DEV_STAMP) ## Print which rows of the specification are covered by tests
 mutants: $(DEV_STAMP) ## Change the core in small ways and list the changes that no test notices (long)
 	@test -d .venvs/mutation/mutmut || $(PIP) install -q --target .venvs/mutation mutmut==3.8.1
 	$(BIN)/python -m tests.mutation.run $(MUTANTS_ARGS)
+
+fuzz: $(DEV_STAMP) ## Send the server 50,000 requests made from its OpenAPI document
+	$(BIN)/python -m tests.fuzz.run --cases $(CASES) --seed $(SEED)
 
 crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and check what they leave
 	$(BIN)/python -m tests.crash.run --store $(STORE) --kills $(KILLS) --seed $(SEED) \

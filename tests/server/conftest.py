@@ -22,7 +22,7 @@ from ostinato.server.settings import ServerSettings
 from tests.server.gate import Gate, new_gate
 
 AGENTS = Path(__file__).parent / "agents"
-APPS = ("broken", "desk", "empty", "gated", "good", "leaky")
+APPS = ("broken", "desk", "empty", "gated", "good", "leaky", "speaker")
 
 
 @dataclass

@@ -29,13 +29,15 @@ class Environment:
 
     Attributes:
       requirements: what is installed; constraints.txt does not decide on what is named here.
-      folders: of tests/wire, whose tests run there.
+      folders: of tests/wire, whose tests run there; none for a program that is no test.
       only: whether they can run nowhere else; the run in .venv then leaves them out.
+      extras: of this package, such as `[server]`.
     """
 
     requirements: tuple[str, ...]
     folders: tuple[str, ...]
     only: bool = False
+    extras: str = ""
 
 
 ENVIRONMENTS = {
@@ -51,6 +53,7 @@ ENVIRONMENTS = {
         ("a2a",),
         only=True,
     ),
+    "fuzz": Environment(("schemathesis==4.32.5",), (), extras="[server]"),
     "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
 }
 
@@ -81,7 +84,7 @@ def set_up(name: str) -> Path:
     limits = folder / "constraints.txt"
     limits.write_text("\n".join(constraints), encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
-    what = [*environment.requirements, *RUNS_TESTS, "-e", str(ROOT)]
+    what = [*environment.requirements, *RUNS_TESTS, "-e", f"{ROOT}{environment.extras}"]
     subprocess.run([*pip, "install", "-q", "-c", str(limits), *what], check=True)
     stamp.write_text(wanted, encoding="utf-8")
     return python
@@ -110,5 +113,5 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:2] or list(ENVIRONMENTS)
+    asked = sys.argv[1:2] or [name for name, one in ENVIRONMENTS.items() if one.folders]
     sys.exit(max(run(name, sys.argv[2:]) for name in asked))

@@ -19,6 +19,7 @@ from . import (
     apps,
     artifacts,
     health,
+    live,
     memory,
     page,
     runs,
@@ -86,6 +87,7 @@ def make_app(settings: ServerSettings) -> Starlette:
     app = Starlette(
         routes=[
             *(one.route(prefix) for one in ENDPOINTS),
+            live.route(prefix),
             Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
             *a2a.routes(host, prefix),
             *mcp.routes(prefix),

@@ -40,9 +40,19 @@ async def read_json(request: Request, limit: int, seconds: float) -> Any:
             415, "UnsupportedMediaType", "The body has to be JSON: Content-Type: application/json."
         )
     try:
-        value = json.loads(data.decode(), parse_constant=_no_constant)
+        return json_value(data.decode())
     except UnicodeDecodeError as error:
         raise _invalid("it is not UTF-8 text") from error
+
+
+def json_value(text: str) -> Any:
+    """Return the values of a JSON text that every store and client can carry.
+
+    Raises:
+      Problem: it is not JSON, or holds what JSON of others cannot carry.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
     except RecursionError as error:
         raise _invalid("it is nested too deeply") from error
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 from .._log import get_logger
@@ -21,12 +22,13 @@ class RunBook:
     def __init__(self) -> None:
         self._runs: dict[Place, list[Run]] = {}
         self._watchers: set[asyncio.Task[None]] = set()
+        self._talks: dict[asyncio.Task[None], Place] = {}
         self._news: dict[Place, asyncio.Event] = {}
         self._closed = False
         self._hurry = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._watchers)
+        return len(self._watchers) + len(self._talks)
 
     def start(self, runner: Runner, place: Place, **request: Any) -> Run:
         """Start a run; it goes on to its end unless it is cancelled.
@@ -39,13 +41,7 @@ class RunBook:
         Raises:
           Problem: the server is about to end.
         """
-        if self._closed:
-            raise Problem(
-                503,
-                "Draining",
-                "This server is about to end and takes no more runs.",
-                headers={"Retry-After": "1"},
-            )
+        self._check_open()
         run = runner.start(user_id=place.user_id, session_id=place.session_id, **request)
         self._runs.setdefault(place, []).append(run)
         watcher = asyncio.create_task(self._watch(place, run), name="ostinato-run-book")
@@ -53,6 +49,43 @@ class RunBook:
         watcher.add_done_callback(self._watchers.discard)
         self.stir(place)
         return run
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Problem(
+                503,
+                "Draining",
+                "This server is about to end and takes no more runs.",
+                headers={"Retry-After": "1"},
+            )
+
+    def hold(self, place: Place, talk: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Have a live conversation among the runs; `drain` cancels what is left of it.
+
+        Args:
+          place: the session.
+          talk: the conversation.
+
+        Raises:
+          Problem: the server is about to end.
+        """
+        try:
+            self._check_open()
+        except Problem:
+            talk.close()
+            raise
+        task = asyncio.create_task(talk, name="ostinato-live")
+        self._talks[task] = place
+        task.add_done_callback(self._end_talk)
+        self.stir(place)
+        return task
+
+    def _end_talk(self, task: asyncio.Task[None]) -> None:
+        self.stir(self._talks.pop(task))
+
+    def is_here(self, place: Place) -> bool:
+        """Tell whether something runs in a session here, a live conversation too."""
+        return bool(self.of(place)) or place in self._talks.values()
 
     async def _watch(self, place: Place, run: Run) -> None:
         try:
@@ -102,9 +135,9 @@ class RunBook:
           grace: seconds.
         """
         self._closed = True
-        if self._watchers:
+        if len(self):
             hurried = asyncio.create_task(self._hurry.wait())
-            ended = asyncio.create_task(asyncio.wait(set(self._watchers)))
+            ended = asyncio.create_task(asyncio.wait({*self._watchers, *self._talks}))
             await asyncio.wait({hurried, ended}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
             hurried.cancel()
             ended.cancel()
@@ -112,7 +145,9 @@ class RunBook:
         if left:
             logger.warning("%d run(s) are handed over to other processes.", len(left))
             await asyncio.gather(*(run.hand_over() for run in left))
-        if self._watchers:
-            await asyncio.wait(set(self._watchers))
+        for talk in list(self._talks):
+            talk.cancel()
+        if len(self):
+            await asyncio.wait({*self._watchers, *self._talks})
         for place in list(self._news):
             self.stir(place)

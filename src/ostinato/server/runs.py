@@ -224,13 +224,13 @@ async def status(call: Call) -> RunStatus:
     place = call.place()
     if await outline(call.host.services.sessions, place) is None:
         raise no_session(place)
-    return await status_of(call.host, place)
+    return await run_status(call.host, place)
 
 
-async def status_of(host: Host, place: Place) -> RunStatus:
+async def run_status(host: Host, place: Place) -> RunStatus:
     """Tell what runs in a session that there is, here or in another process."""
     service = host.services.sessions
-    here = bool(host.runs.of(place))
+    here = host.runs.is_here(place)
     durable = durable_store(service)
     if durable is None:
         return RunStatus(state="running" if here else "idle", here=here)

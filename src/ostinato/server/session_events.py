@@ -16,7 +16,7 @@ from .endpoint import Call, Endpoint
 from .host import Host
 from .place import numbered
 from .problems import Problem
-from .runs import Wire, error_json, numbered_frames, status_of
+from .runs import Wire, error_json, numbered_frames, run_status
 from .sse import SseResponse, end_frame, frame
 from .wire import event_json
 
@@ -126,7 +126,7 @@ async def _frames(
                 continue
             if host.draining or until_idle:
                 break
-            elsewhere = (await status_of(host, place)).state in ("running", "left")
+            elsewhere = (await run_status(host, place)).state in ("running", "left")
             mark = _RUNNING if elsewhere else _IDLE
             if mark is not told:
                 yield mark

@@ -17,7 +17,7 @@ from .problems import Problem
 logger = get_logger(__name__)
 
 _LOOK = 1.0  # seconds between two looks at which apps have been loaded
-_AGAIN = 5.0  # seconds after which a store that did not answer is asked again
+_AGAIN = 5.0  # seconds after which the store is asked again for what apps not yet loaded left
 _CONCURRENCY = 10
 
 
@@ -36,6 +36,9 @@ class Tending:
         self._grace = grace
         self._pools: dict[str, tuple[ServedApp, WorkerPool, asyncio.Task[None]]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._broken: set[str] = (
+            set()
+        )  # apps that could not be loaded; who asks for one tries again
 
     def start(self) -> None:
         """Begin."""
@@ -43,12 +46,13 @@ class Tending:
             self._task = asyncio.create_task(self._tend(self._durable), name="ostinato-tending")
 
     async def _tend(self, durable: DurableStore) -> None:
-        looked = False
+        clock = asyncio.get_running_loop().time
+        next_look = 0.0
         while True:
             try:
-                if not looked:
+                if clock() >= next_look:
+                    next_look = clock() + _AGAIN
                     await self._load_those_left(durable)
-                    looked = True
             except StoreError as error:
                 logger.warning("The store does not answer, trying again: %s", error)
             for app in self._agents.loaded():
@@ -56,15 +60,16 @@ class Tending:
             await asyncio.sleep(_LOOK)
 
     async def _load_those_left(self, durable: DurableStore) -> None:
-        """Load the apps for which there is something to do."""
-        for name in self._agents.folders():
+        """Load the apps for which there is something to do, and that nobody has asked for yet."""
+        loaded = {app.name for app in self._agents.loaded()}
+        for name in self._agents.folders().keys() - loaded - self._broken:
             if await durable.open_leases(name, limit=1) or await durable.waiting_places(
                 name, limit=1
             ):
                 try:
                     await self._agents.get(name)
                 except (Problem, NotFoundError):  # it is in the log already
-                    continue
+                    self._broken.add(name)
 
     def _serve(self, app: ServedApp) -> None:
         known = self._pools.get(app.name)

@@ -17,6 +17,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,9 @@ def ask(base: str, method: str, path: str, body: Any) -> tuple[int, str, str]:
         return error.code, error.headers.get("content-type") or "", error.read().decode()
 
 
-def main() -> None:
-    """Start the server, ask, write."""
+@contextmanager
+def serving(agents: Path) -> Iterator[str]:
+    """Run google-adk's server over a folder of agents; yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -46,7 +49,7 @@ def main() -> None:
     command = [str(Path(sys.executable).parent / "adk"), "api_server", "--port", str(port)]
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [*command, "--no_use_local_storage", str(HERE.parent / "agents")],
+            [*command, "--no_use_local_storage", str(agents)],
             cwd=folder,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.DEVNULL,
@@ -59,18 +62,28 @@ def main() -> None:
                     break
                 except OSError:
                     time.sleep(0.1)
-            labels = Labels()
-            answers = {}
-            for name, method, path, body in STEPS:
-                status, kind, text = ask(base, method, path, body)
-                answers[name] = {
-                    "status": status,
-                    "type": kind.partition(";")[0],
-                    "body": body_of(kind, text, labels),
-                }
+            yield base
         finally:
             process.terminate()
-            process.wait()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:  # it waits for live runs that nobody ends
+                process.kill()
+                process.wait()
+
+
+def main() -> None:
+    """Start the server, ask, write."""
+    with serving(HERE.parent / "agents") as base:
+        labels = Labels()
+        answers = {}
+        for name, method, path, body in STEPS:
+            status, kind, text = ask(base, method, path, body)
+            answers[name] = {
+                "status": status,
+                "type": kind.partition(";")[0],
+                "body": body_of(kind, text, labels),
+            }
     found = {"google-adk": importlib.metadata.version("google-adk"), "answers": answers}
     (HERE / "answers.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 

@@ -24,7 +24,7 @@ from ..conversation import answering, begin
 from ..host import Host
 from ..place import checked, numbered, outline
 from ..problems import problem_of
-from ..runs import status_of
+from ..runs import run_status
 from .tasks import (
     TERMINAL,
     WORKING,
@@ -176,7 +176,7 @@ class Handler:
                 return
         yield message_of("Task", task)
         if task["status"]["state"] == WORKING:  # in another process
-            while (await status_of(self._host, place)).state == "running":
+            while (await run_status(self._host, place)).state == "running":
                 await self._host.runs.news(place, _POLL)
             yield await self._end(place, invocation)
 

@@ -14,7 +14,7 @@ from ..conversation import packed, unpacked
 from ..host import Host
 from ..place import numbered
 from ..problems import public_text
-from ..runs import status_of
+from ..runs import run_status
 
 TERMINAL = frozenset(
     {"TASK_STATE_COMPLETED", "TASK_STATE_CANCELED", "TASK_STATE_FAILED", "TASK_STATE_REJECTED"}
@@ -126,7 +126,7 @@ async def task_of(
     if not events:
         return None
     if running is None:
-        status = await status_of(host, place)
+        status = await run_status(host, place)
         running = status.state in ("running", "left") and status.invocation_id == invocation
     artifacts = Artifacts(place, invocation)
     if answered is None:
