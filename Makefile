@@ -102,7 +102,7 @@ $(BIN)/python bench/setup_peers.py adk23 adk
 endef
 
 $(PAGE): $(PAGE_SOURCES)
-	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || \
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	  { echo 'The page is built with Node 20 or newer: install it and npm.' >&2; exit 1; }
 	cd page && npm ci --silent && npm run --silent build
 	@touch $@

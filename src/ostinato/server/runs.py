@@ -18,7 +18,6 @@ from ..running.run import Run
 from ..running.store_access import durable_store
 from ..sessions._durable_store import Place
 from .endpoint import Call, Endpoint
-from .host import Host
 from .place import checked, no_session, outline
 from .problems import Problem, problem_of, public_text
 from .sse import SseResponse, end_frame, frame
@@ -221,16 +220,10 @@ class _ERROR(BaseModel):
 
 async def status(call: Call) -> RunStatus:
     """Tell what runs in a session."""
-    place = call.place()
-    if await outline(call.host.services.sessions, place) is None:
+    place, service = call.place(), call.host.services.sessions
+    if await outline(service, place) is None:
         raise no_session(place)
-    return await status_of(call.host, place)
-
-
-async def status_of(host: Host, place: Place) -> RunStatus:
-    """Tell what runs in a session that there is, here or in another process."""
-    service = host.services.sessions
-    here = bool(host.runs.of(place))
+    here = bool(call.host.runs.of(place))
     durable = durable_store(service)
     if durable is None:
         return RunStatus(state="running" if here else "idle", here=here)
