@@ -184,5 +184,3 @@ def test_wrong_usage_is_said(
     monkeypatch.delenv("OSTINATO_TOKEN", raising=False)
     assert main(["serve", ".", "--port", "0", *options]) in (1, 2)
     assert words in capsys.readouterr().err
-    assert main(["web", "."]) == 1
-    assert "--ui-dir" in capsys.readouterr().err
