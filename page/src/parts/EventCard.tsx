@@ -19,6 +19,8 @@ export function EventCard({ one, actions }: { one: Numbered; actions?: boolean }
     <article
       class={`card ${mine ? "mine" : ""} ${chosen ? "chosen" : ""} ${number ? "" : "open"}`}
       aria-label={`${event.author}${number ? `, event ${number}` : ""}`}
+      aria-posinset={number || undefined}
+      aria-setsize={s.total.value}
     >
       <header>
         <button class="author" aria-pressed={chosen} onClick={choose} disabled={!number}>

@@ -221,8 +221,8 @@ class _ERROR(BaseModel):
 
 async def status(call: Call) -> RunStatus:
     """Tell what runs in a session."""
-    place = call.place()
-    if await outline(call.host.services.sessions, place) is None:
+    place, service = call.place(), call.host.services.sessions
+    if await outline(service, place) is None:
         raise no_session(place)
     return await run_status(call.host, place)
 

@@ -10,13 +10,15 @@ from starlette.responses import Response
 
 from .._aclosing import Aclosing
 from ..events.event import Event
+from ..running.ahead import is_open
 from ..running.run import Run
+from ..running.store_access import durable_store
 from ..sessions._durable_store import Place
 from .endpoint import Call, Endpoint
 from .host import Host
 from .place import numbered
 from .problems import Problem
-from .runs import Wire, error_json, numbered_frames, run_status
+from .runs import Wire, error_json, numbered_frames
 from .sse import SseResponse, end_frame, frame
 from .wire import event_json
 
@@ -126,8 +128,7 @@ async def _frames(
                 continue
             if host.draining or until_idle:
                 break
-            elsewhere = (await run_status(host, place)).state in ("running", "left")
-            mark = _RUNNING if elsewhere else _IDLE
+            mark = _RUNNING if await _runs_elsewhere(host, place) else _IDLE
             if mark is not told:
                 yield mark
             told = mark
@@ -135,6 +136,17 @@ async def _frames(
     except Exception as error:  # boundary: the stream has begun; the client is told in it
         yield frame(error_json(error))
     yield end_frame({"newest": newest})
+
+
+async def _runs_elsewhere(host: Host, place: Place) -> bool:
+    """Tell whether another process runs a session, or one that is gone left something to go on."""
+    service = host.services.sessions
+    durable = durable_store(service)
+    if durable is None:
+        return False
+    await service.flush()  # what ended just now may not have been given back
+    lease = await durable.lease(place)
+    return lease is not None and bool(lease.invocation_id) and is_open(lease)
 
 
 async def _stored(
