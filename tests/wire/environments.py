@@ -49,6 +49,7 @@ ENVIRONMENTS = {
             "opentelemetry-api==1.44.0",
             "opentelemetry-sdk==1.44.0",
             "opentelemetry-semantic-conventions==0.65b0",
+            "websockets==15.0.1",
         ),
         ("a2a",),
         only=True,

@@ -51,8 +51,21 @@ class Http:
         if self._manager is None:
             yield
             return
-        async with self._manager.run():
+        ready, over = asyncio.Event(), asyncio.Event()
+
+        async def hold() -> None:
+            # The SDK wants to be left by the task that entered, which a lifespan need not be.
+            async with self._manager.run():
+                ready.set()
+                await over.wait()
+
+        holding = asyncio.create_task(hold(), name="ostinato-mcp")
+        await ready.wait()
+        try:
             yield
+        finally:
+            over.set()
+            await holding
 
 
 def serve_stdio(settings: ServerSettings) -> int:
