@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,7 @@ def _is_typed(answer: Any) -> bool:
 
 def main(cases: int, seed_: int) -> int:
     """Run one server and its cases; return 1 where an answer was wrong."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log.txt").open("wb") as log:
         command = [sys.executable, "-m", "ostinato", "serve", str(AGENTS), "--port", "0"]
         server = subprocess.Popen(

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 
@@ -29,7 +30,12 @@ def main() -> int:
         )
         for number in range(given.workers)
     ]
-    return max(process.wait() for process in processes)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        return max(process.wait() for process in processes)
+    finally:
+        for process in processes:
+            process.terminate()
 
 
 if __name__ == "__main__":
