@@ -31,8 +31,7 @@ def test_what_is_copied_is_there_and_not_kept_from_the_builder() -> None:
     for source in sources:
         top = source.split("/")[0]
         assert f"!{top}" in ignored, source
-        if top != "page" or ROOT.joinpath("page").is_dir():
-            assert ROOT.joinpath(source).exists(), source
+        assert ROOT.joinpath(source).exists(), source
 
 
 def test_the_extras_are_those_of_the_project() -> None:

@@ -31,7 +31,8 @@ OUTSIDE = {
     "SharedHistoryError",
     "CliError",  # this and the next are messages of the command line
     "SetupError",
-    "Problem",  # an HTTP answer of the server
+    "Problem",  # an HTTP answer of the server; the next ends a live conversation there
+    "_Going",
     "BadAnswer",  # this and the next are told by adapters as errors of the tree
     "Unsendable",
     "ResultTooLarge",  # this and the next two are told to the model

@@ -21,8 +21,8 @@ from a2a.utils.errors import (
 )
 from google.protobuf.json_format import MessageToDict
 
-from tests.server.a2a.conftest import Peer
 from tests.server.conftest import Served
+from tests.server.facades.a2a.conftest import Peer
 from tests.server.gate import Gate
 
 

@@ -10,7 +10,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from tests.server.conftest import Served
-from tests.server.openai.test_chat import IMAGE, stored
+from tests.server.facades.openai.test_chat import IMAGE, stored
 
 
 async def respond(client: AsyncOpenAI, words: Any, /, **more: Any) -> Any:
