@@ -20,13 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venvs"
 # What every environment's tests need beside this package; the versions are constraints.txt's.
-_LENIENT = (
-    "-W",
-    "ignore::ResourceWarning",
-    "-W",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
 RUNS_TESTS = ("pytest", "pytest-asyncio", "pytest-xdist")
+_LENIENT = (
+    *("-W", "ignore::ResourceWarning"),
+    *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
+)
 
 
 @dataclass(frozen=True)
