@@ -213,6 +213,9 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     return;
   }
   if (id === undefined) {
+    // A piece may come after the whole that the store gave already.
+    const whole = s.events.value.findLast((one) => sameSpeaker(one.event, found));
+    if (whole && whole.event.timestamp > found.timestamp) return;
     s.partials.value = grown(s.partials.value, found);
     return;
   }

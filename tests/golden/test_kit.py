@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 if str(HERE.parent) not in sys.path:
-    sys.path.insert(0, str(HERE.parent))
+    sys.path.append(str(HERE.parent))  # behind the SDKs, whose names some test folders have
 
 from golden.deviations import Deviation, Edit  # noqa: E402
 from golden.normalise import finish, to_text  # noqa: E402
