@@ -11,7 +11,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 if str(HERE.parent) not in sys.path:
-    sys.path.insert(0, str(HERE.parent))
+    sys.path.append(str(HERE.parent))  # behind the SDKs, whose names some test folders have
 
 from golden.deviations import DEVIATIONS, Deviation  # noqa: E402
 from golden.normalise import to_text  # noqa: E402
