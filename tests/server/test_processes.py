@@ -145,6 +145,7 @@ def test_a_run_in_progress_ends_before_its_server(start: Start) -> None:
     assert server.process.wait(LIMIT) == 0
 
 
+@pytest.mark.service
 def test_a_run_that_takes_longer_is_handed_over_to_the_next_server(start: Start) -> None:
     server = start("--grace", "0")
     with server.begin():
@@ -155,6 +156,7 @@ def test_a_run_that_takes_longer_is_handed_over_to_the_next_server(start: Start)
     assert following.events()[-1]["content"]["parts"] == [{"text": "done"}]
 
 
+@pytest.mark.service
 def test_several_processes_serve_one_store(start: Start) -> None:
     server = start("--workers", "2")
     server.folder.joinpath("go").touch()

