@@ -29,7 +29,11 @@ Answers = Callable[[Request], Awaitable[Response]]
 
 async def agent_card(call: Call) -> dict[str, Any]:
     """Tell other agents what an app is and where it is spoken to."""
-    need("a2a", extra=EXTRA)
+    try:
+        need("a2a", extra=EXTRA)
+    except MissingExtraError as error:  # as the protocol's other routes, which are not there then
+        message = f"This server does not speak A2A. {error}"
+        raise Problem(404, "NotFoundError", message) from error
     app = await call.host.agents.get(call.path["app"])
     return card(app, call.request, call.host.settings)
 
@@ -41,7 +45,7 @@ ENDPOINTS = (
         "Tell other agents what an app is (A2A)",
         agent_card,
         answer=dict[str, Any],
-        problems=(404, 501, 503),
+        problems=(404, 503),
     ),
 )
 
