@@ -1,10 +1,12 @@
 # Every target does its own set-up: it needs Python 3.11 or newer, pip and make, nothing else.
 # make                     what there is
 # make demo                an agent at work, offline
-# make test                what a user runs, under two minutes
+# make test                what a user runs, without servers
 # PYTHON=/path/to/python   uses that interpreter for .venv
 
 SHELL := /bin/bash
+# Tests start many processes, and each would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -19,6 +21,10 @@ CASES ?= 50000
 STEPS ?= 100000
 SEED ?= 1
 REPLAY ?=
+ONLY ?=
+BENCH_ARGS ?=
+SCALE_ARGS ?=
+SOAK_SECONDS ?= 600
 
 PAGE := src/ostinato/server/page/index.html
 PAGE_SOURCES := $(shell find page -path page/node_modules -prune -o -type f -print)
@@ -30,8 +36,8 @@ DEMO_ARGS ?=
 LINTED := src tests bench examples docs conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check page wheel wire lint format types bench spec mutants fuzz crash model docs \
-  clean
+.PHONY: help demo test check page wheel wire lint format types bench scale soak spec mutants fuzz \
+  crash model docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
@@ -41,7 +47,7 @@ demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and 
 	@mkdir -p .ostinato
 	$(BIN)/ostinato run $(DEMO_AGENT) "$(DEMO_QUESTION)" $(DEMO_ARGS)
 
-test: $(DEV_STAMP) ## Run the tests that need no server (under two minutes)
+test: $(DEV_STAMP) ## Run the tests that need no server (2 minutes on two cores)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
 
 check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
@@ -69,9 +75,18 @@ format: $(DEV_STAMP) ## Put the code into the project's format
 types: $(DEV_STAMP) ## Check types (pyright, strict on src)
 	$(BIN)/pyright
 
-bench: $(RUN_STAMP) ## Measure against google-adk; QUICK=1 takes about two minutes, without it all peers
+bench: $(DEV_STAMP) ## Measure beside google-adk in 2 minutes (QUICK=1), beside all peers in 20
 	$(BIN)/python bench/setup_peers.py $(if $(QUICK),adk,all)
-	$(BIN)/python bench/bench.py run $(if $(QUICK),--quick)
+	$(BIN)/python bench/bench.py run $(if $(QUICK),--quick) $(BENCH_ARGS)
+	$(if $(QUICK),,$(BIN)/python bench/report.py)
+
+scale: $(DEV_STAMP) ## Measure how our own cost grows (its workers need PostgreSQL installed)
+	$(BIN)/python bench/scale.py $(SCALE_ARGS)
+	$(BIN)/python bench/report.py
+
+soak: $(DEV_STAMP) ## Store a million events in one process; it goes on where it stopped
+	$(BIN)/python bench/scale.py soak --seconds $(SOAK_SECONDS) $(SCALE_ARGS)
+	$(BIN)/python bench/report.py
 
 spec: $(DEV_STAMP) ## Print which rows of the specification are covered by tests, and which are open
 	$(BIN)/python -m tests.spec.report $(SPEC_ARGS)
@@ -85,6 +100,7 @@ fuzz: $(DEV_STAMP) ## Send the server 50,000 requests made from its OpenAPI docu
 
 crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and check what they leave
 	$(BIN)/python -m tests.crash.run --store $(STORE) --kills $(KILLS) --seed $(SEED) \
+	  $(if $(ONLY),--only '$(ONLY)') \
 	  $(if $(REPLAY),--replay $(foreach trial,$(REPLAY),'$(trial)'))
 
 model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed

@@ -10,6 +10,7 @@ import scenarios
 
 class Adk(scenarios.Adapter):
     persist_kinds = ("SqliteSessionService", "DatabaseSessionService")
+    layers = None
     wires = ("chat", "gemini")
 
     def __init__(self, pkg):
@@ -56,6 +57,8 @@ class Adk(scenarios.Adapter):
             self.run_config = rc.RunConfig(
                 tool_thread_pool_config=rc.ToolThreadPoolConfig(max_workers=32)
             )
+        if variant == "inline":  # plain functions within the event loop, as google-adk calls them
+            self.run_config = rc.RunConfig(sync_tools="inline")
         if variant == "lightcopy":
             self.mod("features").override_feature_enabled(
                 self.mod("features").FeatureName.IN_MEMORY_SESSION_SERVICE_LIGHT_COPY, True
@@ -108,14 +111,23 @@ class Adk(scenarios.Adapter):
         import asyncio
 
         sleep = asyncio.sleep
+        more, plugins = {}, None
+        if self.layer != "none":
+            from layers import Layers
+
+            self.layers = self.layers or Layers(self.pkg, self.layer)
+            more, plugins = self.layers.agent(), self.layers.plugins()
         agent = self.Agent(
             name="bench",
             model=self.client(script) if script.wire else Fake(model="fake"),
             instruction="You add numbers.",
             tools=[scenarios.TOOLS[x] for x in tools],
+            **more,
         )
         self.svc = self.svc or self.InMemory()
-        self.runner = self.Runner(agent=agent, app_name="bench", session_service=self.svc)
+        self.runner = self.Runner(
+            agent=agent, app_name="bench", session_service=self.svc, plugins=plugins
+        )
 
     def client(self, script):
         """The real model client of a format."""
@@ -158,24 +170,39 @@ class Adk(scenarios.Adapter):
 
     def make(self, kind, path):
         s = self.mod("sessions")
-        if kind == "SqliteSessionService":
-            return self.mod("sessions.sqlite_session_service").SqliteSessionService(path)
+        if kind.startswith("SqliteSessionService"):
+            more = {"synchronous": kind.split()[1]} if " " in kind else {}
+            return self.mod("sessions.sqlite_session_service").SqliteSessionService(path, **more)
         return s.DatabaseSessionService("sqlite+aiosqlite:///" + path)
 
     async def persist_start(self, kind, path):
         self.svc = self.make(kind, path)
 
-    async def load_session(self, kind, path, sid):
+    async def open_stored(self, kind, path, sid):
         svc = self.make(kind, path)
         s = await svc.get_session(app_name="bench", user_id="u", session_id=sid)
         if hasattr(svc, "close"):
             await svc.close()
-        return len(s.events)
+        return s
+
+    async def load_session(self, kind, path, sid):
+        return len((await self.open_stored(kind, path, sid)).events)
 
     async def close(self):
         if self.svc is not None and hasattr(self.svc, "close"):
             await self.svc.close()
+        if self.layers is not None:
+            self.layers.close()
+
+
+class Ours(Adk):
+    variants = ("", "inline")
+    persist_kinds = (
+        "SqliteSessionService NORMAL",
+        "SqliteSessionService FULL",
+        "DatabaseSessionService",
+    )
 
 
 if __name__ == "__main__":
-    scenarios.main(Adk(os.environ.get("OURS_PKG", "ostinato")))
+    scenarios.main(Ours(os.environ.get("OURS_PKG", "ostinato")))

@@ -12,6 +12,7 @@ for between the rounds. Prints medians and minima in ms, wall time.
 
 import argparse
 import asyncio
+import json
 import os
 import sqlite3
 import statistics
@@ -122,7 +123,7 @@ class Turns:
         ]
 
 
-async def measure(where: str, rounds: int) -> None:
+async def measure(where: str, rounds: int, as_json: bool) -> None:
     """Print the medians of so many rounds."""
     is_url = "://" in where
     with tempfile.TemporaryDirectory(
@@ -157,6 +158,10 @@ async def measure(where: str, rounds: int) -> None:
             memory.append(time.perf_counter() - start)
         await turns.runner.close()
         await service.close()  # type: ignore[attr-defined]
+    if as_json:
+        figures = {"raw_ms": raw, "turn_ms": ours, "memory_ms": memory}
+        print(json.dumps({k: statistics.median(v) * 1000 for k, v in figures.items()}))
+        return
     print(f"{len(data)} events of {sum(map(len, data))} bytes, {rounds} rounds")
     for name, of in (("median", statistics.median), ("least", min)):
         four, turn, without = (of(times) * 1000 for times in (raw, ours, memory))
@@ -170,5 +175,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("where")
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--json", action="store_true", help="print the medians as JSON")
     asked = parser.parse_args()
-    asyncio.run(measure(asked.where, asked.rounds))
+    asyncio.run(measure(asked.where, asked.rounds, asked.json))

@@ -43,10 +43,11 @@ class Script:
         return "call_%d" % self.ids
 
     def args(self):
-        return {"a": 2, "b": 3}
+        """Those of a long invocation differ: a framework may stop a model that repeats itself."""
+        return {"a": 2, "b": self.k if self.steps > 1 else 3}
 
 
-# ---- the three tools every adapter exposes (same signature, so args never differ) ----
+# ---- the three tools every adapter exposes, of one signature ----
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     CALLS[0] += 1
@@ -77,6 +78,7 @@ class Adapter:
 
     name = "?"
     persist_kinds = ()  # e.g. ("sqlite",): variants of S8
+    layer = "none"  # what is switched on beside the plain agent, for those with layers
     variants = ("",)  # variants of S2 worth showing (flags passed to load)
     wires = ()  # formats in which it speaks to a model server: "chat", "gemini"
 
@@ -107,6 +109,10 @@ class Adapter:
     async def load_session(self, kind, path, sid):
         """Open the store anew and read the whole session; returns the number of stored items."""
         raise NotImplementedError
+
+    async def open_stored(self, kind, path, sid):
+        """Open the store anew and open the session, without looking at its items."""
+        await self.load_session(kind, path, sid)
 
     async def close(self):
         pass
@@ -228,7 +234,7 @@ async def s3(ad, o):
 
 async def s4(ad, o):
     out = {}
-    for steps, reps in ((100, 3), (400, 2)):
+    for steps, reps in ((100, 3), (400, 2)) if o.get("long", "1") == "1" else ((100, 3),):
         ad.build(Script(steps=steps))
         ts, cs = [], []
         try:
@@ -318,6 +324,27 @@ def size_of(path):
     return sum(os.path.getsize(p) for p in glob.glob(path + "*"))
 
 
+async def loaded(ad, kind, path, times):
+    """Items of the long session, and what it costs to read them through a new store."""
+    start, start_cpu, items = time.perf_counter(), time.process_time(), 0
+    lt, lc, oc = [], [], []
+    for i in range(times):
+        c = time.process_time()
+        await ad.open_stored(kind, path, "long")
+        oc.append(time.process_time() - c)
+        t, c = time.perf_counter(), time.process_time()
+        items = await ad.load_session(kind, path, "long")
+        lc.append(time.process_time() - c)
+        lt.append(time.perf_counter() - t)
+    return items, {
+        "open_cpu_ms": med(oc) * 1e3,
+        "load_ms": med(lt) * 1e3,
+        "load_cpu_ms": med(lc) * 1e3,
+        "took_s": time.perf_counter() - start,
+        "took_cpu_s": time.process_time() - start_cpu,
+    }
+
+
 async def s8(ad, o):
     import shutil
     import tempfile
@@ -339,8 +366,13 @@ async def s8(ad, o):
         t = time.perf_counter()
         h = await ad.open("long")
         open_s = time.perf_counter() - t
-        ts, cs, start, cpu = [], [], time.perf_counter(), time.process_time()
+        ts, cs, start, cpu, loads = [], [], time.perf_counter(), time.process_time(), {}
         for i in range(turns):
+            if i in (10, 50, 200):
+                items, load = await loaded(ad, kind, path, 3)
+                loads[items] = load["load_cpu_ms"]
+                start += load["took_s"]
+                cpu += load["took_cpu_s"]
             t, c = time.perf_counter(), time.process_time()
             await ad.turn(h)
             cs.append(time.process_time() - c)
@@ -357,12 +389,8 @@ async def s8(ad, o):
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             db.close()
         size = size_of(path)
-        lt, lc, items = [], [], 0
-        for i in range(5):
-            t, c = time.perf_counter(), time.process_time()
-            items = await ad.load_session(kind, path, "long")
-            lc.append(time.process_time() - c)
-            lt.append(time.perf_counter() - t)
+        items, load = await loaded(ad, kind, path, 5)
+        loads[items] = load["load_cpu_ms"]
         pts = {"1": med(first) * 1e3}
         pts.update({str(p): at(ts, p) * 1e3 for p in (50, 200, 500) if p <= len(ts)})
         cpts = {str(p): at(cs, p) * 1e3 for p in (10, 50, 200, 500) if p <= len(cs)}
@@ -375,9 +403,11 @@ async def s8(ad, o):
             "cpu_s": cpu,
             "size_mb": size / 1e6,
             "bytes_per_item": size / (4 * (len(ts) + 9)),
-            "load_ms": med(lt) * 1e3,
-            "load_cpu_ms": med(lc) * 1e3,
+            "open_stored_cpu_ms": load["open_cpu_ms"],
+            "load_ms": load["load_ms"],
+            "load_cpu_ms": load["load_cpu_ms"],
             "load_items": items,
+            "load_cpu_ms_at": loads,
         }
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
@@ -394,16 +424,20 @@ async def s9(ad, o):
         await ad.turn(h)
         keep.append(h)
     gc.collect()
-    r0, n = rss(), 1500
+    r0, n, curve = rss(), int(o.get("n", 1500)), {}
     for i in range(n):
         h = await ad.open("m%d" % i)
         await ad.turn(h)
         keep.append(h)
+        if (i + 1) % max(1, n // 5) == 0:
+            gc.collect()
+            curve[str(4 * (i + 1))] = rss() - r0
     gc.collect()
+    out["many_sessions_mb_at"] = curve
     out["many_sessions_mb_per_1000"] = (rss() - r0) / (4 * n) * 1000
     r0, start, done = rss(), time.perf_counter(), 0
     h = await ad.open("long")
-    for i in range(500):
+    for i in range(n // 3):
         await ad.turn(h)
         done += 1
         if time.perf_counter() - start > CAP_S:
@@ -452,7 +486,15 @@ async def wire(ad, o):
         server.wait()
 
 
+async def layers(ad, o):
+    """Turns and chunks with something switched on beside the plain agent."""
+    done = await s2(ad, o)
+    streamed = await s6(ad, o)
+    return {**done, "cpu_us_per_chunk": streamed["cpu_us_per_chunk"]}
+
+
 SCENARIOS = {
+    "layers": layers,
     "wire": wire,
     "s2": s2,
     "s3": s3,
@@ -488,6 +530,7 @@ def main(ad):
     import logging
 
     logging.disable(logging.WARNING)
+    ad.layer = o.get("layer", "none")
     ad.load(o.get("variant", ""))
 
     async def go():

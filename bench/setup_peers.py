@@ -10,12 +10,16 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("PEER_ROOT", Path(__file__).resolve().parents[1] / ".venvs"))
 
+_OTLP = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"]
 _SQL = ["sqlalchemy[asyncio]>=2", "aiosqlite", "asyncpg", "aiomysql"]
 
 # Folder -> what is installed in it: the versions that the figures and the golden traces are about.
 REQUIREMENTS = {
     "adk23": ["google-adk==2.3.0", *_SQL],
     "adk": ["google-adk==2.13.0", *_SQL],
+    # The same with an exporter of traces, for the rows that switch everything on.
+    "everything-adk": ["google-adk==2.13.0", *_OTLP],
+    "everything-ours": ["-e", str(Path(__file__).resolve().parents[1]), *_OTLP],
     "openai-agents": ["openai-agents==0.24.0"],
     "pydantic-ai": ["pydantic-ai-slim[openai]==2.68.0"],
     "langgraph": ["langgraph==1.2.22", "langchain==1.4.7", "langgraph-checkpoint-sqlite"],

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import os
 import threading
+import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +31,6 @@ SERVERS = {
     ),
 }
 _CANNOT_CONNECT = "2003"  # what a MySQL driver says where no server listens
-_numbers = itertools.count(1)
 
 
 def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
@@ -93,7 +92,7 @@ def _answering(server: str, url: str) -> str:
 def new_database(server: str) -> Iterator[str]:
     """Make an empty database on a server; yield its URL."""
     admin = server_url(server)
-    name = f"ostinato_{os.getpid()}_{next(_numbers)}"
+    name = f"ostinato_{uuid.uuid4().hex}"  # a run that was killed leaves its own behind
     execute(admin, f"CREATE DATABASE {name}")
     try:
         yield make_url(admin).set(database=name).render_as_string(hide_password=False)

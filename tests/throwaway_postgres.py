@@ -6,12 +6,13 @@ from __future__ import annotations
 import functools
 import os
 import pwd
+import random
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,12 @@ def _user() -> Mapping[str, Any]:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Return a port that is free, and no client gets meanwhile: theirs begin higher."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _number(version: str) -> float:

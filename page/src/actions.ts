@@ -3,6 +3,9 @@
 import { batch } from "@preact/signals";
 import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
+import { oneLine, textOf } from "./format";
+import { callOf, isLiveOnly } from "./nesting";
+import { rooted } from "./spans";
 import * as s from "./state";
 import type {
   Approval,
@@ -16,6 +19,8 @@ import type {
 } from "./types";
 
 const PAGE = 200;
+const MOST_LIVE = 500; // events of agents that run as tools
+export const CONFIRMATION = "adk_request_confirmation";
 let following: AbortController | undefined;
 let opened = 0;
 
@@ -113,6 +118,8 @@ function leave(): void {
     s.total.value = 0;
     s.spans.value = [];
     s.partials.value = [];
+    s.live.value = [];
+    s.told.value = "";
     s.sent.value = undefined;
     s.running.value = false;
     s.selected.value = undefined;
@@ -166,7 +173,7 @@ async function loadSpans(invocation?: string): Promise<void> {
     const found = await api.spans(where, invocation);
     if (turn !== opened) return;
     const others = s.spans.value.filter((span) => invocation && span.invocationId !== invocation);
-    s.spans.value = [...others, ...found];
+    s.spans.value = [...others, ...rooted(found)];
   } catch {
     // a server that keeps none, or is gone for now
   }
@@ -184,6 +191,7 @@ async function follow(where: Place, turn: number): Promise<void> {
   let pause = 500;
   while (turn === opened) {
     following = new AbortController();
+    s.partials.value = []; // what runs is told from its beginning
     try {
       const after = s.events.value[s.events.value.length - 1]?.number ?? 0;
       for await (const frame of api.follow(where, after, following.signal)) {
@@ -213,6 +221,14 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     return;
   }
   if (id === undefined) {
+    if (isLiveOnly(found)) {
+      batch(() => {
+        const others = s.live.value.filter((one) => one.id !== found.id);
+        s.live.value = [...others, found].slice(-MOST_LIVE);
+        s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
+      });
+      return;
+    }
     // A piece may come after the whole that the store gave already.
     const whole = s.events.value.findLast((one) => sameSpeaker(one.event, found));
     if (whole && whole.event.timestamp > found.timestamp) return;
@@ -227,11 +243,24 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     s.total.value = Math.max(s.total.value, number);
     s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
+    tell(found);
     const delta = found.actions?.stateDelta;
     if (delta && s.session.value) {
       s.session.value = { ...s.session.value, state: merged(s.session.value.state, delta) };
     }
   });
+}
+
+/** Have an answer, or what waits for approval, read out. */
+function tell(event: Event): void {
+  const asked = event.content?.parts?.find((part) => part.functionCall?.name === CONFIRMATION);
+  const original = asked?.functionCall?.args?.["originalFunctionCall"] as JsonObject | undefined;
+  const text = textOf(event.content?.parts);
+  if (original) s.told.value = `${String(original["name"])} asks for approval`;
+  else if (event.errorCode) s.told.value = `${event.author} failed: ${event.errorMessage ?? ""}`;
+  else if (text && event.author !== "user" && callOf(event) === undefined) {
+    s.told.value = `${event.author}: ${oneLine(text, 500)}`;
+  }
 }
 
 function merged(state: JsonObject, delta: JsonObject): JsonObject {

@@ -1,5 +1,6 @@
 // How spans and events belong together, and where spans lie in time.
 
+import { callOf } from "./nesting";
 import type { Event, Span } from "./types";
 
 /** Gaps between invocations, while nobody works, are shortened to this many seconds. */
@@ -15,6 +16,16 @@ export interface Bar {
 export interface Waterfall {
   bars: Bar[];
   length: number;
+}
+
+/** Count spans of agents that ran as tools to the invocation that called them. */
+export function rooted(spans: Span[]): Span[] {
+  const known = new Map(spans.map((span) => [span.id, span]));
+  return spans.map((span) => {
+    let root = span;
+    while (root.parentId && known.has(root.parentId)) root = known.get(root.parentId)!;
+    return root === span ? span : { ...span, invocationId: root.invocationId };
+  });
 }
 
 /** Lay an invocation's spans out on one axis that begins with it. */
@@ -52,9 +63,19 @@ export function spanOf(event: Event, spans: Span[]): Span | undefined {
   }
   if (event.content?.role !== "model") return undefined;
   const agents = new Map(mine.map((span) => [span.id, span]));
+  const scope = callOf(event);
+  const inner = scope && mine.find((one) => one.attributes["gen_ai.tool.call.id"] === scope);
+  const within = (span: Span): boolean => {
+    if (!inner) return true;
+    for (let at: Span | undefined = span; at; at = agents.get(at.parentId ?? "")) {
+      if (at === inner) return true;
+    }
+    return false;
+  };
   const calls = mine.filter(
     (span) =>
       span.operation === "chat" &&
+      within(span) &&
       agents.get(span.parentId ?? "")?.attributes["gen_ai.agent.name"] === event.author,
   );
   let best: Span | undefined;

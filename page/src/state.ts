@@ -1,6 +1,8 @@
 // What the page knows, as signals. Actions change it; the parts read it.
 
 import { computed, signal } from "@preact/signals";
+import { nested } from "./nesting";
+import type { Row } from "./nesting";
 import type {
   AppInfo,
   Approval,
@@ -33,6 +35,8 @@ export const events = signal<Numbered[]>([]);
 export const total = signal(0);
 /** Streamed pieces that no stored event repeats yet, one for each speaker. */
 export const partials = signal<Event[]>([]);
+/** Whole events of agents that run as tools: they are seen live, and in no log of this session. */
+export const live = signal<Event[]>([]);
 /** What the user sent and the log does not show yet. */
 export const sent = signal<Event | undefined>(undefined);
 export const running = signal(false);
@@ -48,19 +52,30 @@ export const needsToken = signal<"" | "first" | "other">("");
 export const lost = signal(false);
 export const other = signal<{ session: Summary; events: Numbered[] } | undefined>(undefined);
 
-export const byId = computed(() => new Map(events.value.map((one) => [one.event.id, one])));
+/** What is to be read out: answers and what waits for approval, as they come. */
+export const told = signal("");
+
+const unnumbered = (event: Event): Numbered => ({ number: 0, event });
+
+export const byId = computed(
+  () =>
+    new Map(
+      [...live.value.map(unnumbered), ...events.value].map((one) => [one.event.id, one]),
+    ),
+);
 
 export const chosen = computed(() =>
   selected.value === undefined ? undefined : byId.value.get(selected.value),
 );
 
-/** Rows of chat and timeline: stored events, then what is under way. */
-export const rows = computed<Numbered[]>(() => {
-  const open = [sent.value, ...partials.value].filter((event) => event !== undefined);
-  return open.length
-    ? [...events.value, ...open.map((event) => ({ number: 0, event }))]
-    : events.value;
+/** Rows of chat and timeline: what is stored, what was seen live, what is under way. */
+export const rows = computed<Row[]>(() => {
+  const open = [sent.value, ...live.value, ...partials.value].filter((one) => one !== undefined);
+  return nested([...events.value, ...open.map(unnumbered)]);
 });
+
+/** How many of the session's events come before those that are loaded. */
+export const unloaded = computed(() => Math.max(0, (events.value[0]?.number ?? 1) - 1));
 
 /** The agent that spoke or acted last, while something runs. */
 export const active = computed(() => {

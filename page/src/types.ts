@@ -61,6 +61,9 @@ export interface Event {
   invocationId: string;
   author: string;
   branch?: string;
+  isolationScope?: string;
+  nodeInfo?: { path?: string };
+  output?: Json;
   timestamp: number;
   content?: Content;
   partial?: boolean;

@@ -7,15 +7,22 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 interface Props<T> {
   items: T[];
   keyOf: (item: T) => string;
-  render: (item: T, index: number) => ComponentChildren;
+  /** `at` is the row's place among all rows and their number. */
+  render: (item: T, at: At) => ComponentChildren;
   guess: number;
   label: string;
+  /** What it is to a screen reader: articles that say where they are, or a plain list. */
+  kind?: "feed" | "list";
+  /** How many more rows there are before the first one. */
+  before?: number;
   /** Go along with new rows at the end, unless the person has scrolled away. */
   stick?: boolean;
   /** The row to bring into sight. */
   show?: string | undefined;
   onTop?: () => void;
 }
+
+export type At = readonly [place: number, all: number];
 
 const SPARE = 400; // pixels beyond the edges
 
@@ -101,15 +108,25 @@ export function VirtualList<T>(props: Props<T>) {
     if (top < SPARE) props.onTop?.();
   };
 
+  const { kind = "feed", before = 0 } = props;
+  const all = before + items.length;
   return (
-    <div class="list" ref={box} onScroll={onScroll} role="feed" aria-label={props.label} tabIndex={0}>
+    <div class="list" ref={box} onScroll={onScroll} role={kind} aria-label={props.label} tabIndex={0}>
       <div style={{ height: `${whole}px`, position: "relative" }}>
         <div style={{ position: "absolute", top: `${tops[first]}px`, left: "0", right: "0" }}>
-          {items.slice(first, last).map((item, index) => (
-            <div key={keyOf(item)} data-row={keyOf(item)}>
-              {props.render(item, first + index)}
-            </div>
-          ))}
+          {items.slice(first, last).map((item, index) => {
+            const at = [before + first + index + 1, all] as const;
+            const entry = kind === "list" && {
+              role: "listitem" as const,
+              "aria-posinset": at[0],
+              "aria-setsize": at[1],
+            };
+            return (
+              <div key={keyOf(item)} data-row={keyOf(item)} {...entry}>
+                {props.render(item, at)}
+              </div>
+            );
+          })}
         </div>
       </div>
     </div>

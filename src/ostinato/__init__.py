@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ostinato.agents.sequential_agent import SequentialAgent as SequentialAgent
     from ostinato.apps.app import App as App
     from ostinato.context.context import Context as Context
+    from ostinato.context.guardrail import Guardrail as Guardrail
+    from ostinato.context.guardrail import GuardrailResult as GuardrailResult
+    from ostinato.context.guardrail import guardrail as guardrail
     from ostinato.context.run_config import RunConfig as RunConfig
     from ostinato.errors import ModelRetry as ModelRetry
     from ostinato.events.event import Event as Event

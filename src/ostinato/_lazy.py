@@ -54,6 +54,12 @@ def attach(name: str, *, fallback: str | None = None) -> Face:
     return load, lambda: sorted({*vars(module), *homes}), list(homes)
 
 
+def load(path: str) -> Any:
+    """Return what `module:name` means; for the few places that cannot import what stands above."""
+    home, _, name = path.partition(":")
+    return getattr(import_module(home), name)
+
+
 def _is_submodule(package: Any, name: str) -> bool:
     """True for a module of a package; google-adk's have loaded theirs, so programs write
     `adk.agents.Agent` after `import google.adk as adk`."""

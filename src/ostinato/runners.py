@@ -14,6 +14,7 @@ from ._aclosing import Aclosing
 from ._log import get_logger
 from .agents.base_agent import BaseAgent
 from .apps.app import App
+from .context.deps import NOT_GIVEN
 from .context.invocation import new_invocation_context_id
 from .durable.inbox import Work
 from .errors import InputValidationError, RunCancelledError
@@ -57,6 +58,7 @@ class Runner(RunnerDriver):
       lease_seconds: how long a session stays another process's, where processes share the store,
         after the process that held it was last heard of.
       max_attempts: how often an invocation is begun, by crash and resume, before it is parked.
+      make_deps: makes the deps of a run that is passed none; where None, the app's does.
 
     Raises:
       AgentConfigError: neither app nor agent is given, both are, or two agents have one name.
@@ -73,6 +75,7 @@ class Runner(RunnerDriver):
         run_config: RunConfig | None = None,
         yield_user_message: bool = False,
         idempotency_key: str | None = None,
+        deps: Any = NOT_GIVEN,
     ) -> AsyncGenerator[Event, None]:
         """Run one invocation (Spec 2 §1.1).
 
@@ -86,6 +89,7 @@ class Runner(RunnerDriver):
           yield_user_message: yield the message's own event first.
           idempotency_key: names this request; repeated, it starts nothing and yields the first
             invocation's events, following it while it runs.
+          deps: what tools, instructions and callbacks find as `ctx.deps`; never stored.
 
         Yields:
           Events; a non-partial one is committed before it is yielded and before the agent goes on.
@@ -98,7 +102,7 @@ class Runner(RunnerDriver):
           Exception: what the agent's code raised.
         """
         request = self._request(
-            (user_id, session_id), new_message, invocation_id, state_delta, run_config
+            (user_id, session_id), new_message, invocation_id, state_delta, run_config, deps
         )
         request.yield_user_message = yield_user_message
         async with Aclosing(self._run(request, idempotency_key)) as events:
@@ -112,6 +116,7 @@ class Runner(RunnerDriver):
         invocation_id: str | None,
         state_delta: dict[str, Any] | None,
         run_config: RunConfig | None,
+        deps: Any = NOT_GIVEN,
     ) -> RunRequest:
         return RunRequest(
             Place(self.app_name, *place),
@@ -119,7 +124,8 @@ class Runner(RunnerDriver):
             new_message,
             invocation_id,
             state_delta,
-            run_config or context.RunConfig(),
+            run_config or context.DEFAULT_RUN.fill(),
+            deps=deps,
         )
 
     def _spawn(
@@ -153,13 +159,14 @@ class Runner(RunnerDriver):
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
         idempotency_key: str | None = None,
+        deps: Any = NOT_GIVEN,
     ) -> running.Run:
         """Start an invocation in the background and return its handle; arguments as in `run_async`.
 
         The run goes on whether or not its events are read. Needs a running event loop.
         """
         place = (user_id, session_id)
-        request = self._request(place, new_message, invocation_id, state_delta, run_config)
+        request = self._request(place, new_message, invocation_id, state_delta, run_config, deps)
         numbers: dict[str, int] = {}
         request.numbers = numbers
         return running.Run(
@@ -236,7 +243,7 @@ class Runner(RunnerDriver):
         return await self.backlog().put(work)
 
     async def resume_open(
-        self, *, run_config: RunConfig | None = None, limit: int = 10
+        self, *, run_config: RunConfig | None = None, limit: int = 10, deps: Any = NOT_GIVEN
     ) -> list[Recovered]:
         """Go on with the invocations of this app that a crash left open, and run messages whose
         caller is gone; servers and workers call it when they start.
@@ -247,11 +254,12 @@ class Runner(RunnerDriver):
         Args:
           run_config: settings for these runs.
           limit: how many sessions at once.
+          deps: deps of these runs; where none are given, `make_deps` makes them.
 
         Returns:
           What became of each; nothing where no other process reaches the store.
         """
-        recovery = self._recovery(run_config or context.RunConfig())
+        recovery = self._recovery(run_config or context.RunConfig(), deps)
         if recovery is None:
             return []
         return await recovery.resume_open(self.app_name, limit)
@@ -264,6 +272,7 @@ class Runner(RunnerDriver):
         new_message: types.Content | dict[str, Any] | str,
         state_delta: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
+        deps: Any = NOT_GIVEN,
     ) -> Generator[Event, None, None]:
         """Run one invocation without an event loop; for scripts and tests (Spec 3 "Async is
         Primary").
@@ -278,6 +287,7 @@ class Runner(RunnerDriver):
                 new_message=new_message,
                 state_delta=state_delta,
                 run_config=run_config,
+                deps=deps,
             )
         )
 
@@ -319,6 +329,7 @@ class Runner(RunnerDriver):
         live_request_queue: LiveRequestQueue,
         run_config: RunConfig | None = None,
         session: Session | None = None,
+        deps: Any = NOT_GIVEN,
     ) -> AsyncGenerator[Event, None]:
         """Run a live conversation, with sound both ways (Spec 1 §17).
 
@@ -347,7 +358,9 @@ class Runner(RunnerDriver):
             user_id, session_id = session.user_id, session.id
         if not user_id or not session_id:
             raise InputValidationError("run_live needs user_id and session_id.")
-        request = self._request((user_id, session_id), None, None, None, live_config(run_config))
+        request = self._request(
+            (user_id, session_id), None, None, None, live_config(run_config), deps
+        )
         request.live = live_request_queue
         async with Aclosing(self._run(request, None)) as events:
             async for event in events:

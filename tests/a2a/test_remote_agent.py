@@ -186,5 +186,5 @@ async def test_a_run_that_is_cancelled_here_is_cancelled_there(tmp_path: Path) -
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await asyncio.wait_for(gate.cancelled.wait(), 10)
+        await asyncio.wait_for(gate.cancelled.wait(), 60)
         await session.runner.close()

@@ -39,7 +39,7 @@ class Peer:
 
     def end(self) -> None:
         """Let it close its connections."""
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=120)
 
 
 @pytest.fixture(params=["sqlite", *SERVERS])

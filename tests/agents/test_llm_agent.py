@@ -321,11 +321,9 @@ def test_every_callback_may_be_one_or_a_list_or_none(hook: str) -> None:
     assert getattr(agent(), listed) == []
 
 
-def test_modes_that_are_not_built_yet_say_so() -> None:
-    assert agent(mode="chat").mode == "chat"
-    for mode in ("task", "single_turn"):
-        with pytest.raises(NotImplementedError, match=mode):
-            agent(mode=mode)
+def test_a_worker_in_parallel_is_not_built_yet_and_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="parallel_worker"):
+        agent(parallel_worker=True)
 
 
 @pytest.mark.spec(60)

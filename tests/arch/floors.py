@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "models.cache_metadata",
         ),
     ),
-    ("facts", ("events", "artifacts")),
+    ("facts", ("events", "artifacts", "agent_files")),
     ("sessions", ("sessions",)),
     (
         "ports",
@@ -68,7 +68,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("apps", ("apps",)),
     ("parts of the runner", ("running",)),
     ("runners", ("runners",)),
-    ("beside the runner", ("testing", "compat", "workers", "a2a")),
+    ("beside the runner", ("testing", "compat", "workers", "a2a", "agent_source")),
     ("what hosts share", ("hosting",)),
     ("evaluation", ("evaluation",)),
     ("server", ("server",)),
@@ -81,12 +81,14 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
 LAZY_DOORS = ("_lazy", "_optional", "models.registry")
 
 # Rooms whose work is to load the user's own modules by name.
-LOADERS = ("cli", "server", "compat", "hosting")
+LOADERS = ("agent_files", "cli", "server", "compat", "hosting")
 
 # Underscore modules that every room may import; any other stays inside its own folder.
 SHARED_UNDERSCORE_MODULES = frozenset(
     {
         "_aclosing",
+        "_agent_engine",
+        "_agent_engine_events",
         "_clock",
         "_durable_store",
         "_history",
@@ -96,6 +98,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_optional",
         "_shielded",
         "_ports",
+        "_checkpoints",
         "_resume",
         "_schema",
         "_sqlite_file",
@@ -128,9 +131,7 @@ ENVIRONMENT_READERS = (
     "models.registry",
     *ADAPTERS,
     "artifacts.gcs_artifact_service",
-    "memory.vertex_ai_memory_bank_service",
-    "memory.vertex_ai_rag_memory_service",
-    "sessions.vertex_ai_session_service",
+    "sessions._agent_engine",
 )
 
 CLOCK = "_clock"

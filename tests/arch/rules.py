@@ -114,7 +114,7 @@ def no_import_in_a_function(house: House) -> list[str]:
             continue
         lines = {
             node.lineno
-            for function in _functions(module.tree)
+            for function in _functions(module)
             for node in ast.walk(function)
             if isinstance(node, ast.Import | ast.ImportFrom)
         }
@@ -246,7 +246,7 @@ def no_long_file(house: House) -> list[str]:
 def no_long_function(house: House) -> list[str]:
     found: list[str] = []
     for module in house.modules.values():
-        for node in _functions(module.tree):
+        for node in _functions(module):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > MAX_FUNCTION_LINES:
                 found.append(
@@ -302,7 +302,7 @@ def environment_is_read_at_the_edge(house: House) -> list[str]:
 def broad_except_names_its_boundary(house: House) -> list[str]:
     found: list[str] = []
     for module in house.modules.values():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ExceptHandler):
                 broad = node.type is None or _is_broad(node.type)
                 last = node.body[0].lineno
@@ -371,17 +371,24 @@ def every_public_name_has_a_docstring(house: House) -> list[str]:
     return found
 
 
-def _functions(tree: ast.AST) -> Iterator[Function]:
-    for node in ast.walk(tree):
+def _functions(module: Module) -> Iterator[Function]:
+    for node in module.nodes:
         if isinstance(node, Function):
             yield node
+
+
+def _head(node: ast.expr) -> str:
+    """The name at the start of a chain of attributes; "" where it starts with something else."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _references(module: Module) -> Iterator[tuple[ast.expr, str]]:
     """Names and attribute chains of the file with import aliases resolved: `t.time` -> time.time;
     a chain is reported once for each of its prefixes (`os.environ.get` gives `os.environ` too)."""
     aliases: dict[str, str] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 root = alias.name if alias.asname else alias.name.split(".")[0]
@@ -389,10 +396,11 @@ def _references(module: Module) -> Iterator[tuple[ast.expr, str]]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             for alias in node.names:
                 aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-            head, dot, rest = ast.unparse(node).partition(".")
+            head = _head(node)
             if head in aliases:
+                _, dot, rest = ast.unparse(node).partition(".")
                 yield node, aliases[head] + dot + rest
             elif head == "__import__":
                 yield node, head

@@ -22,6 +22,7 @@ HEAVY = {
     "HTTP clients": ("httpx", "httpx2", "requests", "urllib3", "grpc"),
     "terminal toolkits": ("rich", "prompt_toolkit"),
     "telemetry SDKs": ("opentelemetry.sdk", "opentelemetry.exporter"),
+    "readers of files": ("yaml",),
     "test tools": ("pytest", "hypothesis"),
 }
 

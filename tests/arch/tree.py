@@ -48,9 +48,14 @@ class Module:
         return self.source.splitlines()
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the file, for all rules walked once."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def imports(self) -> list[Import]:
         """Every import of the file, wherever it stands, with relative ones resolved."""
-        return [found for node in ast.walk(self.tree) for found in self._read(node)]
+        return [found for node in self.nodes for found in self._read(node)]
 
     def _read(self, node: ast.AST) -> Iterator[Import]:
         if isinstance(node, ast.Import):
@@ -69,7 +74,7 @@ class Module:
     def attributes(self) -> dict[str, set[str]]:
         """For each name of the file, the attributes taken from it: `auth.AuthHandler`."""
         taken: dict[str, set[str]] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 taken.setdefault(node.value.id, set()).add(node.attr)
         return taken

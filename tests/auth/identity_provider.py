@@ -80,7 +80,7 @@ class IdentityProvider:
     def consent(self, auth_uri: str) -> str:
         """What a user's browser does: open the address, return where it was sent back to."""
         split = urlsplit(auth_uri)
-        connection = HTTPConnection(split.hostname or "", split.port or 0, timeout=10)
+        connection = HTTPConnection(split.hostname or "", split.port or 0, timeout=60)
         try:
             connection.request("GET", f"{split.path}?{split.query}")
             response = connection.getresponse()
@@ -210,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Fail in one of the ways that providers do; each echoes what it was sent."""
         echo = body.decode()
         if fault == "slow":
-            self.provider.released.wait(30)
+            self.provider.released.wait(60)
         elif fault == "server error":
             self._send(500, f"<h1>{echo}</h1>".encode())
         elif fault == "html":

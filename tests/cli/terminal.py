@@ -20,7 +20,7 @@ from prompt_toolkit.output import DummyOutput
 
 from ostinato.cli.main import main
 
-_SECONDS = 30.0
+_SECONDS = 120.0
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\x1b\][^\x07]*\x07")
 
 

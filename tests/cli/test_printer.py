@@ -264,3 +264,15 @@ def test_the_stand_in_line_for_several_reasons() -> None:
     assert line.startswith(
         "gemini-x and zzz are not available (no adapter in this version; no model of that name): "
     )
+
+
+def test_outputs_of_nodes_are_shown_and_that_of_the_workflow_in_full() -> None:
+    def gave(output: Any, *paths: str) -> Event:
+        info = {"path": paths[0], "output_for": list(paths)}
+        return Event.model_validate({"author": "flow", "output": output, "node_info": info})
+
+    lines = shown(
+        gave({"k": "x" * 300}, "flow@1/a@1"), gave("y" * 300, "flow@1/b@1", "flow@1")
+    ).splitlines()
+    assert lines[0] == "flow" and lines[1].startswith('    a = {"k": "xxx')
+    assert len(lines[1]) < 300 and lines[2] == "    b = " + "y" * 300

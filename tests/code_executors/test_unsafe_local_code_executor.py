@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -84,13 +83,11 @@ def test_what_was_printed_before_a_failure_is_kept() -> None:
     assert result.stdout == "before\n" and result.stderr.endswith("\nValueError: no\n")
 
 
-@pytest.mark.parametrize("body", ["pass", "time.sleep(9)", "signal.signal(15, signal.SIG_IGN)"])
+@pytest.mark.parametrize("body", ["pass", "time.sleep(600)", "signal.signal(15, signal.SIG_IGN)"])
 def test_endless_code_is_stopped(body: str) -> None:
-    started = time.monotonic()
     code = f"import signal, time\nprint('before', flush=True)\nwhile True: {body}"
     result = run(code, timeout_seconds=0.7)
     assert result.stderr == "Code execution was stopped: it ran longer than 0.7 s."
-    assert time.monotonic() - started < 8
 
 
 def test_output_is_cut_in_the_middle() -> None:
@@ -155,7 +152,7 @@ os.write(writer, b"done")
     reader = threading.Thread(target=lambda: said.append(pipe.read_bytes()), daemon=True)
     reader.start()
     assert run(code).stderr == ""
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     assert said and b"done" in said[0]
 
 
@@ -242,13 +239,13 @@ while True: pass
 """
     executor = UnsafeLocalCodeExecutor(timeout_seconds=None)
     work = asyncio.create_task(executor.execute_code_async(None, CodeExecutionInput(code)))
-    reader = await asyncio.wait_for(asyncio.to_thread(open, pipe, "rb", buffering=0), 10)
+    reader = await asyncio.wait_for(asyncio.to_thread(open, pipe, "rb", buffering=0), 60)
     with reader:
-        assert await asyncio.wait_for(asyncio.to_thread(reader.read, 1), 10) == b"x"
+        assert await asyncio.wait_for(asyncio.to_thread(reader.read, 1), 60) == b"x"
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-        assert await asyncio.wait_for(asyncio.to_thread(reader.read), 10) == b""
+        assert await asyncio.wait_for(asyncio.to_thread(reader.read), 60) == b""
 
 
 async def test_cancelling_before_the_start_starts_nothing(tmp_path: Path) -> None:

@@ -72,7 +72,6 @@ def attempt(
     """Run Python as `run` does and return how it ended."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["PYTHONPATH"] = os.pathsep.join([SOURCE, *path])
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     options = ["-W", warnings, *(["-S"] if bare else [])]
     given = ["-c", code] if code is not None else list(arguments)
     return subprocess.run(

@@ -343,7 +343,7 @@ def child(floor):
     return Desk(name="d", floor=floor).floor, type(event).__module__, LlmAgent.__module__
 
 if __name__ == "__main__":
-    for kind in ("spawn", "forkserver"):
+    for kind in KINDS:
         context = multiprocessing.get_context(kind)
         with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
             print(*pool.submit(child, 7).result())
@@ -355,24 +355,27 @@ CHILDREN_SAY = "7 ostinato.events.event ostinato.agents.llm_agent\n" * 2 + (
 )
 
 
+@pytest.mark.service  # its processes start four more, which import all
 @pytest.mark.parametrize("genai", [True, False], ids=["google-genai", "alone"])
 def test_child_processes_have_the_alias(genai: bool, alone: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     options = "['-W', 'error']" if genai else "['-W', 'error', '-S']"
-    program.write_text(CHILDREN.replace("OPTIONS", options))
+    kinds = "('spawn', 'forkserver')"
+    program.write_text(CHILDREN.replace("OPTIONS", options).replace("KINDS", kinds))
     path = () if genai else (alone,)
     said = run("-m", "ostinato.compat", str(program), path=path, bare=not genai)
     assert said == CHILDREN_SAY
 
 
-def test_children_of_a_program_that_installs_the_alias_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["spawn", pytest.param("forkserver", marks=pytest.mark.service)])
+def test_children_of_a_program_that_installs_the_alias_itself(tmp_path: Path, kind: str) -> None:
     program = tmp_path / "program.py"
     guarded = (
         'if __name__ == "__main__":\n    import ostinato.compat\n    ostinato.compat.install()'
     )
-    text = CHILDREN.split("    code =")[0]
+    text = CHILDREN.split("    code =")[0].replace("KINDS", f"[{kind!r}]")
     program.write_text(guarded + "\n" + text)
-    assert run(str(program)) == "\n".join(CHILDREN_SAY.splitlines()[:2]) + "\n"
+    assert run(str(program)) == CHILDREN_SAY.splitlines(keepends=True)[0]
 
 
 def test_other_commands_get_the_alias_by_their_search_path(alone: str) -> None:

@@ -34,7 +34,13 @@ def desk(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("genai", [True, False], ids=["google-genai", "alone"])
+@pytest.mark.parametrize(
+    "genai",
+    [
+        pytest.param(True, id="google-genai", marks=pytest.mark.service),
+        pytest.param(False, id="alone"),
+    ],
+)
 def test_it_runs_and_says_so(desk: Path, genai: bool, tmp_path: Path) -> None:
     path = () if genai else (without_google(tmp_path / "site"),)
     out = run("-m", "ostinato", "run", "desk", "Hi", cwd=tmp_path, path=path, bare=not genai)

@@ -83,7 +83,9 @@ def test_the_alias_takes_the_name_where_google_adk_is_installed() -> None:
     assert printed == {name: expected(name) for name in PROGRAMS}
 
 
-@pytest.mark.parametrize("name", ["quick_start", "sync_run"])
+@pytest.mark.parametrize(
+    "name", ["quick_start", pytest.param("sync_run", marks=pytest.mark.service)]
+)
 def test_the_command_runs_a_program(name: str) -> None:
     program = str(HERE / "programs" / f"{name}.py")
     assert run("-m", "ostinato.compat", program) == expected(name)

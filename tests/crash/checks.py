@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from tests.crash.scenarios import CONFIRM, Scenario
 from tests.crash.stores import opened, rows_left
 from tests.crash.world import World
 from tests.flows.kit import unanswered
+
+_CALL_ID = re.compile(r"adk-[0-9a-f-]+")
 
 
 class Talk:
@@ -53,7 +56,8 @@ class Talk:
                 continue
             began_with = str(began.get(event.invocation_id))
             item = _canonical(event, names.setdefault(began_with, {}))
-            found.setdefault(f"{began_with} / {event.branch}", []).append(item)
+            branch = _CALL_ID.sub("call", event.branch or "")
+            found.setdefault(f"{began_with} / {branch}", []).append(item)
         return found
 
 
@@ -184,6 +188,10 @@ def _canonical(event: Event, names: dict[str, str]) -> Any:
     delta = data["actions"].get("artifact_delta")
     if delta:
         data["actions"]["artifact_delta"] = sorted(delta)  # saved again, a file has a new version
+    place = data.get("node_info", {})
+    if "path" in place:
+        place["path"] = _CALL_ID.sub("call", place["path"])
+        place["output_for"] = [_CALL_ID.sub("call", p) for p in place.get("output_for", ())]
     data = _renamed(data, named)
     if "long_running_tool_ids" in data:
         data["long_running_tool_ids"].sort()  # a set, in no order
@@ -228,7 +236,7 @@ async def examine(scenario: Scenario, world: World, reference: Talk | None, deat
     wrong = [] if reference is None else list(compare(talk, reference, world, deaths))
     program = Program(scenario, world, Ways(), service)
     try:
-        await asyncio.wait_for(program.hand_on(new_message="And now?"), 20)
+        await asyncio.wait_for(program.hand_on(new_message="And now?"), 120)
     except Exception as error:
         wrong.append(f"the next turn raised {type(error).__name__}: {error}")
     await program.runner.close()

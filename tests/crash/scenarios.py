@@ -12,10 +12,14 @@ from typing import Any
 
 from ostinato import types
 from ostinato.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from ostinato.events import Event
+from ostinato.events.event_actions import EventActions
+from ostinato.events.request_input import RequestInput
 from ostinato.models.llm_request import LlmRequest
 from ostinato.testing import FunctionModel, call
 from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from ostinato.tools.agent_tool import AgentTool
+from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
 from tests.crash.world import World
 from tests.flows.kit import check_paired
 
@@ -45,7 +49,7 @@ class Leave:
 
 
 Step = Say | Answer | Leave
-Tree = Callable[["Tools"], BaseAgent]
+Tree = Callable[["Tools"], Any]
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,23 @@ class Tools:
         """Order something that takes long."""
         self._world.pay(what, tool_context.idempotency_key)
         return {"status": "pending"}
+
+    def node(self, what: str, output: Any = None) -> FunctionNode:
+        """Return a node that does something once."""
+
+        def work(ctx: Any, node_input: Any) -> Any:
+            self._world.pay(f"{what} of {ctx.node_path}", ctx.idempotency_key)
+            return what if output is None else output
+
+        return FunctionNode(func=work, name=f"node_{what}")
+
+    def silent(self, name: str) -> FunctionNode:
+        """Return a node that says nothing."""
+
+        def work(ctx: Any, node_input: Any) -> None:
+            self._world.point(f"in node {name}")
+
+        return FunctionNode(func=work, name=name)
 
     @property
     def confirmed(self) -> FunctionTool:
@@ -289,6 +310,98 @@ def _queued(tools: Tools) -> BaseAgent:
     return tools.agent("root", turns, [tools.keyed])
 
 
+def _task(tools: Tools) -> BaseAgent:
+    def desk_turns(contents: Sequence[types.Content]) -> Any:
+        turns = [
+            *(call("keyed", what="a"), "Which?"),
+            *(call("unkeyed", what="b"), call("finish_task", result="Found.")),
+        ]
+        return turns[sum(content.role == "model" for content in contents)]
+
+    desk = tools.agent("desk", desk_turns, [tools.keyed, tools.unkeyed], mode="task")
+    turns = [call("desk", request="do: find"), "Done."]
+    return tools.agent("root", turns, sub_agents=[desk], output_key="said")
+
+
+def _single_turns(tools: Tools) -> BaseAgent:
+    one = tools.agent("one", [call("keyed", what="a"), "One."], [tools.keyed], mode="single_turn")
+    two = tools.agent("two", [call("unkeyed", what="b"), "2."], [tools.unkeyed], mode="single_turn")
+    calls = [call("one", request="do: 1"), call("count", what="c"), call("two", request="do: 2")]
+    return tools.agent("root", [calls, "Done."], [tools.count], sub_agents=[one, two])
+
+
+def _begin(node_input: str) -> Event:
+    """Route the turn after the scenario past everything."""
+    route = "do" if node_input.startswith(ASKED) else "now"
+    return Event(output=node_input, actions=EventActions(route=route))
+
+
+def _graph_fan(tools: Tools) -> Workflow:
+    wings = tuple(tools.node(name) for name in "abc")
+    chain = (wings[0], tools.node("d"))
+    join = JoinNode(name="join")
+    return Workflow(
+        name="root",
+        edges=[
+            (START, _begin),
+            (_begin, {"do": wings, "now": tools.silent("nothing")}),
+            chain,
+            (chain[-1], join),
+            (wings[1:], join, tools.silent("hush"), tools.node("e")),
+        ],
+    )
+
+
+def _graph_people(tools: Tools) -> Workflow:
+    async def ask(node_input: Any) -> Any:
+        yield RequestInput(interrupt_id="sure", message="Sure?")
+
+    inner = Workflow(name="inner", edges=[(START, tools.node("a"), ask, tools.node("b"))])
+    workers = node(tools.node("w"), parallel_worker=True)
+    listed = tools.node("list", [1, 2])
+    return Workflow(
+        name="root",
+        edges=[
+            (START, _begin),
+            (_begin, {"do": (inner, listed), "now": tools.silent("nothing")}),
+            (listed, workers),
+            ((inner, workers), JoinNode(name="join"), tools.node("c")),
+        ],
+    )
+
+
+def _graph_agents(tools: Tools) -> SequentialAgent:
+    one = tools.agent("one", [call("keyed", what="a"), "One."], [tools.keyed])
+    two = tools.agent("two", [call("unkeyed", what="b"), "Two."], [tools.unkeyed])
+    # Alike, so that their calls come in one order, by which the checks name them.
+    lines = tuple(
+        SequentialAgent(name=f"line_{each.name}", sub_agents=[each]) for each in (one, two)
+    )
+    flow = Workflow(
+        name="flow",
+        edges=[(START, lines, JoinNode(name="join"), tools.silent("hush"))],
+    )
+    return SequentialAgent(name="root", sub_agents=[flow, tools.agent("last", ["Last."])])
+
+
+def _graph_tasks(tools: Tools) -> Workflow:
+    def turns(contents: Sequence[types.Content]) -> Any:
+        said = sum(content.role == "model" for content in contents)
+        return [call("keyed", what="a"), "Which?", call("finish_task", result="Found.")][said]
+
+    desk = tools.agent("desk", turns, [tools.keyed], mode="task")
+    giver = tools.agent("giver", [call("desk", request="do: find"), "Done."], sub_agents=[desk])
+    before = tools.node("b", "do: it")
+    return Workflow(
+        name="root",
+        edges=[
+            (START, _begin),
+            (_begin, {"do": before, "now": tools.silent("nothing")}),
+            (before, giver, tools.node("c")),
+        ],
+    )
+
+
 _IT = Say(["do: it"])
 _YES = Answer(CONFIRM, {"confirmed": True})
 _PROGRAMS: list[tuple[str, Tree, list[Step]]] = [
@@ -300,6 +413,8 @@ _PROGRAMS: list[tuple[str, Tree, list[Step]]] = [
     ("loop", _loop, [_IT]),
     ("parallel-agents", _parallel_agents, [_IT]),
     ("agent-tool", _agent_tool, [_IT]),
+    ("task", _task, [_IT, Say(["do: this"])]),
+    ("single-turns", _single_turns, [_IT]),
     ("confirmation", _confirmation, [_IT, _YES]),
     ("nested-confirmation", _nested_confirmation, [_IT, _YES]),
     ("long-running", _long_running, [_IT, Answer("order", {"box": 1})]),
@@ -309,6 +424,10 @@ _PROGRAMS: list[tuple[str, Tree, list[Step]]] = [
     ("queued", _queued, [Say(["do: first", "do: second"])]),
     ("parked", _single, [Leave(), _IT]),
     ("renewed", _renewed, [_IT]),
+    ("graph-fan", _graph_fan, [_IT]),
+    ("graph-people", _graph_people, [_IT, Answer("adk_request_input", {"result": "yes"})]),
+    ("graph-agents", _graph_agents, [_IT]),
+    ("graph-tasks", _graph_tasks, [_IT, Say(["do: this"])]),
 ]
 _SHARED = {"parked": 10.0, "renewed": 0.3}
 

@@ -25,7 +25,7 @@ from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.stores import begin_talk, opened_with_fail_point
 from tests.crash.world import World
 
-HANGS = 40.0  # seconds after which a process is taken to hang
+HANGS = 180.0  # seconds after which a process is taken to hang
 AWAY_SECONDS = 0.3  # length of a lease where only its end tells of a death
 
 

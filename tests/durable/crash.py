@@ -147,7 +147,7 @@ class Life:
     async def _live(self, runner: Runner, store: DyingStore) -> None:
         while self.leg < len(self.scenario.legs):
             log = await self._log(store)
-            messages = [e for e in log if e.author == "user"]
+            messages = [e for e in log if e.author == "user" and not e.node_info.path]
             if len(messages) > self.leg:  # it had got there, and then the process died
                 run = runner.run_async(**WHO, invocation_id=messages[-1].invocation_id)
             else:
@@ -182,7 +182,8 @@ def lines_by_branch(log: list[Event]) -> dict[str, list[str]]:
         lines = trace([event]) or [f"{event.author}: -"]
         if event.content is None and RERUN in (event.custom_metadata or {}):
             continue  # it says nothing but that a tool may have run twice
-        found.setdefault(event.branch or "", []).extend(_ID.sub("adk-id", line) for line in lines)
+        branch = _ID.sub("adk-id", event.branch or "")
+        found.setdefault(branch, []).extend(_ID.sub("adk-id", line) for line in lines)
     return found
 
 

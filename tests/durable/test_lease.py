@@ -99,7 +99,7 @@ def test_the_thread_goes_on_after_an_error_of_the_store() -> None:
     )
     keeper, run = keeper_over(store, seconds=0.003), Run()
     keeper.hold(PLACE, Fence("me", 1), run)
-    assert run.stopped.wait(10)
+    assert run.stopped.wait(60)
     assert threading.get_ident() not in store.threads
     keeper.drop(PLACE, Fence("me", 1))
 
@@ -113,13 +113,13 @@ def test_a_thread_with_nothing_to_do_ends_when_it_is_told_to_and_starts_again() 
     keeper.drop(PLACE, fence)
     thread = keeper.stop()
     assert thread is not None
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     asked = len(store.asked)
     store.reached.clear()
     store.answers = [[]]
     keeper.hold(PLACE, fence, Run())
-    assert store.reached.wait(10) and len(store.asked) > asked
+    assert store.reached.wait(60) and len(store.asked) > asked
     keeper.drop(PLACE, fence)
 
 

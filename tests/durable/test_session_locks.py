@@ -122,7 +122,7 @@ async def test_a_task_of_the_run_that_holds_the_session_does_not_wait(locks: Ses
     async with locks.held(KEY):
         with inside(KEY):
             task = asyncio.create_task(nested())
-        assert await asyncio.wait_for(task, 1) == "in"
+        assert await asyncio.wait_for(task, 60) == "in"
 
 
 async def test_code_within_a_run_of_another_session_waits(locks: SessionLocks) -> None:
@@ -210,11 +210,11 @@ class Thread:
         async with self._locks.held(KEY):
             self._notes.append(self._name)
             self.entered.set()
-            await asyncio.to_thread(self.leave.wait, 5)
+            await asyncio.to_thread(self.leave.wait, 60)
 
     def join(self) -> None:
         self.leave.set()
-        self._thread.join(5)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 
@@ -222,15 +222,15 @@ async def test_a_session_passes_between_loops_of_different_threads(locks: Sessio
     notes: list[str] = []
     async with locks.held(KEY):
         thread = Thread(locks, notes, "thread")
-        assert await asyncio.to_thread(thread.waits.wait, 5)
+        assert await asyncio.to_thread(thread.waits.wait, 60)
         assert locks._holds[KEY].waiters and notes == []
         mine = Turn(locks, notes, "mine")
         await settle()
-    assert await asyncio.to_thread(thread.entered.wait, 5)
+    assert await asyncio.to_thread(thread.entered.wait, 60)
     await settle()
     assert notes == ["thread"]
     await asyncio.to_thread(thread.join)
-    await asyncio.wait_for(mine.entered.wait(), 5)
+    await asyncio.wait_for(mine.entered.wait(), 60)
     assert notes == ["thread", "mine"]
     await mine.end()
 
@@ -280,7 +280,7 @@ def test_many_threads_never_hold_one_session_together() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert (most[0], done[0], locks._holds) == (1, 80, {})
 
 

@@ -23,6 +23,8 @@ OUTSIDE = {
     "A2AClientError",
     "AgentCardResolutionError",
     "NodeTimeoutError",
+    "DynamicNodeFailError",
+    "NodeInterruptedError",
     "ToolExecutionError",
     "TokenEndpointError",  # caught inside auth/
     "CallTimeout",  # the worker pool's, for FunctionTool
@@ -33,6 +35,9 @@ OUTSIDE = {
     "SetupError",
     "Problem",  # an HTTP answer of the server; the next ends a live conversation there
     "_Going",
+    "GuardrailStop",  # the runner catches it
+    "CodeNameError",  # this and the next become AgentFileErrors with a place
+    "FieldFault",
     "BadAnswer",  # this and the next are told by adapters as errors of the tree
     "Unsendable",
     "ResultTooLarge",  # this and the next two are told to the model

@@ -31,7 +31,8 @@ def example(name: str) -> Iterator[ModuleType]:
 
 def agents_of(root: Any) -> list[Any]:
     """Return an agent and all below it."""
-    return [root, *(agent for child in root.sub_agents for agent in agents_of(child))]
+    below = getattr(root, "sub_agents", None) or root.nodes_within
+    return [root, *(agent for child in below for agent in agents_of(child))]
 
 
 def put_models(root: Any, model_for: Callable[[str], BaseLlm]) -> None:

@@ -23,8 +23,9 @@ def offline(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("talk", [name], indirect=True)
 
 
-def test_there_are_five() -> None:
-    assert NAMES == ["analyst", "approvals", "research", "travel_desk", "weather"]
+def test_there_are_six_and_a_workflow() -> None:
+    with_models = ["analyst", "approvals", "event_planner", "research", "travel_desk", "weather"]
+    assert NAMES == sorted([*with_models, "document_pipeline"])
 
 
 @pytest.mark.parametrize("name", NAMES)

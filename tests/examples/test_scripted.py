@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+from ostinato import types
+from ostinato.events import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.testing import Conversation, ScriptedModel, assert_trace, call
 from tests.examples.loading import example, put_models
@@ -116,3 +118,62 @@ async def test_analyst_runs_the_code_it_writes() -> None:
         await talk.say("How many units were sold?")
     assert talk.text == "14334 units."
     assert "36 14334" in model.requests[1].texts[-1]
+
+
+async def test_document_pipeline_checks_asks_a_person_and_publishes() -> None:
+    with example("document_pipeline") as module:
+        module.FAILURES["register"] = 1
+        talk = Conversation(module.root_agent)
+        first = await talk.say("Contract of 2026-01-31: Northwind pays Paper & Co 1200 euros.")
+        assert [e.error_code for e in first if e.error_code] == ["RegisterDown"]
+        wish = await talk.say(answer_request(first, "Say who pays."))
+        last = await talk.say(answer_request(wish, "yes"))
+    assert last[-1].output == (
+        "Published: A contract between Northwind and Paper & Co over 1200 euros, dated "
+        "2026-01-31. Note: Say who pays."
+    )
+    paths = [event.node_info.path.rpartition("/")[2] for event in (*first, *wish, *last)]
+    assert paths.count("find_amounts@1") == 1 and "summarize@2" in paths
+
+
+def answer_request(events: list[Event], answer: str) -> types.Content:
+    """Answer the request that a workflow stopped at."""
+    call = events[-1].get_function_calls()[0]
+    response = types.FunctionResponse(id=call.id, name=call.name, response={"result": answer})
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
+async def test_event_planner_lets_two_helpers_talk_with_the_host() -> None:
+    menu = {"courses": ["Soup", "Cake"], "without": ["nuts"]}
+    room = {"name": "library", "price": 120}
+    models = {
+        "event_planner": ScriptedModel(
+            [
+                call("menu", request="A dinner"),
+                call("room", request="A dinner"),
+                call("invitation", request="Library, soup and cake"),
+                "All is planned.",
+            ]
+        ),
+        "menu": ScriptedModel(["Any allergies?", call("finish_task", **menu)]),
+        "room": ScriptedModel(
+            [
+                "How many guests?",
+                call("find_rooms", guests=12),
+                "The library?",
+                call("finish_task", **room),
+            ]
+        ),
+        "invitation": ScriptedModel(["Come and dine."]),
+    }
+    with example("event_planner") as module:
+        put_models(module.root_agent, by_name(**models))
+        talk = Conversation(module.root_agent)
+        said = []
+        for text in ("Plan a dinner", "Nuts", "Twelve", "Yes"):
+            await talk.say(text)
+            said.append(talk.text)
+    assert said == ["Any allergies?", "How many guests?", "The library?", "All is planned."]
+    assert (await talk.session()).state == {"menu": menu, "room": room}
+    assert models["invitation"].requests[0].texts == ["Library, soup and cake"]
+    assert "Nuts" not in models["room"].requests[-1].texts

@@ -150,7 +150,7 @@ async def test_a_plain_tool_that_hangs_is_given_up_at_its_timeout(store: Store) 
     release = threading.Event()
 
     def hang() -> None:
-        release.wait(5)
+        release.wait(60)
 
     model = ScriptedModel([call("hang"), "Too slow."])
     talk = Talk(agent_of(model, FunctionTool(hang, timeout=0.01)), store)

@@ -100,3 +100,12 @@ async def test_each_run_of_an_agent_counts_for_itself(memory: Store) -> None:
     talk = Talk(LoopAgent(name="loop", sub_agents=[clerk], max_iterations=4), memory)
     await talk.say(run_config=RunConfig(max_repeated_calls=2))
     assert tools.runs == 4
+
+
+async def test_equal_calls_of_one_response_count_once(memory: Store) -> None:
+    tools = Tools("nothing")
+    model = ScriptedModel([calling(24), calling(24), "Done."])
+    talk = Talk(LlmAgent(name="clerk", model=model, tools=[tools.look]), memory)
+    events = await talk.say(run_config=RunConfig(max_repeated_calls=3))
+    assert tools.runs == 48
+    assert final_text(events) == "Done."

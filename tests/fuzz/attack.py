@@ -1,4 +1,5 @@
-"""One worker of `tests.fuzz.run`: a server of its own, and cases for each of its operations.
+"""One worker of `tests.fuzz.run`: a server of its own, and cases for each of its operations, those
+of A2A and MCP too, which protocols.py describes.
 
     python -m tests.fuzz.attack CASES SEED
 
@@ -22,6 +23,8 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from .protocols import PROTOCOLS, paths
+
 AGENTS = Path(__file__).parent / "agents"
 PATIENCE = 60.0  # seconds
 KNOWN = {"app": "desk", "user": "ann", "session": "s", "name": "kept.txt", "version": "0"}
@@ -37,6 +40,7 @@ class Attack:
         self._base = base
         self._seed = seed_
         self._http = requests.Session()
+        self._task = ""
         self.answers: collections.Counter[int] = collections.Counter()
         self.wrong: list[str] = []
 
@@ -47,6 +51,12 @@ class Attack:
             self._http.post(place, json={})
             message = {"role": "user", "parts": [{"text": "hi"}]}
             self._http.post(f"{self._base}/run", json={**FIELDS, "newMessage": message})
+        if not self._task:
+            message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
+            sent = {"message": {**message, "contextId": FIELDS["sessionId"]}}
+            version = {"a2a-version": "1.0"}
+            path = f"{self._base}/a2a/desk/message:send"
+            self._task = self._http.post(path, json=sent, headers=version).json()["task"]["id"]
 
     def operation(self, operation: Any, cases: int) -> None:
         """Send an operation so many cases, valid and invalid ones."""
@@ -74,8 +84,12 @@ class Attack:
             case.path_parameters.update(
                 {name: KNOWN[name] for name in case.path_parameters if name in KNOWN}
             )
+            if "task" in case.path_parameters:
+                case.path_parameters["task"] = self._task
         if known == "all" and isinstance(case.body, dict):
             case.body.update({name: value for name, value in FIELDS.items() if name in case.body})
+            self._name_task(case.body.get("params", case.body), "id")
+            self._name_task(case.body.get("message"), "taskId")
         if case.path.endswith("/events/stream"):  # without it the stream goes on for ever
             case.query = {**(case.query or {}), "until": "idle"}
         if sum(self.answers.values()) % 50 == 0:
@@ -90,13 +104,23 @@ class Attack:
         if answer.status_code >= 500 or (answer.status_code >= 400 and not _is_typed(answer)):
             self._note(case, f"{answer.status_code}: {answer.text[:300]}")
 
+    def _name_task(self, told: Any, field: str) -> None:
+        """Name the task and the context that exist, where one of each is named."""
+        if isinstance(told, dict):
+            known = {field: self._task, "contextId": FIELDS["sessionId"]}
+            told.update({name: value for name, value in known.items() if name in told})
+            self._name_task(told.get("message"), "taskId")
+
     def _note(self, case: Any, what: str) -> None:
         self.wrong.append(f"{what}\n  {case.as_curl_command()[:2000]}")
 
 
 def _is_typed(answer: Any) -> bool:
     try:
-        return {"detail", "error"} == set(json.loads(answer.content))
+        told = json.loads(answer.content)
+        if answer.request.path_url.startswith(PROTOCOLS):  # which have forms of their own
+            return "error" in told
+        return {"detail", "error"} == set(told)
     except (ValueError, TypeError):
         return answer.request.method == "HEAD"
 
@@ -115,7 +139,9 @@ def main(cases: int, seed_: int) -> int:
             assert found is not None, Path(folder, "log.txt").read_text()
             attack = Attack(found[0], seed_)
             attack.prepare()
-            schema = schemathesis.openapi.from_url(f"{found[0]}/openapi.json")
+            document = requests.get(f"{found[0]}/openapi.json", timeout=PATIENCE).json()
+            document["paths"].update(paths())
+            schema = schemathesis.openapi.from_dict(document)
             operations = [one.ok() for one in schema.get_all_operations()]
             for _ in range(ROUNDS):  # operations without parameters have few cases
                 left = cases - sum(attack.answers.values())

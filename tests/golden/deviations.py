@@ -8,12 +8,22 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-Edit = Literal["put", "insert", "drop"]
+from .mode_edits import (
+    last_word_is_output,
+    no_transfer_back,
+    node_of_answers,
+    one_invocation,
+    place_of_calls,
+    scope_of_task_nodes,
+)
+
+Edit = Literal["put", "insert", "drop", "each"]
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """One edit of the recorded traces of the scenarios that match: put a value, insert or drop."""
+    """One edit of the recorded traces of the scenarios that match: put a value, insert or drop; or
+    `each`: a function that edits all places of a kind."""
 
     scenario: str
     edit: Edit
@@ -29,6 +39,9 @@ class Deviation:
 
     def apply(self, trace: Any) -> None:
         """Edit the trace in place. A path "**.key" drops the key wherever it stands."""
+        if self.edit == "each":
+            self.value(trace)
+            return
         if self.path.startswith("**."):
             _drop_everywhere(trace, self.path[3:])
             return
@@ -70,9 +83,32 @@ REFUSED = (
     "of its declared type."
 )
 PLAIN = "A stream that is empty is an empty text."
+NAMED = "A file may name code of its own folder and of Ostinato, and what the host allows."
+TWICE = "A key that a file says twice is refused (google-adk takes the last)."
+SPELT = "A field that an own class does not have is refused (google-adk leaves it out)."
 DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
+
+NESTED = "A task that an agent gives while it works on a task is run (google-adk leaves it open)."
+MENDED = "A task that cannot begin with its arguments is the model's to mend: it is told why."
+REFUSED_CALL = "A refused call of an agent is told as `error`, like that of any tool."
+ENDED_ONCE = "The last hooks of an agent run when it has finished its task, too."
+OUTPUT = "The `output_key` of a task agent keeps what it finishes the task with, not what it says."
+OWN_SCOPE = "What a single-turn agent says is in the answer to its call, and not told once more."
+CALLED = (
+    "What an agent does that was called is on a branch and in a scope named by the call, so that "
+    "no two calls see each other's events."
+)
+ANSWERED_TASK = "The answer to a task keeps the path of the node that gave the task."
+NO_WAY_BACK = (
+    "An agent that was called gives its answer; it is not offered a transfer to its caller."
+)
+
+
+LAST_WORD = "A chat agent's last word is its node's output; google-adk goes no further there."
+GOES_ON = "A message to a task in a graph goes on with the graph; google-adk begins it anew."
+NODE_SCOPE = "A task agent that is a node itself works in a scope of its own."
 
 SECRETS = "Requests for credentials hold no secrets, and a stored answer does not either."
 NOT_SENT = {
@@ -96,11 +132,13 @@ NOT_SENT = {
         "sessions.0.log.4.content.1.value.exchangedAuthCredential.oauth2.clientSecret",
         "sessions.0.log.4.content.1.value.exchangedAuthCredential.oauth2.accessToken",
     ),
+    "wf_credential": ("sessions.0.log.3.content.1.value.exchangedAuthCredential.apiKey",),
+    "wf_credential_resumable": ("sessions.0.log.2.content.1.value.exchangedAuthCredential.apiKey",),
 }
 
 
-def _response(author: str, tool: str, error: str) -> dict[str, Any]:
-    content = ["user", {"response": tool, "id": "adk-1", "value": {"error": error}}]
+def _response(author: str, tool: str, error: str, call: str = "adk-1") -> dict[str, Any]:
+    content = ["user", {"response": tool, "id": call, "value": {"error": error}}]
     return {"author": author, "inv": "inv-1", "content": content}
 
 
@@ -142,8 +180,8 @@ def _ended(author: str) -> dict[str, Any]:
 
 
 DEVIATIONS: list[Deviation] = [
-    Deviation(
-        "*", "drop", "**.node",
+    Deviation(  # all scenarios but those of workflows
+        "[!w]*", "drop", "**.node",
         "node_info.path is set for nodes of workflow graphs only, not for plain agents.",
     ),
     Deviation(
@@ -257,6 +295,83 @@ DEVIATIONS: list[Deviation] = [
         ],
         "tools": ["ask"],
     }),
+    # Agents that are called.
+    *(Deviation("task_within_task", "put", path, NESTED, value) for path, value in {
+        "turns.0.events.2": {
+            "author": "inner", "inv": "inv-1", "content": ["model", "Inner asks?"], "final": True,
+            "isolation_scope": "adk-2",
+        },
+        "sessions.0.log": [
+            {"author": "user", "inv": "inv-1", "content": ["user", "Go"], "final": True},
+            "yielded", "yielded", "yielded",
+        ],
+        "requests": {
+            "inner": [{"contents": [["user", '{"request": "inner"}']], "tools": ["finish_task"]}],
+            "outer": [
+                {"contents": [["user", '{"request": "outer"}']], "tools": ["finish_task", "inner"]}
+            ],
+            "root": [{"contents": [["user", "Go"]], "tools": ["outer"]}],
+        },
+    }.items()),
+    *(Deviation("task_within_task", "drop", f"turns.0.events.{number}", NESTED)
+      for number in (5, 4, 3)),
+    Deviation("task_with_output_key", "drop", "turns.0.events.1.actions", OUTPUT),
+    Deviation("task_with_output_key", "put", "turns.1.events.1.actions", OUTPUT,
+        {"state_delta": {"found": {"result": "This."}}}),
+    Deviation("task_with_output_key", "put", "sessions.0.state", OUTPUT,
+        {"found": {"result": "This."}}),
+    Deviation("task_with_wrong_input", "put", "turns.0.events.1", MENDED,
+        {"author": "user", "inv": "inv-1", "content": ["user", {
+            "response": "research", "id": "adk-1",
+            "value": {"error": "(a sentence) topic research"},
+        }]}),
+    Deviation("task_with_wrong_input", "insert", "turns.0.events.2", MENDED,
+        {"author": "root", "inv": "inv-1", "content": ["model", "I cannot."], "final": True}),
+    Deviation("task_with_wrong_input", "drop", "turns.0.error", MENDED),
+    Deviation("task_with_wrong_input", "insert", "sessions.0.log.1", MENDED, "yielded"),
+    Deviation("task_with_wrong_input", "insert", "requests.root.1", MENDED, {
+        "contents": [
+            ["user", "Tell me"],
+            ["model", {"call": "research", "args": {"nothing": "sea"}}],
+            ["user", {"response": "research", "value": {"error": "(a sentence) topic research"}}],
+        ],
+        "tools": ["research"],
+    }),
+    Deviation("task_with_failing_tool", "put", "turns.0.events.2", ANSWERED,
+        {**_response("research", "fail", "RuntimeError: broken", "adk-2"),
+         "isolation_scope": "adk-1"}),
+    Deviation("task_with_failing_tool", "insert", "turns.0.events.3", ANSWERED,
+        _error("root", "RuntimeError", "broken")),
+    Deviation("task_with_failing_tool", "insert", "sessions.0.log.1", ANSWERED, "yielded"),
+    Deviation("task_with_failing_tool", "insert", "requests.research.1.contents.2", ANSWERED,
+        _seen("fail", "RuntimeError: broken")),
+    Deviation("task_and_hooks", "insert", "notes.9", ENDED_ONCE, ["research", "after_agent"]),
+    *(Deviation("single_turn_in_two_turns", "drop", f"requests.root.{path}", OWN_SCOPE)
+      for path in ("2.contents.3", "3.contents.3", "4.contents.8", "4.contents.3")),
+    Deviation("single_turn_with_wrong_input", "put", "turns.0.events.1.content.1.value",
+        REFUSED_CALL, {"error": "(a sentence) topic"}),
+    Deviation("single_turn_with_wrong_input", "put", "requests.root.1.contents.2.1.value",
+        REFUSED_CALL, {"error": "(a sentence) topic"}),
+    Deviation("single_turn_with_failing_tool", "put", "turns.0.events.2", ANSWERED,
+        {**_response("poet", "fail", "RuntimeError: broken", "adk-2"), "branch": "poet@1"}),
+    Deviation("single_turn_with_failing_tool", "put", "turns.0.events.3", ANSWERED,
+        _response("root", "poet", "RuntimeError: broken")),
+    Deviation("single_turn_with_failing_tool", "put", "turns.0.events.4", ANSWERED,
+        _error("root", "RuntimeError", "broken")),
+    Deviation("single_turn_with_failing_tool", "put", "turns.0.error", ANSWERED,
+        {"is": "RuntimeError", "says": ["broken"]}),
+    Deviation("single_turn_with_failing_tool", "drop", "requests.root.1", ANSWERED),
+    *(Deviation(names, "each", "place of calls", CALLED, place_of_calls)
+      for names in ("task*", "single_turn*", "wf_task_in_*")),
+    Deviation("task*", "each", "node of answers", ANSWERED_TASK, node_of_answers),
+    *(Deviation(names, "each", "no transfer back", NO_WAY_BACK, no_transfer_back)
+      for names in ("task*", "single_turn*", "wf_task_in_*")),
+    # Tasks in graphs.
+    *(Deviation(names, "each", "last word is output", LAST_WORD, last_word_is_output)
+      for names in ("wf_chat_agent", "wf_task_in_*")),
+    Deviation("wf_task_in_two_turns", "each", "one invocation", GOES_ON, one_invocation),
+    Deviation("wf_task_by_run_node", "each", "scope of task nodes", NODE_SCOPE,
+        scope_of_task_nodes),
     # What lets its holder act as somebody else is neither sent nor stored.
     *(Deviation(name, "drop", path, SECRETS) for name, paths in NOT_SENT.items() for path in paths),
     # Plugins and tools that come with the package.
@@ -266,5 +381,7 @@ DEVIATIONS: list[Deviation] = [
     Deviation("tool_returns_image", "put", "requests.root.1.contents.2.1.value.result", ONCE, DOT),
     Deviation("tool_returns_image", "put", "requests.root.2.contents.2.1.value.result", ONCE, DOT),
     Deviation("bash_confirmed", "put", "turns.1.events.0.content.1.value.stderr", PLAIN, ""),
+    *(Deviation("yaml_refused", "put", f"notes.{number}.1", reason, "refused")
+      for number, reason in ((1, NAMED), (3, NAMED), (4, NAMED), (7, TWICE), (24, SPELT))),
     Deviation("bash_confirmed", "put", "requests.root.1.contents.2.1.value.stderr", PLAIN, ""),
 ]  # fmt: skip

@@ -5,7 +5,9 @@ google.adk and stores the traces; `test_golden.py` binds it to ostinato and comp
 """
 
 import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .normalise import event_record, finish, part_record
@@ -13,6 +15,7 @@ from .script import scripted_model_class
 
 PLACES = {
     "BaseAgent": "agents.base_agent",
+    "BaseAgentConfig": "agents.base_agent_config",
     "LlmAgent": "agents.llm_agent",
     "SequentialAgent": "agents.sequential_agent",
     "ParallelAgent": "agents.parallel_agent",
@@ -47,6 +50,7 @@ PLACES = {
     "Runner": "runners",
     "InMemorySessionService": "sessions",
     "AgentTool": "tools.agent_tool",
+    "GoogleSearchAgentTool": "tools.google_search_agent_tool",
     "ExecuteBashTool": "tools.bash_tool",
     "BaseTool": "tools.base_tool",
     "BaseToolset": "tools.base_toolset",
@@ -63,7 +67,25 @@ PLACES = {
     "request_input": "tools",
     "url_context": "tools",
     "VertexAiSearchTool": "tools",
+    "RequestInput": "events.request_input",
+    **dict.fromkeys(
+        (
+            "BaseNode",
+            "DEFAULT_ROUTE",
+            "Edge",
+            "FunctionNode",
+            "JoinNode",
+            "Node",
+            "RetryConfig",
+            "START",
+            "Workflow",
+            "node",
+        ),
+        "workflow",
+    ),
 }
+
+FILES = Path(__file__).resolve().parent / "yaml"
 
 
 class Kit:
@@ -82,6 +104,7 @@ class Kit:
         self.notes: list[Any] = []
         self.talks: list[Talk] = []
         self._model_class = scripted_model_class(self.BaseLlm)
+        self.load_file: Callable[[Path], Any] = self._from_config
 
     def __getattr__(self, name: str) -> Any:
         if name not in PLACES:
@@ -102,6 +125,23 @@ class Kit:
     def agent(self, name: str, *replies: Any, **fields: Any) -> Any:
         """An LlmAgent whose model is scripted with the replies."""
         return self.LlmAgent(name=name, model=self.model(name, *replies), **fields)
+
+    def described(self, file: str, **scripts: Any) -> Any:
+        """The agent of a YAML file; the models of the agents that are named give the replies."""
+        sys.modules["golden_package"] = self  # type: ignore[assignment]
+        if str(FILES) not in sys.path:
+            sys.path.append(str(FILES))
+        for name in [one for one in sys.modules if one.partition(".")[0] == "golden_desk"]:
+            del sys.modules[name]  # an agent in code has one parent, and each play makes its own
+        root = self.load_file(FILES / "golden_desk" / file)
+        for agent in agents_below(root):
+            if agent.name in scripts:
+                agent.model = self.model(agent.name, *scripts[agent.name])
+        return root
+
+    def _from_config(self, path: Path) -> Any:
+        utils = importlib.import_module(f"{self.package}.agents.config_agent_utils")
+        return utils.from_config(str(path))
 
     def text(self, text: str, **fields: Any) -> Any:
         return self.reply(self.types.Part(text=text), **fields)
@@ -155,6 +195,13 @@ class Kit:
         if "config" in self.show:
             record["config"] = _config_record(config)
         return record
+
+
+def agents_below(agent: Any) -> list[Any]:
+    """An agent, and those below it or behind its tools."""
+    tools = [getattr(tool, "agent", None) for tool in getattr(agent, "tools", [])]
+    below = [*agent.sub_agents, *filter(None, tools)]
+    return [agent, *(found for one in below for found in agents_below(one))]
 
 
 def _config_record(config: Any) -> dict[str, Any]:

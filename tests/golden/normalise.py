@@ -29,6 +29,8 @@ def event_record(event: Any) -> dict[str, Any]:
         rest["long_running_tool_ids"] = sorted(rest["long_running_tool_ids"])
     rest["actions"] = _not_empty(raw.get("actions", {}), keep=("agent_state",))
     rest["node"] = _not_empty(raw.get("node_info", {}))
+    if isinstance(rest.get("output"), dict):  # google-adk's joins give no certain order
+        rest["output"] = json.loads(json.dumps(rest["output"], sort_keys=True))
     record.update(_not_empty(rest))
     record["@"] = [event.timestamp, event.id]
     return record

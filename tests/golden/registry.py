@@ -54,8 +54,12 @@ def load() -> dict[str, Scenario]:
     return SCENARIOS
 
 
-async def play(chosen: Scenario, package: str) -> dict[str, Any]:
-    """Run one scenario on a package and return its trace."""
+async def play(
+    chosen: Scenario, package: str, load_file: Callable[..., Any] | None = None
+) -> dict[str, Any]:
+    """Run one scenario on a package and return its trace; `load_file` makes agents of files."""
     kit = Kit(package, chosen.show, chosen.words)
+    if load_file is not None:
+        kit.load_file = load_file
     await chosen.run(kit)
     return await kit.trace()

@@ -40,7 +40,7 @@ def expected(name: str, without: Deviation | None = None) -> dict[str, Any]:
 async def played(name: str) -> dict[str, Any]:
     """What ostinato does, played once per test run."""
     if name not in _played:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             _played[name] = await play(SCENARIOS[name], "ostinato")
     return _played[name]
 

@@ -27,6 +27,7 @@ from ostinato.errors import (
     StaleSessionError,
 )
 from ostinato.events import Event
+from ostinato.events.request_input import REQUEST_INPUT
 from ostinato.sessions._resume import RERUN, open_calls
 from ostinato.types import Content, FunctionCall, Part
 from tests.flows.kit import answer_to
@@ -237,7 +238,7 @@ class Machine(RuleBasedStateMachine):
         for record in self.log.records:
             for call_id, name in record.calls:
                 if call_id in record.long_running and call_id not in self.answered:
-                    if not self.history.answers[call_id, False]:
+                    if name != REQUEST_INPUT and not self.history.answers[call_id, False]:
                         continue
                     self.answered.add(call_id)
                     call = FunctionCall(id=call_id, name=name)

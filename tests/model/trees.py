@@ -6,14 +6,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ostinato.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
+from ostinato.events.request_input import RequestInput
 from ostinato.models.llm_request import LlmRequest
 from ostinato.testing import FunctionModel, call
+from ostinato.workflow import START, JoinNode, Workflow
 
 KINDS = ("say", "act", "both", "order")
-TREES = ("single", "transfer", "sequential", "parallel")
+TREES = ("single", "transfer", "sequential", "parallel", "graph", "asking")
 
 
-def tree(name: str, tools: list[Any], asked: Callable[[LlmRequest], Awaitable[None]]) -> BaseAgent:
+def tree(
+    name: str, tools: list[Any], asked: Callable[[LlmRequest], Awaitable[None]]
+) -> BaseAgent | Workflow:
     """Return the root of a tree by its name.
 
     Args:
@@ -35,11 +39,25 @@ def tree(name: str, tools: list[Any], asked: Callable[[LlmRequest], Awaitable[No
         return agent("root")
     if name == "transfer":
         return agent("root", _hand_down, sub_agents=[agent("helper", _hand_up)])
+    if name == "graph":
+        wings = (agent("one"), agent("two"), _note)
+        return Workflow(name="root", edges=[(START, wings, JoinNode(name="join"), agent("last"))])
+    if name == "asking":
+        return Workflow(name="root", edges=[(START, agent("one"), _ask, agent("last"), _note)])
     children: list[BaseAgent] = [agent("one"), agent("two")]
     if name == "parallel":
         both = ParallelAgent(name="both", sub_agents=children)
         return SequentialAgent(name="root", sub_agents=[both, agent("last")])
     return SequentialAgent(name="root", sub_agents=children)
+
+
+def _note(ctx: Any, node_input: Any) -> None:
+    """Say nothing, but count."""
+    ctx.state["noted"] = ctx.state.get("noted", 0) + 1
+
+
+async def _ask(node_input: Any) -> Any:
+    yield RequestInput(message=f"Is it {node_input}?")
 
 
 def _said(request: LlmRequest) -> tuple[str, str, bool]:

@@ -14,7 +14,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PYTHON = process.env.OSTINATO_TEST_PYTHON;
 const CHROMIUM = process.env.OSTINATO_TEST_CHROMIUM;
 const SHOTS = process.env.OSTINATO_TEST_SHOTS;
-const SLOW = Number(process.env.OSTINATO_TEST_PATIENCE ?? 30_000); // milliseconds after which something that should happen counts as missing
+const SLOW = Number(process.env.OSTINATO_TEST_PATIENCE ?? 120_000); // milliseconds after which something that should happen counts as missing
 
 /** The files of one scenario, and the server over them. */
 export class Server {
@@ -143,6 +143,8 @@ function helpers(page) {
   const box = page.getByRole("textbox", { name: /^Message to/ });
   return {
     box,
+    /** What can be seen of a text: answers are in the region for screen readers, too. */
+    shown: (text, options) => page.locator(".page > :not(.unseen)").getByText(text, options),
     button: (name) => page.getByRole("button", { name, exact: true }),
     tab: (name) => page.getByRole("tab", { name, exact: true }),
     event: (number) => page.getByRole("article", { name: new RegExp(`, event ${number}$`) }),
@@ -160,6 +162,22 @@ function helpers(page) {
     },
     sessionIds: () => page.locator(".sessions .entry").count(),
   };
+}
+
+/** Wait until what is asked for is as wanted: deeply equal, or matching where that is a RegExp. */
+export async function becomes(ask, wanted) {
+  const end = Date.now() + SLOW;
+  for (;;) {
+    const found = await ask();
+    try {
+      if (wanted instanceof RegExp) assert.match(found, wanted);
+      else assert.deepEqual(found, wanted);
+      return;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((goOn) => setTimeout(goOn, 50));
+  }
 }
 
 export { assert };

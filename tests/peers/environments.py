@@ -9,6 +9,8 @@ import sys
 import venv
 from pathlib import Path
 
+from tests.certificates import outside
+
 ROOT = Path(__file__).resolve().parents[2] / ".venvs"
 
 # Folder -> what is installed in it.
@@ -35,13 +37,13 @@ def _install_from_pip(folder: Path) -> None:
     venv.create(folder, clear=True, with_pip=False, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     target = ["--python", str(folder / "bin" / "python")]
-    subprocess.run([*pip, *target, "install", "-q", *PINS[folder.name]], check=True)
+    subprocess.run([*pip, *target, "install", "-q", *PINS[folder.name]], check=True, env=outside())
 
 
 def _install_from_npm(folder: Path) -> None:
     quiet = ["--loglevel=error", "--no-audit", "--no-fund", "--no-package-lock"]
     npm = ["npm", "install", *quiet, "--prefix", str(folder)]
-    subprocess.run([*npm, *PINS[folder.name]], check=True)
+    subprocess.run([*npm, *PINS[folder.name]], check=True, env=outside())
 
 
 if __name__ == "__main__":

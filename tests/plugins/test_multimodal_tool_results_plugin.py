@@ -88,7 +88,7 @@ async def test_runs_beside_each_other_do_not_mix() -> None:
     async def one(number: int) -> list[types.Part]:
         async def sketch() -> types.Part:
             """Draw."""
-            await asyncio.wait_for(all_here.wait(), 5)
+            await asyncio.wait_for(all_here.wait(), 60)
             return image(b"%d" % number)
 
         model = ScriptedModel([call("sketch"), "Ok."])

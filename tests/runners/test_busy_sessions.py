@@ -169,6 +169,7 @@ async def test_a_message_stays_when_its_caller_is_cancelled_and_goes_when_it_is_
     assert len(await two.service.messages(PLACE)) == 1
     gate.let.set()
     await first
+    await one.service.flush()  # nobody waits for the release of a lease
     two.talk(["To the gone one."])
     assert [r.outcome for r in await two.last.runner.resume_open()] == ["finished"]
     assert words(await two.last.stored()) == ["first", "One.", "gone", "To the gone one."]

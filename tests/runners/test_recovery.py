@@ -22,7 +22,7 @@ from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
 from tests.runners.test_busy_sessions import words
 
-DEAD = f"{host_identity()}|1|1"  # the first process of the host started at another time
+DEAD = f"{host_identity()}|1|never"  # the first process of the host started at another time
 AWAY = "elsewhere|boot|ns|1|1"
 
 

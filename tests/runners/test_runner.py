@@ -557,7 +557,7 @@ async def test_a_plain_tool_does_not_block_other_sessions(memory: Store) -> None
 
     def wait() -> str:
         loop.call_soon_threadsafe(reached.set)
-        assert release.wait(5)
+        assert release.wait(60)
         return "waited"
 
     agent = answering(call("wait"), "Done.", tools=[wait])

@@ -175,7 +175,7 @@ async def test_a_run_within_the_user_message_hook_does_not_wait_for_itself(memor
 
     model = ScriptedModel(["Inner.", "Outer."])
     talk = Talk(LlmAgent(name="clerk", model=model), memory, plugins=[Asks(name="asks")])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert final_text(await talk.say("Outer?")) == "Outer."
     assert nested == ["Inner."]
 

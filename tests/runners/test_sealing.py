@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,23 @@ import pytest
 from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.context.invocation import InvocationContext, RunPorts
+from ostinato.durable.journal import Journal
 from ostinato.errors import InputValidationError
 from ostinato.events import Event, EventActions
 from ostinato.running.sealing import error_event, seal, sealing_events
 from ostinato.running.store_access import StoreAccess
 from ostinato.sessions import InMemorySessionService
-from ostinato.sessions._durable_store import Place
+from ostinato.sessions._durable_store import JournalRow, Place
+from ostinato.sessions._resume import RERUN
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel
 
 CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
+
+
+def result(response: str, again: list[str]) -> str:
+    """The text of a journal row."""
+    return f'{{"response": {response}, "actions": {{}}, "rerun": {json.dumps(again)}}}'
 
 
 async def run_with(*events: Event, service: Any = None) -> tuple[InvocationContext, StoreAccess]:
@@ -101,6 +109,39 @@ async def test_a_call_that_had_ended_keeps_its_result_and_effects() -> None:
     ]
     assert ctx.session.state["done"] is True
     assert sealing_events(ctx, ValueError()) == []
+
+
+async def test_calls_that_ran_again_are_told_whatever_came_of_them() -> None:
+    ctx, _ = await run_with(asks("ended", "cut", "before", "new"))
+    ctx.ports.finished["ended"] = gives("ended", {"n": 1})
+    ctx.ports.repeated.update(ended=["ended"], cut=["cut"])
+    row = JournalRow("e-1", "before", "finished", "do_before", result('{"n": 2}', ["before"]))
+    ctx.ports.journal = Journal("e-1", [row], ctx.log)
+    (event,) = sealing_events(ctx, asyncio.CancelledError())
+    assert [response for _, _, response in given(event)] == [
+        {"n": 1},
+        {"error": CANCELLED},
+        {"n": 2},
+        {"error": CANCELLED},
+    ]
+    assert event.custom_metadata == {RERUN: ["before", "ended", "cut"]}
+
+
+async def test_a_call_that_was_in_doubt_and_not_begun_again_is_told() -> None:
+    ctx, _ = await run_with(asks("a"))
+    ctx.ports.journal = Journal("e-1", [JournalRow("e-1", "a", "started", "do_a")], ctx.log)
+    (event,) = sealing_events(ctx, asyncio.CancelledError())
+    assert event.custom_metadata == {RERUN: ["a"]}
+
+
+async def test_a_long_running_call_that_stays_open_and_ran_again_is_told_once() -> None:
+    ctx, store = await run_with(asks("a", "b", long_running_tool_ids={"a", "b"}))
+    ctx.ports.repeated.update(a=["a"])
+    (event,) = sealing_events(ctx, asyncio.CancelledError())
+    assert (event.content, event.custom_metadata) == (None, {RERUN: ["a"]})
+    assert (event.author, event.invocation_id) == ("clerk", "e-1")
+    await store.commit(ctx.session, (event,))
+    assert sealing_events(ctx, asyncio.CancelledError()) == []
 
 
 @pytest.mark.spec(29)

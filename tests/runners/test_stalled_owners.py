@@ -194,7 +194,7 @@ async def test_two_processes_never_wait_for_each_other(
     put.set()
     await one.has_message(3)
     gate.let.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.gather(running, holder, behind, other)
     said = words(await ours.stored())
     assert sorted(said) == sorted(

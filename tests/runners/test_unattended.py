@@ -37,7 +37,7 @@ async def waiting_for_the_left_one(
 async def gone(caller: asyncio.Task[Any]) -> None:
     """Have a caller go away; it is gone at once."""
     caller.cancel()
-    done, _ = await asyncio.wait((caller,), timeout=20)
+    done, _ = await asyncio.wait((caller,), timeout=60)
     assert done and caller.cancelled()
 
 

@@ -112,7 +112,7 @@ async def listening(settings: ServerSettings) -> AsyncIterator[Served]:
     server = Serving(config, app.state.host)
     task = asyncio.create_task(server.serve(sockets=[bound]))
     base = f"http://127.0.0.1:{bound.getsockname()[1]}"
-    async with httpx2.AsyncClient(base_url=base, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
         try:
             yield Served(app.state.host, client)
         finally:

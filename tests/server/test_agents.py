@@ -11,6 +11,8 @@ from tests.server.conftest import Serve
 
 GOOD = "from ostinato.agents import Agent\nroot_agent = Agent(name='{name}', model={model!r})\n"
 
+DESCRIBED = "name: first\ninstruction: i\nsub_agents:\n- config_path: leaf.yaml\n"
+
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Path:
@@ -66,6 +68,39 @@ async def test_an_app_is_loaded_again_when_it_changes(serve: Serve, agents: Path
         assert await root() == ""
         file.write_text(GOOD.format(name="third", model="offline"))
         assert await root() == "third"
+
+
+async def test_an_app_in_yaml_is_loaded_again_when_its_files_change(
+    serve: Serve, agents: Path
+) -> None:
+    file = agents / "described" / "root_agent.yaml"
+    file.parent.mkdir()
+    file.write_text(DESCRIBED)
+    leaf = file.with_name("leaf.yaml")
+    leaf.write_text("name: leaf\ninstruction: i\n")
+    async with serve(agents=agents, reload=True) as served:
+
+        async def root() -> str:
+            return (await served.ask("GET", "/apps/described/app-info")).text
+
+        assert '"first"' in await root() and '"leaf"' in await root()
+        leaf.write_text("name: branch\ninstruction: i\n")
+        assert '"branch"' in await root()
+        leaf.write_text("name: branch\ninstruction: i\ncolour: red\n")
+        told = await root()
+        assert "described/leaf.yaml, line 3, colour" in told and str(agents) not in told
+        leaf.write_text("name: other\ninstruction: i\n")
+        assert '"other"' in await root()
+
+
+async def test_yaml_names_code_that_the_host_allows(serve: Serve, agents: Path) -> None:
+    folder = agents / "described"
+    folder.mkdir()
+    (folder / "root_agent.yaml").write_text("name: a\ninstruction: i\ntools:\n- name: json.loads\n")
+    async with serve(agents=agents) as served:
+        assert (await served.ask("GET", "/apps/described/app-info")).status_code == 503
+    async with serve(agents=agents, allow_code_from=("json",)) as served:
+        assert (await served.ask("GET", "/apps/described/app-info")).is_success
 
 
 async def test_a_model_that_is_missing_is_told_and_never_replaced(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.server.conftest import Serve, Served
+from ostinato.server.settings import ServerSettings
+from tests.server.conftest import Serve, Served, listening
 from tests.server.parity.live_steps import CLOSE, PLACE, TALKS, converse, say
 
 HERE = Path(__file__).parent / "parity"
@@ -152,7 +155,7 @@ async def test_a_client_that_takes_nothing_is_let_go(live: Served) -> None:
         await socket.send(json.dumps(say("much")))
         while not len(live.host.runs):  # noqa: ASYNC110
             await asyncio.sleep(0)
-        await asyncio.wait_for(idle(live), 20)
+        await asyncio.wait_for(idle(live), 60)
         socket.transport.abort()
 
 
@@ -164,6 +167,60 @@ async def test_a_second_conversation_waits_for_the_first(live: Served) -> None:
         await second.send(json.dumps(say("two")))
         await first.send(json.dumps(CLOSE))
         assert await hear(second) == "You said two"
+
+
+async def test_a_client_that_floods_is_not_read_and_then_let_go(
+    settings: ServerSettings, folder: Path
+) -> None:
+    settings = replace(settings, agents=folder, grace=0.0, write_timeout=0.2, live_backlog=2)
+    async with listening(settings) as live:
+        await make(live)
+        async with talk(live) as first, talk(live) as second:
+            await first.send(json.dumps(say("one")))
+            assert await hear(first) == "You said one"
+            for number in range(20):  # it waits for the first, and takes none of them
+                await second.send(json.dumps(say(str(number))))
+            code, reason = await ended(second)
+            assert (code, reason.partition(":")[0]) == (1013, "Backlog")
+            await first.send(json.dumps(say("two")))
+            assert await hear(first) == "You said two"
+
+
+async def test_frames_beyond_the_bound_wait_and_are_answered(
+    settings: ServerSettings, folder: Path
+) -> None:
+    async with listening(replace(settings, agents=folder, grace=0.0, live_backlog=1)) as live:
+        await make(live)
+        async with talk(live) as socket:
+            for number in range(20):
+                await socket.send(json.dumps(say(str(number))))
+            heard = [await hear(socket) for _ in range(20)]
+    assert heard == [f"You said {number}" for number in range(20)]
+
+
+def offer(token: str) -> list[Any]:
+    told = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
+    return ["ostinato-live", f"ostinato-token.{told}"]
+
+
+async def test_a_browser_offers_the_token_as_a_subprotocol(
+    settings: ServerSettings, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = replace(settings, agents=folder, grace=0.0, token="the right/one?~", write_timeout=5)
+    async with listening(settings) as live:
+        live.client.headers["authorization"] = "Bearer the right/one?~"
+        await make(live)
+        async with talk(live, subprotocols=offer("the right/one?~")) as socket:
+            assert socket.subprotocol == "ostinato-live"
+            await socket.send(json.dumps(say("hi")))
+            assert await hear(socket) == "You said hi"
+        bad: list[list[Any]] = [offer("wrong"), offer(""), ["ostinato-token.!"], ["ostinato-live"]]
+        for offered in bad:
+            with pytest.raises(InvalidStatus) as refused:
+                async with talk(live, subprotocols=offered):
+                    pass
+            assert refused.value.response.status_code == 403
+    assert "the right" not in caplog.text and offer("the right/one?~")[1] not in caplog.text
 
 
 async def test_cancel_ends_a_conversation(live: Served) -> None:

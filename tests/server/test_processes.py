@@ -131,6 +131,7 @@ def status_of(process: Process, path: str) -> int:
         return error.code
 
 
+@pytest.mark.service  # real processes, started and ended
 def test_a_run_in_progress_ends_before_its_server(start: Start) -> None:
     server = start()
     assert status_of(server, "/health/ready") == 200

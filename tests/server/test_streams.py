@@ -143,7 +143,7 @@ async def test_a_reader_that_takes_nothing_is_let_go(live: Served, gate: Gate) -
     await writer.drain()
     await gate.waiting.acquire()
     gate.go.release()
-    await asyncio.wait_for(idle(live), 20)
+    await asyncio.wait_for(idle(live), 60)
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()

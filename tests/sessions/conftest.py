@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from tests.databases import SERVERS, execute, new_database
 from tests.sessions.talk import OWNER, Clock, Store
+from tests.wire.agent_engine.fixtures import engine as engine
+from tests.wire.agent_engine.fixtures import waits as waits
 
 
 class Plain(BaseSessionService):
@@ -99,6 +101,20 @@ async def made(name: str, folder: Path) -> AsyncIterator[Any]:
 @pytest.fixture
 def clock(store: Store) -> Iterator[Clock]:
     """The time of a test's store, in hand."""
+    with time_of(store) as time:
+        yield time
+
+
+@pytest.fixture
+def service_clock(service: BaseSessionService) -> Iterator[Clock]:
+    """The time of a test's service, in hand."""
+    with time_of(service) as time:
+        yield time
+
+
+@contextmanager
+def time_of(store: Any) -> Iterator[Clock]:
+    """The time of a store, in hand for the length of a `with` block."""
     time = ServerClock(_urls[store]) if store in _urls else Clock()
     with _clock.replaced(time=time):
         yield time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ostinato.events.event import Event
@@ -62,6 +63,17 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Passing:
+    """Real time that has passed since it was made: that of a server goes on while a test runs."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def leaves(self, left: float, of: float) -> bool:
+        """Tell whether `left` may be left of so many seconds that began since."""
+        return of - (time.monotonic() - self._begun) - 0.1 <= left <= of
 
 
 def claim(owner: str = "me", invocation: str = "e-1", **fields: Any) -> Claim:

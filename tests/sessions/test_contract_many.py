@@ -113,11 +113,11 @@ async def test_a_users_hidden_sessions_go_too(store: Store) -> None:
     assert await store.get_user_state(**OWNER) == {}
 
 
-async def test_old_sessions_are_deleted(service: BaseSessionService, clock: Clock) -> None:
+async def test_old_sessions_are_deleted(service: BaseSessionService, service_clock: Clock) -> None:
     for n in range(250):
-        clock.now += 1
+        service_clock.now += 1
         made = await service.create_session(**OWNER, session_id=f"s{n}")
-    await service.append_event(made, said("x", timestamp=clock.now))
+    await service.append_event(made, said("x", timestamp=service_clock.now))
     await service.create_session(app_name="other", user_id="ann")
     assert await service.delete_sessions_before("app", 1000.5) == 0
     assert await service.delete_sessions_before("app", 1240.5) == 240

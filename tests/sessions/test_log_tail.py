@@ -24,6 +24,7 @@ from ostinato.sessions._sqlite_file import MEMORY, SqliteFile, connect
 from ostinato.sessions._sqlite_schema import FORMAT
 from ostinato.sessions._stored_rows import Loaded
 from ostinato.sessions.event_log import COMPACTION, EventLog, EventRecord, visible_records
+from tests.tries import tries
 
 KEY = ("app", "ann", "s1")
 VIEWS = [
@@ -179,7 +180,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(80))
 @example(  # a later invocation uses the id of an open call again
     script=[
         ("event", "user", None, [called("adk-1")]),
@@ -203,7 +204,7 @@ realistic = st.one_of(turns, turns, slides, st.tuples(st.just("tokens"), small))
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60))
 @given(st.lists(realistic, min_size=10, max_size=60))
 def test_a_run_sees_the_same_through_many_compactions(script: list[tuple[Any, ...]]) -> None:
     with closing(connect(SqliteFile(MEMORY, FORMAT))) as db:

@@ -21,7 +21,7 @@ from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.types import Content, Part
 from tests.sessions.talk import OWNER, said
 
-LONG = 100_000
+LONG = 20_000
 KEY: dict[str, Any] = {**OWNER, "session_id": "s1"}
 
 

@@ -9,16 +9,15 @@ import pytest
 from ostinato import types
 from ostinato.events import Event, EventActions
 from ostinato.events.event_actions import EventCompaction
-from ostinato.sessions._durable_store import JournalRow
-from ostinato.sessions._resume import (
+from ostinato.sessions._checkpoints import (
     Checkpoint,
-    Reached,
-    Resume,
     checkpoint_text,
     journalled_checkpoints,
     newest_checkpoint,
     recorded_checkpoints,
 )
+from ostinato.sessions._durable_store import JournalRow
+from ostinato.sessions._resume import Reached, Resume
 from ostinato.sessions.event_log import EventLog, EventRecord
 
 

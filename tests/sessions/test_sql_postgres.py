@@ -3,15 +3,17 @@ lost."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, NullPool, Pool, event
 
 from ostinato.errors import LeaseLostError, SessionBusyError
-from ostinato.sessions._durable_store import Fence, JournalRow
+from ostinato.sessions import _sql_pool
+from ostinato.sessions._durable_store import Fence, JournalRow, Place
 from ostinato.sessions._sql_postgres import numbered
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session, revision_of
@@ -19,6 +21,10 @@ from tests.databases import execute, new_database
 from tests.sessions.talk import OWNER, PLACE, STALE, claim, reloaded, said, texts
 
 KEY: dict[str, Any] = {**OWNER, "session_id": "s1"}
+_CONNECTIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid()"
+)
 ROW = JournalRow("e-1", "c1", "started", "pay")
 
 
@@ -243,3 +249,84 @@ async def test_connections_that_the_server_closed_are_replaced(
     )
     await service.append(session, [said("b")], fence=fence)
     assert texts(await reloaded(service, session)) == ["a", "b"]
+
+
+@pytest.fixture
+def taken() -> Iterator[list[Any]]:
+    """Connections that were taken out of a pool."""
+    found: list[Any] = []
+
+    def note(connection: Any, *_: Any) -> None:
+        found.append(connection)
+
+    event.listen(Pool, "checkout", note)
+    yield found
+    event.remove(Pool, "checkout", note)
+
+
+@pytest.mark.service
+async def test_the_next_append_finds_the_connection_at_hand_for_a_while(
+    service: DatabaseSessionService,
+    session: Session,
+    taken: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_sql_pool, "_FRESH_SECONDS", 1e9)
+    taken.clear()
+    fence = await service.append(session, [said("a")], claim=claim())
+    for name in "bcd":
+        await service.append(session, [said(name)], fence=fence)
+    assert len(taken) == 1
+    await service.get_session(**KEY)
+    await service.append(session, [said("e")], fence=fence)
+    assert len(taken) == 2  # the read has one of its own
+    monkeypatch.setattr(_sql_pool, "_FRESH_SECONDS", -1.0)
+    await service.append(session, [said("f")], fence=fence)
+    assert len(taken) == 3  # the pool has its say
+    assert texts(await reloaded(service, session)) == list("abcdef")
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"pool_size": 1, "max_overflow": 0},
+        {"pool_size": 2, "max_overflow": 0},
+        {"pool_size": 2, "max_overflow": 1},
+        {"poolclass": NullPool},
+    ],
+    ids=str,
+)
+async def test_a_connection_at_hand_is_kept_from_nobody(url: str, settings: dict[str, Any]) -> None:
+    if "pool_size" in settings:
+        settings = {**settings, "pool_timeout": 60}
+    service = DatabaseSessionService(url, **settings)
+
+    async def talk(number: int) -> list[str | None]:
+        key: dict[str, Any] = {**OWNER, "session_id": f"s{number}"}
+        session = await service.create_session(**key)
+        fence = await service.append(session, [said("a")], claim=claim())
+        for name in "bcd":
+            await service.append(session, [said(name)], fence=fence)
+            assert await service.get_session(**key) is not None
+        assert fence is not None
+        await service.release(Place(**key), fence)
+        found = await service.get_session(**key)
+        assert found is not None
+        return texts(found)
+
+    assert await asyncio.gather(*map(talk, range(8))) == [list("abcd")] * 8
+    await service.close()
+    assert execute(url, _CONNECTIONS) == [(0,)]
+
+
+@pytest.mark.service
+def test_no_connection_stays_open_when_its_loop_ends(url: str) -> None:
+    service = DatabaseSessionService(url)
+
+    async def talk() -> None:
+        session = await service.create_session(**KEY)
+        await service.append(session, [said("a")], claim=claim())
+
+    asyncio.run(talk())
+    assert execute(url, _CONNECTIONS) == [(0,)]

@@ -394,7 +394,7 @@ async def test_a_forgotten_service_ends_its_threads(path: Path) -> None:
     assert mine
     del service
     for thread in mine:
-        await asyncio.to_thread(thread.join, 30)
+        await asyncio.to_thread(thread.join, 60)
         assert not thread.is_alive()
 
 

@@ -273,7 +273,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("several", [1, 5])
+@pytest.mark.parametrize("several", [pytest.param(1, marks=pytest.mark.service), 5])
 async def test_four_processes_write_together(
     path: Path, service: SqliteSessionService, several: int
 ) -> None:

@@ -170,7 +170,7 @@ A.11 Post-processing
 127 Order: credential event, confirmation event, response, structured answer, transferred agent
 A.12 Tools
 128 BaseTool: name, description, is_long_running, declaration, run_async, process_llm_request
-129 FunctionTool, TransferToAgentTool and AgentTool (others of the list with their integrations)
+129 FunctionTool, TransferToAgentTool, AgentTool, GoogleSearchTool and VertexAiSearchTool
 130 A BaseToolset filters, prefixes names, and is resolved with a readonly context
 131 The calls of one response run side by side; None results are dropped
 132 Each call gets its own deep copy of the arguments

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 # Parts whose work comes later, or is somebody else's to offer.
-LIVE, TASKS, WORKFLOW, YAML = "live", "task modes", "workflow", "YAML config"
+LIVE, WORKFLOW = "live", "workflow"
 MODELS, SQL, CLOUD = "models", "SQL sessions", "Google Cloud"
 MCP, OPENAPI, INTEGRATIONS = "MCP", "OpenAPI", "integrations"
 SERVER, TELEMETRY = "server", "telemetry"
@@ -19,7 +19,7 @@ SERVER, TELEMETRY = "server", "telemetry"
 INTERNAL, OTHERWISE = "internal", "otherwise"
 
 PARTS = frozenset(
-    {LIVE, TASKS, WORKFLOW, YAML, MODELS, SQL, CLOUD, MCP, OPENAPI, INTEGRATIONS, SERVER}
+    {LIVE, WORKFLOW, MODELS, SQL, CLOUD, MCP, OPENAPI, INTEGRATIONS, SERVER}
     | {TELEMETRY, INTERNAL, OTHERWISE}
 )
 # The core, where nothing may be missing but what these parts bring.
@@ -29,7 +29,7 @@ CORE = (
     "models.llm_request", "models.llm_response", "models.registry",
 )  # fmt: skip
 OUTSIDE = frozenset({MCP, OPENAPI, CLOUD, INTEGRATIONS, SQL})
-ALLOWED_IN_CORE = frozenset({LIVE, TASKS, WORKFLOW, INTERNAL, OTHERWISE})
+ALLOWED_IN_CORE = frozenset({LIVE, WORKFLOW, INTERNAL, OTHERWISE})
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,6 @@ def _each(part: str, reason: str, *places: str) -> list[Absence]:
 
 ABSENCES: list[Absence] = [
     # Agents and their context.
-    *_each(
-        TASKS, "A package that only holds private modules of the task modes.",
-        "agents.llm", "agents.llm.task",
-    ),
     Absence("workflow.utils", WORKFLOW, "A package that only holds private modules."),
     Absence(
         "agents.context:Context.telemetry_context", OTHERWISE,
@@ -129,8 +125,7 @@ ABSENCES: list[Absence] = [
         "code_executors.gke_code_executor:ApiException",
         "code_executors.gke_code_executor:client", "code_executors.gke_code_executor:config",
     ),
-    Absence("utils.vertex_ai_utils", CLOUD, "Settings of Vertex AI."),
-    Absence("utils.yaml_utils", YAML, "Reads and writes the YAML of agents."),
+    Absence("agents.agent_config:AgentConfig.root", INTERNAL, "pydantic's own, as a parameter."),
     Absence("utils.agent_info", SERVER, "What the development server tells of an agent."),
     Absence("plugins.auto_tracing_helpers", INTERNAL, "The inner parts of AutoTracingPlugin."),
     # Integrations: rooms that are not built are not there at all.

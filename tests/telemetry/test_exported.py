@@ -120,9 +120,11 @@ async def test_contents_that_are_asked_for_come_without_secrets(
     assert json.loads(tool["gen_ai.tool.call.result"]) == {"result": "booked"}
 
 
-async def test_metrics_count_calls_tokens_and_errors(figures: InMemoryMetricReader) -> None:
-    # The span that carries the figures needs somebody who records spans.
-    provider = TracerProvider(shutdown_on_exit=False)
+@pytest.mark.parametrize("traced", [True, False])
+async def test_metrics_count_calls_tokens_and_errors(
+    figures: InMemoryMetricReader, traced: bool
+) -> None:
+    provider = TracerProvider(shutdown_on_exit=False) if traced else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace, "_TRACER_PROVIDER", provider)
         await run(ANSWER)
@@ -138,6 +140,8 @@ async def test_metrics_count_calls_tokens_and_errors(figures: InMemoryMetricRead
     tokens = {p.attributes["gen_ai.token.type"]: p.sum for p in points["gen_ai.client.token.usage"]}
     assert tokens == {"input": 11, "output": 3}
     assert points["gen_ai.client.operation.time_to_first_chunk"][0].count == 1
+    models = {p.attributes["gen_ai.request.model"] for p in durations}
+    assert models == {"scripted"}
 
 
 @pytest.mark.parametrize(

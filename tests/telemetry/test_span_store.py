@@ -15,6 +15,7 @@ from ostinato.errors import InputValidationError, StoreError
 from ostinato.telemetry.recorder import RECORDERS, SpanRecord, install
 from ostinato.telemetry.span_store import SqliteSpanStore
 from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.tools.agent_tool import AgentTool
 
 
 def book(city: str, api_key: str = "") -> dict[str, str]:
@@ -119,6 +120,31 @@ async def test_a_growing_prompt_is_kept_once(store: SqliteSpanStore, tmp_path: P
     assert full is not None
     assert len(full.contents) == 59
     assert "Question 29" in full.contents[-1]
+
+
+async def test_an_agent_that_runs_as_a_tool_hangs_below_its_call(store: SqliteSpanStore) -> None:
+    inner = LlmAgent(name="inner", model=ScriptedModel(["Yes."]), description="Knows.")
+    root = LlmAgent(
+        name="root",
+        model=ScriptedModel([call("inner", request="?"), "Done."]),
+        tools=[AgentTool(inner)],
+    )
+    events = await Conversation(root).say("Ask")
+    await Conversation(agent("Hi."), user_id="other").say("Go")
+    spans = await spans_of(store)
+    names = {span.id: span.name for span in spans}
+    found = [(span.name, names.get(span.parent_id or "")) for span in spans]
+    assert ("invocation", "execute_tool inner") in found
+    assert ("chat scripted", "invoke_agent inner") in found
+    only = await store.of_session("test", "user", "session", invocation_id=events[0].invocation_id)
+    assert [one.id for one in only] == [one.id for one in spans]
+    place = ("test", "user", "session")
+    for one in spans:
+        assert await store.span(one.id, of=place) is not None
+        assert await store.span(one.id, of=("test", "other", "session")) is None
+    await store.forget(*place)
+    assert [await store.span(one.id) for one in spans] == [None] * len(spans)
+    assert len(await store.of_session("test", "other", "session")) == 3
 
 
 async def test_a_failing_call_names_its_error(store: SqliteSpanStore) -> None:

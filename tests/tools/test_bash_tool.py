@@ -1,5 +1,6 @@
 """ExecuteBashTool: the policy, the confirmation, and the bounds of a command."""
 
+import asyncio
 import os
 import select
 import sys
@@ -13,6 +14,7 @@ from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.errors import AgentConfigError
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import BashToolPolicy, ExecuteBashTool
+from tests.loop_time import time_passes
 from tests.tools.contexts import make_context
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX")
@@ -142,7 +144,7 @@ def ends(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([process], [], [], 5)[0])
+        return bool(select.select([process], [], [], 60)[0])
     finally:
         os.close(process)
 
@@ -152,9 +154,15 @@ needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits on
 
 @needs_pidfd
 async def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
-    tool = with_policy(tmp_path, timeout_seconds=0.3)
-    answer = await ask(tool, "sh -c 'tail -f /dev/null & echo $!; exec tail -f /dev/null'")
-    assert answer["error"] == "Command timed out after 0.3 seconds."
+    tool = with_policy(tmp_path, timeout_seconds=60.0)
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    command = "sh -c 'tail -f /dev/null & echo $!; echo > begun; exec tail -f /dev/null'"
+    asking = asyncio.create_task(ask(tool, command))
+    await asyncio.to_thread(begun.read_text)
+    await time_passes(asking.done)
+    answer = await asking
+    assert answer["error"] == "Command timed out after 60.0 seconds."
     assert answer["returncode"] == -9
     assert ends(int(answer["stdout"]))
 

@@ -270,7 +270,7 @@ async def test_a_thread_that_takes_too_long_is_abandoned(sync_tools: str) -> Non
     release = threading.Event()
 
     def slow():
-        release.wait(30)
+        release.wait(60)
 
     try:
         with pytest.raises(ToolTimeoutError, match=r"'slow'.*0\.01 s"):
@@ -312,11 +312,11 @@ async def test_a_cancelled_caller_waits_a_grace_period_for_the_thread(
 
     def slow():
         started.set()
-        release.wait(30)
+        release.wait(60)
         ended.set()
 
     task = asyncio.create_task(run(slow, make_context(sync_tools="thread")))
-    await asyncio.to_thread(started.wait, 30)
+    await asyncio.to_thread(started.wait, 60)
     task.cancel()
     await asyncio.sleep(0)
     assert not task.done()

@@ -39,6 +39,7 @@ async def added(tool: Any, model: str | None, *, beside: bool = False) -> list[d
     return [tool.to_json_dict() for tool in request.config.tools or []]
 
 
+@pytest.mark.spec(129)
 @pytest.mark.parametrize("field", TOOLS)
 @pytest.mark.parametrize(
     "model", ["gemini-2.0-flash", "gemini-3-pro", f"{VERTEX}gemini-2.5-pro", "models/gemini-10"]
@@ -90,6 +91,7 @@ async def test_models_behind_a_proxy(model: str) -> None:
     assert await added(url_context, model)
 
 
+@pytest.mark.spec(129)
 async def test_search_may_name_its_model() -> None:
     request = LlmRequest(model="gpt-9")
     tool = GoogleSearchTool(model="gemini-2.5-flash", bypass_multi_tools_limit=True)
@@ -98,6 +100,7 @@ async def test_search_may_name_its_model() -> None:
     assert tool.bypass_multi_tools_limit
 
 
+@pytest.mark.spec(129)
 async def test_what_vertex_searches() -> None:
     (tool,) = await added(STORE, "gemini-2.5-pro")
     found = {"datastore": "store", "filter": "a", "max_results": 3}
@@ -128,6 +131,7 @@ def test_what_vertex_needs(wrong: dict[str, Any]) -> None:
         VertexAiSearchTool(**wrong)
 
 
+@pytest.mark.spec(129)
 async def test_a_run_with_one() -> None:
     model = ScriptedModel(["Found."], model="gemini-2.5-flash")
     talk = Conversation(Agent(name="root", model=model, tools=[google_search]))

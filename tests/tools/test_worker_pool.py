@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from ostinato.tools._worker_pool import CallTimeout, WorkerPool, pool_of
+from tests.loop_time import time_passes
 
 
 async def test_no_more_calls_run_at_a_time_than_the_pool_has_threads() -> None:
@@ -19,7 +20,7 @@ async def test_no_more_calls_run_at_a_time_than_the_pool_has_threads() -> None:
         with lock:
             running += 1
             most = max(most, running)
-        full.wait(30)
+        full.wait(60)
         with lock:
             running -= 1
         return number
@@ -45,7 +46,7 @@ async def test_abandoned_threads_give_their_place_back() -> None:
     try:
         for _ in range(3):
             with pytest.raises(CallTimeout):
-                await pool.run(lambda: release.wait(30), seconds=0.01)
+                await pool.run(lambda: release.wait(60), seconds=0.01)
         assert await pool.run(lambda: "free") == "free"
     finally:
         release.set()
@@ -57,10 +58,10 @@ async def test_a_call_whose_turn_never_came_is_not_made() -> None:
 
     def block() -> None:
         started.set()
-        release.wait(30)
+        release.wait(60)
 
     blocked = asyncio.create_task(pool.run(block))
-    await asyncio.to_thread(started.wait, 30)
+    await asyncio.to_thread(started.wait, 60)
     with pytest.raises(CallTimeout):
         await pool.run(lambda: made.append("late"), seconds=0.01)
     waiting = asyncio.create_task(pool.run(lambda: made.append("cancelled"), grace=30))
@@ -83,18 +84,18 @@ async def test_a_cancelled_caller_leaves_after_the_grace_period() -> None:
     def block() -> None:
         threads.append(threading.current_thread())
         started.set()
-        release.wait(30)
+        release.wait(60)
         raise ValueError("nobody hears this")
 
     task = asyncio.create_task(pool.run(block, grace=0.01))
-    await asyncio.to_thread(started.wait, 30)
+    await asyncio.to_thread(started.wait, 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not release.is_set()
     assert await pool.run(lambda: "free") == "free"
     release.set()
-    await asyncio.to_thread(threads[0].join, 30)
+    await asyncio.to_thread(threads[0].join, 60)
     assert not threads[0].is_alive()
     await asyncio.sleep(0)
     gc.collect()
@@ -103,19 +104,23 @@ async def test_a_cancelled_caller_leaves_after_the_grace_period() -> None:
 
 def test_a_call_that_outlives_its_loop_harms_nobody() -> None:
     pool, release = WorkerPool(1), threading.Event()
-    ended = threading.Event()
+    started, ended = threading.Event(), threading.Event()
 
     def block() -> None:
-        release.wait(30)
+        started.set()
+        release.wait(60)
         ended.set()
 
     async def give_up() -> None:
+        call = asyncio.create_task(pool.run(block, seconds=30))
+        await asyncio.to_thread(started.wait, 60)
+        await time_passes(call.done)
         with pytest.raises(CallTimeout):
-            await pool.run(block, seconds=0.01)
+            await call
 
     asyncio.run(give_up())
     release.set()
-    assert ended.wait(30)
+    assert ended.wait(60)
     assert asyncio.run(pool.run(lambda: "free")) == "free"
 
 

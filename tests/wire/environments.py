@@ -61,8 +61,12 @@ ENVIRONMENTS = {
         only=True,
         careless=True,
     ),
-    "fuzz": Environment(("schemathesis==4.32.5",), (), extras="[server]"),
+    "fuzz": Environment(("schemathesis==4.32.5",), (), extras="[a2a,mcp,server]"),
     "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
+    # .venvs/langgraph is the one of the benchmark.
+    "langgraph-agent": Environment(
+        ("langgraph==1.2.22", "langchain-core==1.7.2"), ("langgraph",), only=True, careless=True
+    ),
 }
 
 

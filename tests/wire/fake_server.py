@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from tests.loop_time import time_passes
+
 _REASONS = {200: "OK"}
 
 
@@ -45,6 +47,7 @@ class Answer:
       cut_after: bytes of the body after which the connection breaks.
       hang: send the headers and `cut_after` bytes, then nothing until the client goes away.
       silent: send nothing at all until the client goes away.
+      late: then time passes in the event loop, until the client has had enough.
     """
 
     body: bytes | str | dict[str, Any] | list[Any] = b""
@@ -53,12 +56,13 @@ class Answer:
     cut_after: int | None = None
     hang: bool = False
     silent: bool = False
+    late: bool = False
 
     @property
     def pieces(self) -> list[bytes]:
         """The body in the pieces it is sent in."""
         body = self.body
-        if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body):
+        if self.is_stream:
             return list(body)
         if isinstance(body, bytes):
             return [body]
@@ -67,7 +71,8 @@ class Answer:
     @property
     def is_stream(self) -> bool:
         """Whether it is sent piece by piece."""
-        return isinstance(self.body, list) and all(isinstance(x, bytes) for x in self.body)
+        body = self.body
+        return isinstance(body, list) and (not body or isinstance(body[0], bytes))
 
 
 def sse(objects: Iterable[Any], *, done: str | None = None, named: bool = False) -> list[bytes]:
@@ -100,15 +105,21 @@ class FakeServer:
       answers: one for each request, or a function of the request. A request beyond them is answered
         with 599, and leaving the context raises.
       paths: answers by path, which the script does not count.
+      otherwise: answers what neither has, so that no request is beyond the script.
     """
 
     def __init__(
-        self, answers: Sequence[Scripted] = (), *, paths: dict[str, Scripted] | None = None
+        self,
+        answers: Sequence[Scripted] = (),
+        *,
+        paths: dict[str, Scripted] | None = None,
+        otherwise: Scripted | None = None,
     ) -> None:
         self.requests: list[Received] = []
         self.connections = 0
         self._answers = list(answers)
         self._paths = paths or {}
+        self._otherwise = otherwise
         self._unscripted: list[str] = []
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -158,6 +169,8 @@ class FakeServer:
     def _answer(self, request: Received) -> Answer:
         path = request.path.partition("?")[0]
         scripted = self._paths.get(path)
+        if scripted is None and not self._answers:
+            scripted = self._otherwise
         if scripted is None:
             if not self._answers:
                 self._unscripted.append(f"{request.method} {request.path}")
@@ -190,7 +203,7 @@ async def _read(reader: asyncio.StreamReader) -> Received | None:
 async def _send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """Send an answer; return whether the connection stays open."""
     if answer.silent:
-        await reader.read()
+        await _say_nothing(answer, reader)
         return False
     kind = "text/event-stream" if answer.is_stream else "application/json"
     pieces = answer.pieces
@@ -213,7 +226,7 @@ async def _send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.St
             if left <= 0:
                 break
     if answer.hang:
-        await reader.read()
+        await _say_nothing(answer, reader)
         return False
     if answer.cut_after is not None:
         return False
@@ -221,3 +234,10 @@ async def _send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.St
         writer.write(b"0\r\n\r\n")
     await writer.drain()
     return True
+
+
+async def _say_nothing(answer: Answer, reader: asyncio.StreamReader) -> None:
+    gone = asyncio.ensure_future(reader.read())
+    if answer.late:
+        await time_passes(gone.done)
+    await gone

@@ -173,16 +173,16 @@ async def test_a_failure_and_then_an_answer(script: Any, stream: bool) -> None:
 
 @WAYS
 async def test_no_answer_at_all(script: Any, stream: bool) -> None:
-    async with FakeServer([Answer(silent=True)]) as server:
-        found = await fails(script.llm(server.url, timeout=0.1), request(), stream=stream)
-    assert isinstance(found, ModelTimeoutError) and found.retryable and "0.1" in str(found)
+    async with FakeServer([Answer(silent=True, late=True)]) as server:
+        found = await fails(script.llm(server.url, timeout=30), request(), stream=stream)
+    assert isinstance(found, ModelTimeoutError) and found.retryable and "30 s" in str(found)
 
 
 async def test_a_stream_that_stops(script: Any) -> None:
     (answer,) = script.answers([Turn("Some words.", FLIGHTS)], stream=True)
-    stopped = Answer(answer.body, cut_after=len(answer.body[0]) + 20, hang=True)
+    stopped = Answer(answer.body, cut_after=len(answer.body[0]) + 20, hang=True, late=True)
     async with FakeServer([stopped]) as server:
-        found = await fails(script.llm(server.url, timeout=0.1), request(), stream=True)
+        found = await fails(script.llm(server.url, timeout=30), request(), stream=True)
     assert isinstance(found, ModelTimeoutError)
 
 

@@ -33,8 +33,8 @@ async def test_it_cuts_a_stream_after_so_many_bytes(cut: int) -> None:
 
 
 async def test_it_may_never_answer() -> None:
-    async with FakeServer([Answer(silent=True)]) as server:
-        async with httpx2.AsyncClient(base_url=server.url, timeout=0.05) as client:
+    async with FakeServer([Answer(silent=True, late=True)]) as server:
+        async with httpx2.AsyncClient(base_url=server.url, timeout=30) as client:
             with pytest.raises(httpx2.ReadTimeout):
                 await client.get("/")
 

@@ -17,7 +17,7 @@ from ostinato.context.run_config import RunConfig, StreamingMode
 from ostinato.models.base_llm import BaseLlm
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.testing.event_trace import trace
-from tests.examples.loading import NAMES, agents_of, example, put_models
+from tests.examples.loading import agents_of, example, put_models
 from tests.wire.fake_server import FakeServer
 from tests.wire.turns import Call, Turn
 
@@ -162,7 +162,7 @@ def _neutral(turn: Turn) -> list[Any]:
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", STORIES)
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_an_example_over_every_adapter(wire: str, name: str, streaming: bool) -> None:
     script = import_module(f"tests.wire.{wire}.script")
@@ -183,7 +183,7 @@ async def test_an_example_over_every_adapter(wire: str, name: str, streaming: bo
             assert len(servers[agent].requests) == len(turns)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", STORIES)
 async def test_the_stories_themselves_use_every_example(name: str) -> None:
     lines = await _scripted(name)
     assert any("-> {" in line or "42" in line for line in lines)

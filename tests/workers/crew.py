@@ -115,7 +115,8 @@ class Worker:
             await self._reader
         return code
 
-    async def end(self) -> None:
+    async def kill(self) -> None:
+        """Kill it where it still runs, and wait for its end."""
         if self.process.returncode is None:
             self.process.kill()
         await self.ended()
@@ -154,11 +155,14 @@ class Crew:
         await self.runner.close()
         await self.service.close()
 
-    async def hire(self, *options: str, lease: float = 2.0, until: str = "working for") -> Worker:
-        """Start a worker, and wait until it has started."""
+    async def hire(self, *options: str) -> Worker:
+        """Start a worker, and wait until it has started.
+
+        Its leases last longer than any test: one ends because `expire` ends it, or its owner died.
+        """
         command = ["-m", "ostinato", "worker", str(self.path), "--db", self.db]
-        worker = await self.start(*command, "--lease", str(lease), *self._options, *options)
-        await worker.line(until)
+        worker = await self.start(*command, "--lease", "600", *self._options, *options)
+        await worker.line("working for")
         return worker
 
     async def start(self, *arguments: str) -> Worker:
@@ -172,7 +176,7 @@ class Crew:
             stderr=asyncio.subprocess.PIPE,
         )
         worker = Worker(process)
-        self._stack.push_async_callback(worker.end)
+        self._stack.push_async_callback(worker.kill)
         return worker
 
     async def submit(self, session: str, text: str, **options: Any) -> str:
@@ -202,15 +206,34 @@ class Crew:
         assert found is not None
         return found
 
-    async def move_lease(self, session: str) -> None:
-        """Make a lease look as if its owner's process were on another machine."""
-        away = "elsewhere|boot|ns|1|1"
+    async def move_leases(self) -> None:
+        """Make the leases look as if their owners' processes were on another machine."""
+        await self._change(f"UPDATE {self._leases} SET process = 'elsewhere|boot|ns|1|1'")
+
+    async def expire(self) -> None:
+        """End the time of all leases and taken messages; nobody may be renewing them."""
+        await self._change(
+            f"UPDATE {self._leases} SET expires = 0", "UPDATE ostinato_inbox SET expires = 0"
+        )
+
+    async def renewed(self, session: str) -> None:
+        """Wait until a lease has just been renewed: its owner writes nothing for a while."""
+        async with asyncio.timeout(DEADLINE):
+            left = (await self.lease(session)).left
+            while (now := (await self.lease(session)).left) <= left:
+                left = now
+
+    @property
+    def _leases(self) -> str:
+        return "ostinato_sessions" if "://" in self.db else "ostinato_lease"
+
+    async def _change(self, *statements: str) -> None:
         if "://" in self.db:
-            change = "UPDATE ostinato_sessions SET process = :away WHERE session_id = :id"
-            await asyncio.to_thread(execute, self.db, change, away=away, id=session)
+            await asyncio.to_thread(execute, self.db, *statements)
             return
         with closing(sqlite3.connect(self.db)) as db, db:
-            db.execute("UPDATE ostinato_lease SET process = ?", (away,))
+            for statement in statements:
+                db.execute(statement)
 
     async def idle(self) -> None:
         """Wait until nothing waits and nothing is open."""

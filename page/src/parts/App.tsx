@@ -46,13 +46,16 @@ export function App() {
         Skip to the session
       </a>
       <Sidebar />
-      <main id="middle" class="middle" tabIndex={-1}>
+      <main id="middle" class="middle" tabIndex={-1} aria-label="Session">
         {s.session.value ? <Open /> : <Nothing />}
         <Composer />
       </main>
       <Inspector />
       {s.showInbox.value && <Inbox />}
       {s.needsToken.value && <Token />}
+      <div class="unseen" role="status" aria-live="polite">
+        {s.told.value}
+      </div>
       <div class="problems" role="alert" aria-live="assertive">
         {s.problem.value && (
           <div class="problem">

@@ -2,24 +2,22 @@
 
 import * as act from "../actions";
 import * as s from "../state";
-import type { Numbered } from "../types";
 import { VirtualList } from "../virtual";
 import { EventCard } from "./EventCard";
-
-const keyOf = (one: Numbered) => (one.number ? one.event.id : `open-${one.event.author} ${one.event.branch}`);
 
 export function Chat() {
   return (
     <VirtualList
       key={s.session.value?.id}
       items={s.rows.value}
-      keyOf={keyOf}
+      keyOf={(row) => row.key}
       guess={72}
       label="Conversation"
       stick
       show={s.selected.value}
       onTop={() => void act.loadOlder()}
-      render={(one) => <EventCard one={one} actions />}
+      before={s.unloaded.value}
+      render={(row, at) => <EventCard row={row} at={at} actions />}
     />
   );
 }

@@ -1,6 +1,8 @@
 // Two sessions side by side, row by row.
 
 import * as act from "../actions";
+import { nested } from "../nesting";
+import type { Row } from "../nesting";
 import * as s from "../state";
 import type { Numbered } from "../types";
 import { VirtualList } from "../virtual";
@@ -9,8 +11,8 @@ import { summary } from "./Timeline";
 
 interface Pair {
   key: string;
-  left: Numbered | undefined;
-  right: Numbered | undefined;
+  left: Row | undefined;
+  right: Row | undefined;
 }
 
 export function Compare() {
@@ -39,10 +41,10 @@ export function Compare() {
           keyOf={(pair) => pair.key}
           guess={80}
           label="Two sessions side by side"
-          render={(pair) => (
+          render={(pair, at) => (
             <div class={`pair ${same(pair) ? "" : "differs"}`}>
-              <div>{pair.left && <EventCard one={pair.left} />}</div>
-              <div>{pair.right && <EventCard one={pair.right} />}</div>
+              <div>{pair.left && <EventCard row={pair.left} at={at} />}</div>
+              <div>{pair.right && <EventCard row={pair.right} at={at} />}</div>
             </div>
           )}
         />
@@ -51,9 +53,10 @@ export function Compare() {
   );
 }
 
-function pairs(left: Numbered[], right: Numbered[]): Pair[] {
+function pairs(one: Numbered[], other: Numbered[]): Pair[] {
+  const [left, right] = [nested(one), nested(other)];
   return Array.from({ length: Math.max(left.length, right.length) }, (_, index) => ({
-    key: `${left[index]?.event.id ?? ""}|${right[index]?.event.id ?? ""}`,
+    key: `${left[index]?.key ?? ""}|${right[index]?.key ?? ""}`,
     left: left[index],
     right: right[index],
   }));
@@ -62,5 +65,5 @@ function pairs(left: Numbered[], right: Numbered[]): Pair[] {
 const same = (pair: Pair): boolean =>
   pair.left !== undefined &&
   pair.right !== undefined &&
-  pair.left.event.author === pair.right.event.author &&
-  summary(pair.left.event) === summary(pair.right.event);
+  pair.left.one.event.author === pair.right.one.event.author &&
+  summary(pair.left.one.event) === summary(pair.right.one.event);

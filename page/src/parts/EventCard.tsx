@@ -3,37 +3,60 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { args, bytes, clock, dataUrl, oneLine, textOf } from "../format";
+import { exactScope } from "../nesting";
+import type { Row } from "../nesting";
 import * as s from "../state";
 import type { Approval, Blob, JsonObject, Numbered, Part } from "../types";
+import type { At } from "../virtual";
 import { Decision } from "./Decision";
 import { Menu } from "./Menu";
 
-const CONFIRMATION = "adk_request_confirmation";
+interface Props {
+  row: Row;
+  at: At;
+  /** Whether it offers what may be done from here. */
+  actions?: boolean;
+}
 
-export function EventCard({ one, actions }: { one: Numbered; actions?: boolean }) {
+export function EventCard({ row, at, actions }: Props) {
+  const { one, depth, scope, open } = row;
   const { event, number } = one;
-  const mine = event.author === "user";
+  const mine = event.author === "user" && depth === 0;
   const chosen = s.selected.value === event.id;
-  const choose = () => number && (s.selected.value = chosen ? undefined : event.id);
+  const choose = () => !open && (s.selected.value = chosen ? undefined : event.id);
+  const name = scope ? `${event.author} in ${scope}` : event.author;
   return (
     <article
-      class={`card ${mine ? "mine" : ""} ${chosen ? "chosen" : ""} ${number ? "" : "open"}`}
-      aria-label={`${event.author}${number ? `, event ${number}` : ""}`}
-      aria-posinset={number || undefined}
-      aria-setsize={s.total.value}
+      class={`card ${mine ? "mine" : ""} ${chosen ? "chosen" : ""} ${open ? "open" : ""}`}
+      style={{ "--depth": depth }}
+      data-depth={depth}
+      aria-label={number ? `${name}, event ${number}` : name}
+      aria-posinset={at[0]}
+      aria-setsize={at[1]}
     >
       <header>
-        <button class="author" aria-pressed={chosen} onClick={choose} disabled={!number}>
+        <button class="author" aria-pressed={chosen} onClick={choose} disabled={open}>
           {event.author}
-          {event.branch && <span class="quiet"> {event.branch}</span>}
         </button>
+        {scope && (
+          <span class="chip scope" title={exactScope(event)}>
+            {scope}
+          </span>
+        )}
         {number > 0 && <span class="quiet">#{number}</span>}
+        {!number && !open && <span class="quiet">seen live, in no log here</span>}
         <time class="quiet">{clock(event.timestamp)}</time>
         {actions && number > 0 && <Choices one={one} />}
       </header>
       {(event.content?.parts ?? []).map((part, index) => (
         <PartView key={index} part={part} one={one} />
       ))}
+      {event.output !== undefined && (
+        <p class="call">
+          <span class="chip done">output</span>
+          <code>{oneLine(event.output, 300)}</code>
+        </p>
+      )}
       {event.errorCode && (
         <p class="error">
           <strong>{event.errorCode}</strong> {event.errorMessage}
@@ -47,7 +70,7 @@ export function EventCard({ one, actions }: { one: Numbered; actions?: boolean }
 function PartView({ part, one }: { part: Part; one: Numbered }) {
   if (part.functionCall) {
     const call = part.functionCall;
-    if (call.name === CONFIRMATION) return <Asks one={one} part={part} />;
+    if (call.name === act.CONFIRMATION) return <Asks one={one} part={part} />;
     const waits = one.event.longRunningToolIds?.includes(call.id ?? "") && !answered(call.id);
     return (
       <p class="call">
@@ -60,7 +83,7 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
   }
   if (part.functionResponse) {
     const given = part.functionResponse;
-    if (given.name === CONFIRMATION) return <Decided response={given.response ?? {}} />;
+    if (given.name === act.CONFIRMATION) return <Decided response={given.response ?? {}} />;
     const asks = given.id !== undefined && given.id in (one.event.actions?.requestedToolConfirmations ?? {});
     const failed = given.response && "error" in given.response;
     const [kind, label] = asks ? ["waits", "asks first"] : failed ? ["failed", "failed"] : ["done", "result"];

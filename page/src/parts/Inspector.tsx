@@ -152,7 +152,7 @@ function StateTab({ one }: { one: Numbered }) {
   const before = stateBefore(one, Object.keys(delta));
   if (!Object.keys(delta).length) return <p class="quiet">This event changes no state.</p>;
   return (
-    <table class="state">
+    <table class="state" aria-label="State before and after">
       <thead>
         <tr>
           <th>key</th>
@@ -201,16 +201,15 @@ function CostTab({ one }: { one: Numbered }) {
       { prompt: 0, cached: 0, thoughts: 0, output: 0 },
     );
   const turn = s.events.value.filter((x) => x.event.invocationId === one.event.invocationId);
-  const columns = [
-    ["event", sums([one])],
-    ["turn", sums(turn)],
-    ["loaded", sums(s.events.value)],
-  ] as const;
+  const parts = [[one], turn, s.events.value];
+  const columns = (["event", "turn", "loaded"] as const).map(
+    (name, index) => [name, sums(parts[index]!)] as const,
+  );
   const span = spanOf(one.event, s.spans.value);
   const first = span?.attributes["gen_ai.response.time_to_first_chunk"];
   return (
     <>
-      <table class="state numbers">
+      <table class="state numbers" aria-label="Tokens and cost">
         <thead>
           <tr>
             <th>tokens</th>
@@ -228,7 +227,7 @@ function CostTab({ one }: { one: Numbered }) {
               ))}
             </tr>
           ))}
-          <Cost columns={columns.map(([, sum]) => sum)} />
+          <Cost model={modelOf(one)} columns={parts} />
         </tbody>
       </table>
       {span && (
@@ -257,39 +256,64 @@ function CostTab({ one }: { one: Numbered }) {
 
 const PRICES = "ostinato-prices";
 
-/** Cost by prices that the person gives: dollars for a million tokens in, cached, out. */
-function Cost({ columns }: { columns: { prompt: number; cached: number; output: number; thoughts: number }[] }) {
-  const [prices, setPrices] = useState(localStorage.getItem(PRICES) ?? "");
-  const [input, cached, output] = prices.split(/[\s,/]+/).map(Number);
+/** What a person gave as prices, by model: "in, cached, out" in dollars for a million tokens. */
+type Prices = Record<string, string>;
+
+function keptPrices(): Prices {
+  try {
+    const kept = JSON.parse(localStorage.getItem(PRICES) ?? "{}");
+    return kept !== null && typeof kept === "object" && !Array.isArray(kept) ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The model of an event: as it calls itself, else as it was asked for. */
+function modelOf({ event }: Numbered): string {
+  const asked = spanOf(event, s.spans.value)?.attributes["gen_ai.request.model"];
+  return event.modelVersion ?? (typeof asked === "string" ? asked : "");
+}
+
+/** What events cost; null where the prices of one of their models are not known. */
+function costOf(events: Numbered[], prices: Prices): number | null {
+  let sum = 0;
+  for (const one of events) {
+    const usage = one.event.usageMetadata;
+    if (!usage) continue;
+    const given = (prices[modelOf(one)] ?? "").split(/[\s,/]+/).filter(Boolean).map(Number);
+    const [input, cached, output] = given as [number, number, number];
+    if (given.length !== 3 || !given.every(Number.isFinite)) return null;
+    const fromCache = usage.cachedContentTokenCount ?? 0;
+    const made = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0);
+    sum += ((usage.promptTokenCount ?? 0) - fromCache) * input + fromCache * cached + made * output;
+  }
+  return sum / 1e6;
+}
+
+/** Cost by the prices of each event's model, and a field for those of one. */
+function Cost({ model, columns }: { model: string; columns: Numbered[][] }) {
+  const [prices, setPrices] = useState(keptPrices);
   const keep = (text: string) => {
-    localStorage.setItem(PRICES, text);
-    setPrices(text);
+    const all = { ...prices, [model]: text };
+    localStorage.setItem(PRICES, JSON.stringify(all));
+    setPrices(all);
   };
+  const name = `Prices of ${model || "this model"}: dollars for a million tokens in, cached, out`;
   return (
     <tr>
       <th>
-        <label>
-          cost
-          <input
-            class="prices"
-            value={prices}
-            placeholder="in, cached, out"
-            title="Prices of a million tokens: in, cached, out"
-            onInput={(event) => keep(event.currentTarget.value)}
-          />
-        </label>
+        cost
+        <input
+          class="prices"
+          value={prices[model] ?? ""}
+          placeholder="in, cached, out"
+          aria-label={name}
+          title={name}
+          onInput={(event) => keep(event.currentTarget.value)}
+        />
       </th>
-      {columns.map((sum, index) => (
-        <td key={index}>
-          {input && output
-            ? (
-                ((sum.prompt - sum.cached) * input +
-                  sum.cached * (cached || 0) +
-                  (sum.output + sum.thoughts) * output) /
-                1e6
-              ).toFixed(5)
-            : "–"}
-        </td>
+      {columns.map((events, index) => (
+        <td key={index}>{costOf(events, prices)?.toFixed(5) ?? "–"}</td>
       ))}
     </tr>
   );

@@ -8,7 +8,7 @@ export function StateView() {
   const entries = Object.entries(state).sort(([a], [b]) => a.localeCompare(b));
   if (!entries.length) return <p class="quiet">The state is empty.</p>;
   return (
-    <table class="state">
+    <table class="state" aria-label="State of the session">
       <thead>
         <tr>
           <th>key</th>

@@ -3,21 +3,25 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
 import { args, clock, duration, oneLine } from "../format";
+import { exactScope } from "../nesting";
+import type { Row } from "../nesting";
 import { eventOf, spanOf, waterfall } from "../spans";
 import type { Bar } from "../spans";
 import * as s from "../state";
-import type { Event, Numbered } from "../types";
+import type { Event } from "../types";
 import { VirtualList } from "../virtual";
+
+const ROW = 1.6; // rem, about a row of the waterfall
 
 /** Arrows go from event to event. */
 function onKey(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const events = s.events.value;
-  if (!step || !events.length) return;
+  const rows = s.rows.value.filter((row) => !row.open);
+  if (!step || !rows.length) return;
   event.preventDefault();
-  const at = events.findIndex((one) => one.event.id === s.selected.value);
-  const to = at < 0 ? (step > 0 ? 0 : events.length - 1) : at + step;
-  s.selected.value = events[Math.max(0, Math.min(events.length - 1, to))]!.event.id;
+  const at = rows.findIndex((row) => row.one.event.id === s.selected.value);
+  const to = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
+  s.selected.value = rows[Math.max(0, Math.min(rows.length - 1, to))]!.one.event.id;
 }
 
 export function Timeline() {
@@ -26,31 +30,40 @@ export function Timeline() {
       <VirtualList
         key={s.session.value?.id}
         items={s.rows.value}
-        keyOf={(one: Numbered) => (one.number ? one.event.id : `open-${one.event.author} ${one.event.branch}`)}
+        keyOf={(row) => row.key}
         guess={28}
         label="Events"
         stick
         show={s.selected.value}
         onTop={() => void act.loadOlder()}
-        render={(one) => <Row one={one} />}
+        kind="list"
+        before={s.unloaded.value}
+        render={(row) => <Line row={row} />}
       />
       <Bars />
     </div>
   );
 }
 
-function Row({ one }: { one: Numbered }) {
-  const { event, number } = one;
+function Line({ row }: { row: Row }) {
+  const { event, number } = row.one;
   const chosen = s.selected.value === event.id;
   return (
     <button
       class={`event ${chosen ? "chosen" : ""} ${event.errorCode ? "failed" : ""}`}
+      style={{ "--depth": row.depth }}
+      data-depth={row.depth}
       aria-pressed={chosen}
-      disabled={!number}
+      disabled={row.open}
       onClick={() => (s.selected.value = event.id)}
     >
-      <span class="quiet number">{number || "…"}</span>
+      <span class="quiet number">{number || (row.open ? "…" : "live")}</span>
       <span class="author">{event.author}</span>
+      {row.scope && (
+        <span class="chip scope" title={exactScope(event)}>
+          {row.scope}
+        </span>
+      )}
       <span class="what">{summary(event)}</span>
       <span class="quiet">{clock(event.timestamp)}</span>
     </button>
@@ -69,6 +82,7 @@ export function summary(event: Event): string {
   });
   if (event.errorCode) said.push(`${event.errorCode}: ${oneLine(event.errorMessage, 100)}`);
   if (said.length) return said.join("  ");
+  if (event.output !== undefined) return `= ${oneLine(event.output, 120)}`;
   const keys = Object.keys(event.actions?.stateDelta ?? {});
   return keys.length ? `state ${keys.join(", ")}` : "no content";
 }
@@ -101,35 +115,59 @@ function Bars() {
   const choose = (bar: Bar) => {
     const found = eventOf(
       bar.span,
-      s.events.value.map((one) => one.event).filter((e) => e.invocationId === invocation),
+      [...s.byId.value.values()].map((one) => one.event).filter((e) => e.invocationId === invocation),
       mine,
     );
     if (found) s.selected.value = found.id;
   };
   return (
-    <div class="bars" role="group" aria-label="Waterfall of the invocation">
-      {fall.bars.map((bar) => (
-        <button
-          key={bar.span.id}
-          class={`bar-row ${current?.id === bar.span.id ? "chosen" : ""}`}
-          onClick={() => choose(bar)}
-        >
-          <span class="bar-name" style={{ paddingLeft: `${bar.depth * 0.9}rem` }}>
-            {bar.span.name}
-          </span>
-          <svg class="bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
-            <rect
-              class={`${bar.span.operation} ${bar.span.error ? "failed" : ""} ${bar.span.end ? "" : "open"}`}
-              x={(bar.from / fall.length) * 1000}
-              width={Math.max(2, ((bar.to - bar.from) / fall.length) * 1000)}
-              y="2"
-              height="10"
-              rx="2"
-            />
-          </svg>
-          <span class="quiet took">{duration(bar.to - bar.from)}</span>
-        </button>
-      ))}
+    <div class="bars" style={{ height: `${fall.bars.length * ROW + 0.8}rem` }}>
+      <VirtualList
+        key={invocation}
+        items={fall.bars}
+        keyOf={(bar) => bar.span.id}
+        guess={24}
+        kind="list"
+        label="Waterfall of the invocation"
+        show={current?.id}
+        render={(bar) => (
+          <BarLine bar={bar} whole={fall.length} chosen={current?.id === bar.span.id} choose={choose} />
+        )}
+      />
     </div>
+  );
+}
+
+interface BarProps {
+  bar: Bar;
+  whole: number;
+  chosen: boolean;
+  choose: (bar: Bar) => void;
+}
+
+function BarLine({ bar, whole, chosen, choose }: BarProps) {
+  const { span } = bar;
+  return (
+    <button
+      class={`bar-row ${chosen ? "chosen" : ""}`}
+      data-depth={bar.depth}
+      aria-pressed={chosen}
+      onClick={() => choose(bar)}
+    >
+      <span class="bar-name" style={{ paddingLeft: `${bar.depth * 0.9}rem` }}>
+        {span.name}
+      </span>
+      <svg class="bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
+        <rect
+          class={`${span.operation} ${span.error ? "failed" : ""} ${span.end ? "" : "open"}`}
+          x={(bar.from / whole) * 1000}
+          width={Math.max(2, ((bar.to - bar.from) / whole) * 1000)}
+          y="2"
+          height="10"
+          rx="2"
+        />
+      </svg>
+      <span class="quiet took">{duration(bar.to - bar.from)}</span>
+    </button>
   );
 }

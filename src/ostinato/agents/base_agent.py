@@ -8,18 +8,23 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from .. import types
 from .._aclosing import Aclosing
-from .._later_on import Missing
 from .._log import get_logger
 from ..context.callbacks import as_list, first_answer, plugin_answer
 from ..context.context import Context
+from ..context.guardrail import Guards, as_guardrails
 from ..context.invocation import BaseAgentState as BaseAgentState
 from ..context.invocation import InvocationContext
-from ..context.node import BaseNode
 from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..sessions._resume import Resume, waits_for_answer
 from ..telemetry.tracing import span
+from ..types.blank import twin
+from ..workflow.agent_node import as_node_context, wait_for_answers
+from ._runnable_node import RunnableNode
+from .agent_fields import base_fields
 from .base_agent_config import BaseAgentConfig as BaseAgentConfig
+from .guarded_live import guarded_live
+from .guarded_run import guarded
 
 logger = get_logger(__name__)
 
@@ -29,7 +34,7 @@ BeforeAgentCallback = Callback | list[Callback]
 AfterAgentCallback = Callback | list[Callback]
 
 
-class BaseAgent(BaseNode):
+class BaseAgent(RunnableNode):
     """Base of all agents (Spec 1 §2, Spec 2 §2.1).
 
     A subclass overrides `_run_async_impl` and yields events.
@@ -41,6 +46,8 @@ class BaseAgent(BaseNode):
       parent_agent: set by the parent.
       before_agent_callback: one callback or several; Content from one replaces the agent's run.
       after_agent_callback: one callback or several; Content from one is added as an event.
+      input_guardrails: check what the agent is told, before or beside its work.
+      output_guardrails: check what it and the agents below it say, before anybody sees it.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -53,8 +60,10 @@ class BaseAgent(BaseNode):
     )
     before_agent_callback: Any = None
     after_agent_callback: Any = None
+    input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
+    output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
 
-    config_type: ClassVar[type[Any] | None] = None
+    config_type: ClassVar[Any] = BaseAgentConfig  #: What its file may say
 
     @field_validator("name", mode="after")
     @classmethod
@@ -78,6 +87,11 @@ class BaseAgent(BaseNode):
         if twice:
             raise ValueError(f"Agent names must be unique among sub_agents; twice: {twice}")
         return value
+
+    @field_validator("input_guardrails", "output_guardrails", mode="after")
+    @classmethod
+    def _check_guardrails(cls, value: Any) -> list[Any]:
+        return list(as_guardrails(value))
 
     @model_validator(mode="after")
     def _become_parent(self) -> Self:
@@ -125,15 +139,37 @@ class BaseAgent(BaseNode):
         return type(self)(**{**fields, **changes})
 
     @classmethod
-    def from_config(cls, config: Any, config_abs_path: str) -> Self:
-        """Not built yet: make an agent of its description in YAML.
+    def from_config(cls, config: BaseAgentConfig, config_abs_path: str) -> Self:
+        """Make an agent of its settings in a file; `config_agent_utils.from_config` reads files.
+
+        Args:
+          config: the settings.
+          config_abs_path: the file that they are from, where its sub-agents are looked for.
 
         Raises:
-          NotImplementedError: always; it says what to do instead.
+          AgentFileError: something in the file cannot be; it names file, line and field.
         """
-        raise Missing(
-            f"{cls.__name__}.from_config", "agents described in YAML", "build the agent in Python"
-        ).error()
+        fields = base_fields(config, config_abs_path, cls.model_fields)
+        return cls(**cls._parse_config(config, config_abs_path, fields))
+
+    @classmethod
+    def _parse_config(
+        cls, config: Any, config_abs_path: str, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what the class is constructed with; a class with fields of its own adds them.
+
+        Args:
+          config: the settings, of the class's `config_type`.
+          config_abs_path: the file that they are from.
+          kwargs: what every kind of agent takes.
+        """
+        return kwargs
+
+    @classmethod
+    def reads_own_settings(cls) -> bool:
+        """Tell whether the class makes of its settings what only its own code knows."""
+        own = (cls.from_config.__module__, cls._parse_config.__module__)
+        return any(module.rpartition(".")[0] != __package__ for module in own)
 
     @property
     def root_agent(self) -> "BaseAgent":
@@ -175,12 +211,28 @@ class BaseAgent(BaseNode):
         Yields:
           The events; each is committed before the agent goes on.
         """
-        return self._run_hooked(parent_context, self._run_async_impl)
+        return self._guarded(parent_context, self._run_async_impl, guarded)
 
     @final
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the agent over a live connection, with its callbacks (Spec 1 §17)."""
-        return self._run_hooked(parent_context, self._run_live_impl)
+        return self._guarded(parent_context, self._run_live_impl, guarded_live)
+
+    def _guarded(
+        self,
+        parent_context: InvocationContext,
+        run: Callable[[InvocationContext], AsyncGenerator[Event, None]],
+        guard: Callable[..., AsyncGenerator[Event, None]],
+    ) -> AsyncGenerator[Event, None]:
+        """Return a run under the guardrails that hold for it; as it is where there are none."""
+        hooked = self._run_hooked(parent_context, run)
+        above = parent_context.ports.guards
+        if not above and not self.input_guardrails and not self.output_guardrails:
+            return hooked
+        guards = Guards.of(self.name, self)
+        if above:  # the run begins here; what runs below passes here too
+            guards, parent_context.ports.guards = above + guards, None
+        return guard(parent_context.model_copy(update={"agent": self}), guards, hooked)
 
     async def _run_hooked(
         self,
@@ -249,17 +301,15 @@ class BaseAgent(BaseNode):
         yield
 
     async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
-        """Run as a node of a graph."""
-        raise NotImplementedError(
-            f"Agent {self.name!r}: running agents as workflow nodes is not built yet in Ostinato."
-        )
-        yield
+        """Run as a node of a graph: the agent reads the conversation, not the node's input."""
+        async with Aclosing(self.run_async(as_node_context(ctx, self))) as events:
+            async for event in events:
+                yield event
+        wait_for_answers(ctx)
 
     def _create_invocation_context(self, parent_context: InvocationContext) -> InvocationContext:
         """Return a context of this agent's own; session, counters and ports are shared."""
-        return parent_context.model_copy(
-            update={"agent": self, "canonical_tools_cache": None, "last_calls": {}}
-        )
+        return twin(parent_context, agent=self, canonical_tools_cache=None, last_calls={})
 
     async def _handle_before_agent_callback(self, ctx: InvocationContext) -> Event | None:
         """Run the before-agent hooks; an answer ends this agent's run, state writes are kept."""

@@ -1,11 +1,35 @@
-"""BaseAgentConfig: the name; agents described in YAML are not built yet."""
+"""BaseAgentConfig: what every agent's file may say."""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..agent_files.references import AgentRefConfig, CodeConfig
 
 
-class BaseAgentConfig(
-    NotBuilt,
-    part="agents described in YAML",
-    instead="build the agent in Python, with LlmAgent and its kin",
-):
-    """The settings of a BaseAgent in a YAML file."""
+class BaseAgentConfig(BaseModel):
+    """The settings of an agent in a file; those of a user's own class may have more fields.
+
+    Attributes:
+      agent_class: kind of the agent: `LlmAgent` and its kin, or the dotted name of a class.
+      name, description: as those of the agent.
+      sub_agents: the children, by file or dotted name.
+      before_agent_callbacks, after_agent_callbacks: dotted names of functions.
+    """
+
+    model_config = ConfigDict(extra="allow", defer_build=True)
+
+    agent_class: str = Field(
+        default="BaseAgent",
+        description="LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, or the dotted name of a "
+        "class. LlmAgent where it is not said.",
+    )
+    name: str = Field(description="Name of the agent, an identifier, unique in the tree.")
+    description: str = Field(default="", description="What the agent is good for.")
+    sub_agents: list[AgentRefConfig] | None = Field(default=None, description="Its children.")
+    before_agent_callbacks: list[CodeConfig] | None = Field(
+        default=None, description="Functions that run before the agent."
+    )
+    after_agent_callbacks: list[CodeConfig] | None = Field(
+        default=None, description="Functions that run after the agent."
+    )

@@ -1,14 +1,11 @@
-"""What the settings of agents in YAML share: names; they are not built yet."""
+"""What the settings of agents in files share: face of `agent_files.references`."""
 
-from .._later_on import NotBuilt
+from typing import TYPE_CHECKING
 
-_PART = "agents described in YAML"
-_INSTEAD = "build the agent in Python, with LlmAgent and its kin"
+from .._lazy import attach
 
+if TYPE_CHECKING:
+    from ..agent_files.references import AgentRefConfig as AgentRefConfig
+    from ..agent_files.references import CodeConfig as CodeConfig
 
-class CodeConfig(NotBuilt, part=_PART, instead=_INSTEAD):
-    """A function or object of a program, named in a YAML file."""
-
-
-class AgentRefConfig(NotBuilt, part=_PART, instead=_INSTEAD):
-    """Another agent, named in a YAML file."""
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,27 +1,26 @@
 """LlmAgent: an agent that thinks with a model. `Agent` is its short name."""
 
 import inspect
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import (
     Field,
     PrivateAttr,
     SkipValidation,
-    TypeAdapter,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
 from .. import types
 from .._aclosing import Aclosing
-from ..context.callbacks import as_list
+from ..context.deps import Deps
 from ..context.invocation import InvocationContext
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
 from ..events.event import Event
+from ..flows.llm_flows import delegation
 from ..flows.llm_flows.auto_flow import AutoFlow
 from ..flows.llm_flows.base_llm_flow import BaseLlmFlow
 from ..flows.llm_flows.single_flow import SingleFlow
@@ -30,13 +29,30 @@ from ..models.registry import LLMRegistry
 from ..sessions._resume import Resume
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
+from ..tools.finish_task_tool import FinishTaskTool
 from ..tools.function_tool import FunctionTool
+from ..tools.single_turn_tool import SingleTurnTool
+from ..tools.task_tool import TaskTool
 from ..types.late_field import later
 from ..types.like_named import own
-from .base_agent import BaseAgent, Callback, is_paused
+from ._llm_hooks import AfterModelCallback as AfterModelCallback
+from ._llm_hooks import AfterToolCallback as AfterToolCallback
+from ._llm_hooks import BeforeModelCallback as BeforeModelCallback
+from ._llm_hooks import BeforeToolCallback as BeforeToolCallback
+from ._llm_hooks import LlmHooks
+from ._llm_hooks import OnModelErrorCallback as OnModelErrorCallback
+from ._llm_hooks import OnToolErrorCallback as OnToolErrorCallback
+from ._llm_node import run_as_node
+from ._output_reader import OutputReader
+from ._typed_agent import Text
+from .base_agent import BaseAgent, is_paused
+from .config_type import ConfigType
+from .llm_agent_fields import llm_fields
+from .node_agent import as_agents
 
 if TYPE_CHECKING:
     from ..types import GenerateContentConfig
+    from .llm_agent_config import LlmAgentConfig
 else:
     GenerateContentConfig = later("GenerateContentConfig")
 
@@ -50,16 +66,12 @@ _CONFIG_REFUSALS = {
 
 ToolUnion = Callable[..., Any] | BaseTool | BaseToolset
 InstructionProvider = Callable[[ReadonlyContext], str | Awaitable[str]]
-BeforeModelCallback = Callback | list[Callback]
-AfterModelCallback = Callback | list[Callback]
-OnModelErrorCallback = Callback | list[Callback]
-BeforeToolCallback = Callback | list[Callback]
-AfterToolCallback = Callback | list[Callback]
-OnToolErrorCallback = Callback | list[Callback]
 
 
-class LlmAgent(BaseAgent):
+class LlmAgent(LlmHooks[Deps, Text]):
     """An agent that calls a model and tools in a loop (Spec 1 §2, Spec 4 §1).
+
+    `Agent[Deps, Output]` says to the type checker what it is passed as `deps` and what comes out.
 
     Attributes:
       model: name or instance; where empty, the nearest ancestor's, else the default model.
@@ -68,7 +80,9 @@ class LlmAgent(BaseAgent):
       global_instruction: instruction for the whole tree; only the root's counts.
       tools: functions, tools and toolsets.
       generate_content_config: generation settings, copied for each request.
-      mode: `chat`; the modes `task` and `single_turn` are not built yet.
+      mode: `chat`, the default, talks with the user and hands over by transfers. The agent above
+        calls the others like tools: `task` talks with the user until it calls `finish_task`,
+        `single_turn` runs once.
       disallow_transfer_to_parent: never hand the conversation back to the parent.
       disallow_transfer_to_peers: never hand it to the parent's other children.
       include_contents: `default` for the whole conversation, `none` for the current turn.
@@ -82,10 +96,12 @@ class LlmAgent(BaseAgent):
 
     DEFAULT_MODEL: ClassVar[str] = "gemini-2.5-flash"
     DEFAULT_LIVE_MODEL: ClassVar[str] = "gemini-live-2.5-flash-native-audio"
+    config_type: ClassVar[Any] = ConfigType("LlmAgentConfig")
     _default_model: ClassVar[str | BaseLlm] = DEFAULT_MODEL
     _default_live_model: ClassVar[str | BaseLlm] = DEFAULT_LIVE_MODEL
 
     model: SkipValidation[str | BaseLlm] = ""
+    output_schema: SkipValidation[type[Text] | Any] = None
     instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
     global_instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""
     static_instruction: Any = None
@@ -99,17 +115,20 @@ class LlmAgent(BaseAgent):
     output_key: str | None = None
     planner: Any = None
     code_executor: Any = None
-    before_model_callback: Any = None
-    after_model_callback: Any = None
-    on_model_error_callback: Any = None
-    before_tool_callback: Any = None
-    after_tool_callback: Any = None
-    on_tool_error_callback: Any = None
 
     _flow: BaseLlmFlow | None = PrivateAttr(default=None)
     _wrapped: dict[int, FunctionTool] = PrivateAttr(default_factory=dict[int, FunctionTool])
+    _apart: dict[int, tuple[BaseTool, BaseTool]] = PrivateAttr(
+        default_factory=dict[int, tuple[BaseTool, BaseTool]]
+    )
     _resolved_model: tuple[str, BaseLlm] | None = PrivateAttr(default=None)
-    _output_adapter: tuple[Any, TypeAdapter[Any]] | None = PrivateAttr(default=None)
+    _finish_tool: FinishTaskTool | None = PrivateAttr(default=None)
+    _delegating: dict[str, TaskTool | SingleTurnTool] = PrivateAttr(
+        default_factory=dict[str, TaskTool | SingleTurnTool]
+    )
+    _output_reader: OutputReader | None = PrivateAttr(default=None)
+
+    _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
 
     @field_validator("model", mode="before")
     @classmethod
@@ -149,12 +168,21 @@ class LlmAgent(BaseAgent):
 
     @model_validator(mode="after")
     def _check_mode(self) -> Self:
-        if self.mode in ("task", "single_turn") or self.parallel_worker:
+        if self.parallel_worker:
             raise NotImplementedError(
-                f"Agent {self.name!r}: the modes task and single_turn and parallel_worker are not "
-                "built yet in Ostinato; use AgentTool or transfers between chat agents."
+                f"Agent {self.name!r}: parallel_worker is not built yet in Ostinato; use a "
+                "ParallelAgent."
             )
+        for sub_agent in self.sub_agents:
+            if isinstance(sub_agent, LlmAgent) and sub_agent.mode is None:
+                sub_agent.mode = "chat"
         return self
+
+    @classmethod
+    def _parse_config(
+        cls, config: "LlmAgentConfig", config_abs_path: str, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        return kwargs | llm_fields(config, config_abs_path)
 
     @classmethod
     def set_default_model(cls, model: str | BaseLlm) -> None:
@@ -238,7 +266,8 @@ class LlmAgent(BaseAgent):
         tools: list[BaseTool] = []
         for tool in self.tools:
             if isinstance(tool, BaseTool):
-                tools.append(tool)
+                apart = tool.wants_own_agent and len(self.tools) > 1
+                tools.append(self._in_own_agent(tool) if apart else tool)
             elif isinstance(tool, BaseToolset):
                 tools.extend(await tool.get_tools_with_prefix(ctx))
             else:
@@ -246,37 +275,42 @@ class LlmAgent(BaseAgent):
                 if wrapped is None or wrapped.func is not tool:
                     wrapped = self._wrapped[id(tool)] = FunctionTool(tool)
                 tools.append(wrapped)
+        if self.mode == "task":
+            tools.append(self.finish_tool)
+        tools.extend(self._delegating_tool(agent) for agent in self.delegates.values())
         return tools
 
-    @property
-    def canonical_before_model_callbacks(self) -> list[Callback]:
-        """The before-model callbacks as a list."""
-        return as_list(self.before_model_callback)
+    def _in_own_agent(self, tool: BaseTool) -> BaseTool:
+        """Return what stands for a tool that is not sent beside others; the same at each call."""
+        kept = self._apart.get(id(tool))
+        if kept is None or kept[0] is not tool:
+            make_agent = partial(LlmAgent, model=self.canonical_model)
+            kept = self._apart[id(tool)] = (tool, tool.in_own_agent(make_agent))
+        return kept[1]
 
     @property
-    def canonical_after_model_callbacks(self) -> list[Callback]:
-        """The after-model callbacks as a list."""
-        return as_list(self.after_model_callback)
+    def delegates(self) -> "dict[str, LlmAgent]":
+        """The sub-agents that are called like tools, by name (Spec 4 §1)."""
+        return {
+            agent.name: agent
+            for agent in self.sub_agents
+            if isinstance(agent, LlmAgent) and agent.mode in ("task", "single_turn")
+        }
 
     @property
-    def canonical_on_model_error_callbacks(self) -> list[Callback]:
-        """The on-model-error callbacks as a list."""
-        return as_list(self.on_model_error_callback)
+    def finish_tool(self) -> FinishTaskTool:
+        """The tool with which this agent, in mode `task`, says that it is done."""
+        tool = self._finish_tool
+        if tool is None or tool.output_schema is not self.output_schema:
+            tool = self._finish_tool = FinishTaskTool(self.output_schema)
+        return tool
 
-    @property
-    def canonical_before_tool_callbacks(self) -> list[Callback]:
-        """The before-tool callbacks as a list."""
-        return as_list(self.before_tool_callback)
-
-    @property
-    def canonical_after_tool_callbacks(self) -> list[Callback]:
-        """The after-tool callbacks as a list."""
-        return as_list(self.after_tool_callback)
-
-    @property
-    def canonical_on_tool_error_callbacks(self) -> list[Callback]:
-        """The on-tool-error callbacks as a list."""
-        return as_list(self.on_tool_error_callback)
+    def _delegating_tool(self, agent: "LlmAgent") -> BaseTool:
+        wanted = TaskTool if agent.mode == "task" else SingleTurnTool
+        tool = self._delegating.get(agent.name)
+        if type(tool) is not wanted or tool.agent is not agent:
+            tool = self._delegating[agent.name] = wanted(agent)
+        return tool
 
     @property
     def _llm_flow(self) -> BaseLlmFlow:
@@ -287,12 +321,21 @@ class LlmAgent(BaseAgent):
             and not self.sub_agents
         )
         wanted = SingleFlow if single else AutoFlow
-        if type(self._flow) is not wanted:
-            self._flow = wanted()
-        return self._flow
+        flow: BaseLlmFlow | None = (self.__pydantic_private__ or {})["_flow"]
+        if flow is None or type(flow) is not wanted:
+            flow = self._flow = wanted()
+        return flow
 
-    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Go on with a sub-agent that was interrupted, or run the loop (Spec 2 §2.1, §10.2)."""
+        ports = ctx.ports
+        if ports.resume is None and ports.journal is None and not ctx.is_resumable:
+            if not (self.output_key or self.sub_agents or self.mode == "task"):
+                return self._llm_flow.run_async(ctx)  # and nothing is to be noted beside it
+        return self._run_noting(ctx)
+
+    async def _run_noting(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run, and note the output and that the agent has ended."""
         sub_agent = self._get_subagent_to_resume(ctx)
         if sub_agent is not None:
             async with Aclosing(sub_agent.run_async(ctx)) as events:
@@ -303,6 +346,10 @@ class LlmAgent(BaseAgent):
                 async for event in events:
                     self._maybe_save_output_to_state(event)
                     yield event
+        if delegation.waits(ctx):
+            return  # its run is not at its end
+        if self.mode == "task" and not delegation.is_done(ctx):
+            return  # the task is not done, so neither is its agent
         ports = ctx.ports
         if not ctx.is_resumable and ports.journal is None:
             return  # nobody would read that it has ended
@@ -311,6 +358,12 @@ class LlmAgent(BaseAgent):
         ctx.set_agent_state(self.name, end_of_agent=True)
         if ctx.is_resumable:
             yield self._create_agent_state_event(ctx)
+
+    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
+        """Run as a node of a graph, on the node's input (FEATURES A.25)."""
+        async with Aclosing(run_as_node(self, ctx, node_input)) as events:
+            async for event in events:
+                yield event
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the loop over a live connection (Spec 1 §17)."""
@@ -348,6 +401,8 @@ class LlmAgent(BaseAgent):
         """Put the final output into the event's state delta under `output_key` (Spec 1 §2)."""
         if not self.output_key or event.author != self.name or not event.is_final_response():
             return
+        if self.mode == "task":
+            return  # its output is what it finishes the task with
         if event.partial or event.content is None or not event.content.parts:
             return
         text = "".join(p.text for p in event.content.parts if p.text and not p.thought)
@@ -365,26 +420,14 @@ class LlmAgent(BaseAgent):
         Raises:
           ValueError: it does not fit; pydantic's ValidationError, where the schema is a type.
         """
-        schema = self.output_schema
-        if isinstance(schema, dict | types.Schema):
-            return json.loads(text)
-        if self._output_adapter is None or self._output_adapter[0] is not schema:
-            self._output_adapter = (schema, TypeAdapter(schema))
-        adapter = self._output_adapter[1]
-        value = _validated(lambda: adapter.validate_json(text), self.name)
-        return adapter.dump_python(value, exclude_none=True)
+        reader = self._output_reader
+        if reader is None or reader.schema is not self.output_schema:
+            reader = self._output_reader = OutputReader(self.output_schema, self.name)
+        return reader.read(text)
 
 
 Agent = LlmAgent
 set_default_model = LlmAgent.set_default_model
-
-
-def _validated(validate: Callable[[], Any], agent_name: str) -> Any:
-    try:
-        return validate()
-    except ValidationError as error:
-        error.add_note(f"the final output of agent {agent_name!r} does not fit its output_schema")
-        raise
 
 
 def _checked_default(what: str, model: Any) -> str | BaseLlm:
@@ -399,6 +442,4 @@ async def _instruction(value: Any, ctx: ReadonlyContext) -> tuple[str, bool]:
     if isinstance(value, str):
         return value, False
     text = value(ctx)
-    if inspect.isawaitable(text):
-        text = await text
-    return text, True
+    return (await text if inspect.isawaitable(text) else text), True

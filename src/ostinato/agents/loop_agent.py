@@ -1,11 +1,19 @@
 """LoopAgent: runs its sub-agents over and over until one escalates."""
 
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import field_validator
 
 from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..events.event import Event
 from .base_agent import BaseAgent, BaseAgentState, is_paused
+from .config_type import ConfigType
+from .node_agent import as_agents
+
+if TYPE_CHECKING:
+    from .loop_agent_config import LoopAgentConfig
 
 
 class LoopAgentState(BaseAgentState):
@@ -27,7 +35,16 @@ class LoopAgent(BaseAgent):
       max_iterations: greatest number of rounds; no limit where None.
     """
 
+    config_type: ClassVar[Any] = ConfigType("LoopAgentConfig")
     max_iterations: int | None = None
+
+    @classmethod
+    def _parse_config(
+        cls, config: "LoopAgentConfig", config_abs_path: str, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        return kwargs | {"max_iterations": config.max_iterations}
+
+    _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:

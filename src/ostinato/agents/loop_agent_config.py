@@ -1,11 +1,20 @@
-"""LoopAgentConfig: the name; agents described in YAML are not built yet."""
+"""LoopAgentConfig: what the file of a LoopAgent may say."""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from .base_agent_config import BaseAgentConfig
 
 
-class LoopAgentConfig(
-    NotBuilt,
-    part="agents described in YAML",
-    instead="build the agent in Python, with LlmAgent and its kin",
-):
-    """The settings of a LoopAgent in a YAML file."""
+class LoopAgentConfig(BaseAgentConfig):
+    """The settings of a LoopAgent in a file.
+
+    Attributes:
+      max_iterations: greatest number of rounds; no limit where None.
+    """
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    agent_class: str = Field(default="LoopAgent", description="LoopAgent.")
+    max_iterations: int | None = Field(default=None, description="Greatest number of rounds.")

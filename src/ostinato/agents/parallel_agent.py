@@ -1,16 +1,24 @@
 """ParallelAgent: runs its sub-agents side by side, each on a branch of its own."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any, ClassVar
+
+from pydantic import field_validator
 
 from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..events.event import Event
+from ..workflow.lanes import Lanes
 from .base_agent import BaseAgent, BaseAgentState, is_paused
+from .config_type import ConfigType
+from .node_agent import as_agents
 
 
 class ParallelAgent(BaseAgent):
     """Runs its sub-agents concurrently; none sees the others' events (FEATURES row 75)."""
+
+    config_type: ClassVar[Any] = ConfigType("ParallelAgentConfig")
+    _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:
@@ -52,38 +60,15 @@ async def _merge_agent_run(
     Each generator goes on only when its event was taken, so an event is committed before its agent
     sees the next line. Where one raises, the others are cancelled and closed.
     """
-    queue: asyncio.Queue[tuple[Event, asyncio.Event] | None] = asyncio.Queue()
-
-    async def drain(run: AsyncGenerator[Event, None]) -> None:
-        async with Aclosing(run) as events:
-            try:
-                async for event in events:
-                    taken = asyncio.Event()
-                    queue.put_nowait((event, taken))
-                    await taken.wait()
-            finally:
-                queue.put_nowait(None)
-
-    tasks = [asyncio.create_task(drain(run)) for run in agent_runs]
+    lanes = Lanes[int]()
+    for number, run in enumerate(agent_runs):
+        lanes.start(number, run)
     try:
-        running = len(tasks)
-        while running:
-            item = await queue.get()
-            if item is None:
-                running -= 1
-                _raise_first_error(tasks)
-                continue
-            event, taken = item
-            yield event
-            taken.set()
-        await asyncio.gather(*tasks)
+        while len(lanes):
+            step = await lanes.next()
+            if step.event is not None:
+                yield step.event
+            elif step.error is not None:
+                raise step.error
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _raise_first_error(tasks: Sequence[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        if task.done() and not task.cancelled() and task.exception() is not None:
-            task.result()
+        await lanes.aclose()

@@ -1,11 +1,15 @@
-"""ParallelAgentConfig: the name; agents described in YAML are not built yet."""
+"""ParallelAgentConfig: what the file of a ParallelAgent may say."""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from .base_agent_config import BaseAgentConfig
 
 
-class ParallelAgentConfig(
-    NotBuilt,
-    part="agents described in YAML",
-    instead="build the agent in Python, with LlmAgent and its kin",
-):
-    """The settings of a ParallelAgent in a YAML file."""
+class ParallelAgentConfig(BaseAgentConfig):
+    """The settings of a ParallelAgent in a file."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    agent_class: str = Field(default="ParallelAgent", description="ParallelAgent.")

@@ -1,11 +1,16 @@
 """SequentialAgent: runs its sub-agents one after another."""
 
 from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+
+from pydantic import field_validator
 
 from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..events.event import Event
 from .base_agent import BaseAgent, BaseAgentState, is_paused
+from .config_type import ConfigType
+from .node_agent import as_agents
 
 
 class SequentialAgentState(BaseAgentState):
@@ -20,6 +25,9 @@ class SequentialAgentState(BaseAgentState):
 
 class SequentialAgent(BaseAgent):
     """Runs its sub-agents in order (Spec 1 §2, FEATURES row 74)."""
+
+    config_type: ClassVar[Any] = ConfigType("SequentialAgentConfig")
+    _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         if not self.sub_agents:

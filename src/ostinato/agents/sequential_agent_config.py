@@ -1,11 +1,15 @@
-"""SequentialAgentConfig: the name; agents described in YAML are not built yet."""
+"""SequentialAgentConfig: what the file of a SequentialAgent may say."""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from .base_agent_config import BaseAgentConfig
 
 
-class SequentialAgentConfig(
-    NotBuilt,
-    part="agents described in YAML",
-    instead="build the agent in Python, with LlmAgent and its kin",
-):
-    """The settings of a SequentialAgent in a YAML file."""
+class SequentialAgentConfig(BaseAgentConfig):
+    """The settings of a SequentialAgent in a file."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    agent_class: str = Field(default="SequentialAgent", description="SequentialAgent.")

@@ -3,12 +3,15 @@
 import re
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from ..agents.base_agent import BaseAgent
 from ..context.app_config import EventsCompactionConfig as EventsCompactionConfig
 from ..context.app_config import ResumabilityConfig as ResumabilityConfig
 from ..context.budget import Budget
+from ..context.deps import MakeDeps
+from ..context.guardrail import as_guardrails
+from ..context.node import BaseNode
 from ..errors import AgentConfigError
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
@@ -21,13 +24,16 @@ class App(BaseModel):
 
     Attributes:
       name: letter first, then letters, digits, `_` and `-`; not `user`.
-      root_agent: the agent that conversations start with.
+      root_agent: the agent that conversations start with, or a workflow or another node.
       plugins: hooks around every run, in order.
       events_compaction_config: when history is summarised.
       context_cache_config: provider-side caching.
       resumability_config: whether runs may pause and be resumed.
       tool_errors: what a raising tool does: `raise` to the caller, or `feedback` to the model.
       budget: what each invocation may use.
+      make_deps: makes the deps of a run that was passed none, from its ReadonlyContext.
+      input_guardrails: check each message to the app.
+      output_guardrails: check all that its agents say.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -40,16 +46,24 @@ class App(BaseModel):
     resumability_config: ResumabilityConfig | None = None
     tool_errors: Literal["raise", "feedback"] = "raise"
     budget: Budget | None = None
+    make_deps: SkipValidation[MakeDeps | None] = None
+    input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
+    output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
+
+    @field_validator("input_guardrails", "output_guardrails", mode="after")
+    @classmethod
+    def _check_guardrails(cls, value: Any) -> list[Any]:
+        return list(as_guardrails(value))
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         validate_app_name(self.name)
         if self.root_agent is None:
             raise ValueError(f"App {self.name!r} needs a root_agent.")
-        if not isinstance(self.root_agent, BaseAgent):
+        if not isinstance(self.root_agent, BaseNode):
             raise ValueError(
-                f"root_agent of app {self.name!r} must be an agent; got "
-                f"{type(self.root_agent).__name__}. Workflow nodes as root are not built yet."
+                f"root_agent of app {self.name!r} must be an agent or a workflow; got "
+                f"{type(self.root_agent).__name__}."
             )
         return self
 

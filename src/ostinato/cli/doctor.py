@@ -31,6 +31,7 @@ _OPTIONAL: dict[str, tuple[str, str]] = {
     "opentelemetry-sdk": ("otel", "traces"),
     "mcp": ("mcp", "tools over MCP"),
     "sqlalchemy": ("sql", "sessions in a database server"),
+    "pyyaml": ("yaml", "agents in YAML files"),
     "google-adk": ("", "runs beside Ostinato; nothing here needs it"),
 }
 

@@ -27,9 +27,11 @@ _HOMES = {
     "models": "ostinato.cli.models",
     "worker": "ostinato.cli.worker",
     "trace": "ostinato.cli.trace",
+    "graph": "ostinato.cli.graph",
     "serve": "ostinato.cli.serve",
     "web": "ostinato.cli.serve",
     "mcp": "ostinato.cli.mcp",
+    "generate": "ostinato.cli.generate",
 }
 
 

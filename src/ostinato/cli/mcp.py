@@ -16,5 +16,10 @@ def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     need("starlette", extra="server")
-    settings = ServerSettings(agents=Path(args.path), db=args.db, page=False)
+    settings = ServerSettings(
+        agents=Path(args.path),
+        db=args.db,
+        page=False,
+        allow_code_from=tuple(args.allow_code_from),
+    )
     return import_module("ostinato.server.mcp.transports").serve_stdio(settings)

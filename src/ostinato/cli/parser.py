@@ -8,6 +8,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_DB, DEFAULT_USER
 from ..version import __version__
+from .file_options import add_allow_code, add_generate
 from .serve_options import add_mcp, add_serve
 
 _RAW = argparse.RawDescriptionHelpFormatter
@@ -23,12 +24,15 @@ examples:
   ostinato worker my_agent                     run what was submitted, until it is stopped
   ostinato models                              see which models can be used
   ostinato serve agents                        serve a folder of agents over HTTP
+  ostinato generate my_agent                   write the Python program of an agent in YAML
+  ostinato graph my_agent                      draw its workflow, as Mermaid text
   ostinato doctor                              see what is installed and what is missing
 """
 
 _RUN_EXAMPLES = """\
-PATH is a folder with agent.py or __init__.py, a Python file, or a dotted module; it defines
-root_agent (an agent) or app (an App). A file .env in the folder is read first, for keys.
+PATH is a folder with agent.py, __init__.py or root_agent.yaml, a Python or YAML file, or a dotted
+module; Python defines root_agent (an agent) or app (an App). A file .env in the folder is read
+first, for keys.
 
 examples:
   ostinato run my_agent                                talk; /help lists the commands there
@@ -69,9 +73,11 @@ def build_parser() -> argparse.ArgumentParser:
     _add_create(commands)
     _add_sessions(commands)
     _add_trace(commands)
+    _add_graph(commands)
     _add_worker(commands)
     add_serve(commands)
     add_mcp(commands)
+    add_generate(commands)
     _add_migrate(commands)
     _add_models(commands)
     doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
@@ -105,6 +111,7 @@ def _add_run(commands: _Commands) -> None:
         formatter_class=_RAW,
     )
     run.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
+    add_allow_code(run)
     run.add_argument("question", metavar="QUESTION", nargs="?", help="ask this and end")
     session = run.add_argument_group("session")
     session.add_argument("--session", metavar="ID", help="create this session, or go on with it")
@@ -149,6 +156,16 @@ def _add_run(commands: _Commands) -> None:
     shown.add_argument(
         "--timing", action="store_true", help="tell where the time of the first turn went"
     )
+
+
+def _add_graph(commands: _Commands) -> None:
+    graph = commands.add_parser(
+        "graph",
+        help="write a workflow as a diagram",
+        description="Write the graphs of the workflows that an agent is or has, as text in "
+        "Mermaid's language, which Git hosts and editors draw.",
+    )
+    graph.add_argument("path", metavar="PATH", help="folder, file or dotted module of the agent")
 
 
 def _add_models(commands: _Commands) -> None:
@@ -196,6 +213,7 @@ def _add_worker(commands: _Commands) -> None:
         formatter_class=_RAW,
     )
     worker.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
+    add_allow_code(worker)
     worker.add_argument(
         "--db",
         metavar="DB",

@@ -9,7 +9,16 @@ from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..models.llm_response import RESTARTED
 from .screen import Screen
-from .shorten import SIGN, as_json, block, call_text, cut, one_line, result_text
+from .shorten import (
+    SIGN,
+    as_json,
+    block,
+    call_text,
+    cut,
+    one_line,
+    result_text,
+    safe,
+)
 
 _TRANSFER = "transfer_to_agent"
 _COLOURS = ("cyan", "magenta", "green", "blue", "yellow")
@@ -240,6 +249,11 @@ class Printer:
                 (target, self._colour(target)),
             )
             self._speaker, self._kind = target, "speaker"
+        if event.output is not None:
+            given = event.output if isinstance(event.output, str) else as_json(event.output)
+            paths = event.node_info.output_for or ()
+            last = any("/" not in path for path in paths)  # of the workflow itself
+            self._effect(event, event.node_name or "output", f"= {safe(given)}", whole=last)
         for key, value in actions.state_delta.items():
             if self._verbose or not key.startswith(_PARENT_KEYS):
                 self._effect(event, "state", f"{key} {_change(event, value)}")
@@ -250,7 +264,7 @@ class Printer:
         if self._verbose and actions.agent_state:
             self._effect(event, "checkpoint", as_json(actions.agent_state))
 
-    def _effect(self, event: Event, title: str, text: str) -> None:
+    def _effect(self, event: Event, title: str, text: str, *, whole: bool = False) -> None:
         self._screen.end_text()
         if event.author not in ("user", self._speaker):
             self._speak(event.author, "tool")
@@ -259,7 +273,7 @@ class Printer:
         room = self._room(4 + len(title) + 1) or _PIPED
         self._screen.line(
             (title, "yellow"),
-            (f" {text if self._verbose else cut(one_line(text), room)}".rstrip(), "dim"),
+            (f" {text if whole or self._verbose else cut(one_line(text), room)}".rstrip(), "dim"),
             indent=4,
         )
 

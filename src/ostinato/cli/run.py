@@ -110,7 +110,7 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
     timing = Timing(args.began) if args.timing else None
     if timing is not None:
         timing.mark("import", "the command and the runtime")
-    loaded = load(args.path)
+    loaded = load(args.path, args.allow_code_from)
     if args.model:
         use_model(loaded.root, args.model)
     printer = Printer(Screen(sys.stderr if args.jsonl else out), args.verbose)

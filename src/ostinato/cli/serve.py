@@ -69,4 +69,5 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
         contents=args.contents,
         page=args.command == "web",
         ui=Path(args.ui_dir) if args.ui_dir else None,
+        allow_code_from=tuple(args.allow_code_from),
     )

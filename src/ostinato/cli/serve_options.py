@@ -6,9 +6,11 @@ import argparse
 from typing import Any
 
 from ..hosting.places import DEFAULT_DB
+from .file_options import add_allow_code
 
 _SERVE_EXAMPLES = """\
-FOLDER holds one folder per app, each with agent.py or __init__.py; or it is the folder of one app.
+FOLDER holds one folder per app, each with agent.py, __init__.py or root_agent.yaml; or it
+is the folder of one app.
 The token comes from OSTINATO_TOKEN where --token is not given: other users of the machine can read
 a command line.
 
@@ -56,6 +58,7 @@ def add_serve(commands: Any) -> None:
             help="keep what exactly was sent to models, beside the sessions "
             f"(default: {'yes' if reload else 'no'})",
         )
+        add_allow_code(command)
         command.add_argument(
             "--ui-dir", metavar="FOLDER", help="serve the built page of this folder at /dev-ui/"
         )
@@ -70,6 +73,7 @@ def add_mcp(commands: Any) -> None:
         "and output. `ostinato serve` offers them at /mcp.",
     )
     mcp.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
+    add_allow_code(mcp)
     mcp.add_argument(
         "--db", default=DEFAULT_DB, help=f"SQLite file, URL or memory:// (default: {DEFAULT_DB})"
     )
@@ -107,7 +111,8 @@ def _add_stores(command: argparse.ArgumentParser) -> None:
         "--session_service_uri",
         metavar="DB",
         default=DEFAULT_DB,
-        help=f"SQLite file, URL of a database, or memory:// (default: {DEFAULT_DB})",
+        help="SQLite file, URL of a database, agentengine://ID of Vertex AI, or memory:// "
+        f"(default: {DEFAULT_DB})",
     )
     stores.add_argument(
         "--artifacts",
@@ -121,7 +126,8 @@ def _add_stores(command: argparse.ArgumentParser) -> None:
         "--memory-service-uri",
         "--memory_service_uri",
         metavar="PLACE",
-        help="SQLite file of the memories, or memory:// (default: beside the sessions)",
+        help="SQLite file of the memories, agentengine://ID of Vertex AI, or memory:// "
+        "(default: beside the sessions)",
     )
 
 

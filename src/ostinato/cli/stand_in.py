@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
+from ..agents.node_agent import NodeAgent, within
 from ..errors import ModelUnavailableError
 from ..tools.agent_tool import AgentTool
 
@@ -26,6 +27,10 @@ def _walk(agent: BaseAgent) -> Iterator[LlmAgent]:
         for tool in agent.tools:
             if isinstance(tool, AgentTool) and isinstance(tool.agent, BaseAgent):
                 yield from _walk(tool.agent)
+    if isinstance(agent, NodeAgent):
+        for one in within(agent.root_node):
+            if isinstance(one, BaseAgent):
+                yield from _walk(one)
     for sub_agent in agent.sub_agents:
         yield from _walk(sub_agent)
 

@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
             raise CliError(f"{option} has to be more than 0, not {value}.", USAGE)
     if args.grace < 0:
         raise CliError(f"--grace has to be 0 or more, not {args.grace}.", USAGE)
-    loaded = load(args.path)
+    loaded = load(args.path, args.allow_code_from)
     for agent in llm_agents(loaded.root):
         _ = agent.canonical_model  # a worker without its model would only fail one after the other
     sessions, places = store_of(args.db)

@@ -7,7 +7,7 @@ empty hooks.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from .. import types
@@ -15,8 +15,8 @@ from ..events.event import Event
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
+from ..sessions._checkpoints import Checkpoint
 from ..sessions._durable_store import JournalRow
-from ..sessions._resume import Checkpoint
 from ..sessions.event_log import EventLog
 from .live_request_queue import LiveRequestQueue
 
@@ -54,6 +54,12 @@ class LlmAgentLike(AgentLike, Protocol):
     code_executor: Any
     disallow_transfer_to_parent: bool
     disallow_transfer_to_peers: bool
+    mode: str | None
+
+    @property
+    def delegates(self) -> Mapping[str, Any]: ...
+    @property
+    def finish_tool(self) -> Any: ...
 
     @property
     def canonical_model(self) -> BaseLlm: ...
@@ -184,6 +190,10 @@ class RunJournal(Protocol):
         """Note an agent's checkpoint; it is stored with the next commit."""
         ...
 
+    def unstored(self) -> Sequence[JournalRow]:
+        """Return the rows that wait for the next commit, to be committed now."""
+        ...
+
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""
         ...
@@ -199,6 +209,12 @@ class Streams(Protocol):
     def start(self, tool: str, results: AsyncGenerator[Any, None]) -> dict[str, Any]:
         """Tell the model each of a tool's results as it comes; return the answer to the call."""
         ...
+
+
+class SendsEvents(Protocol):
+    """Takes the events of a run within a call; `Relay` does."""
+
+    async def send(self, event: Event) -> None: ...
 
 
 class NodeLike(Protocol):

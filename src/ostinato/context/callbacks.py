@@ -63,9 +63,11 @@ async def plugin_answer(
 
 def checked(answer: Any, expected: type[T], who: str, agent_name: str) -> T:
     """Return `answer` if it is of the expected type; raise CallbackError otherwise."""
-    for candidate in (answer, own(answer)):
-        if isinstance(candidate, expected):
-            return candidate
+    if isinstance(answer, expected):
+        return answer
+    converted = own(answer)
+    if isinstance(converted, expected):
+        return converted
     raise CallbackError(
         f"Agent {agent_name!r}: {who} returned {type(answer).__name__}; "
         f"it must return {expected.__name__} or None."

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from .. import auth, types
 from ..auth.asked import remember_request
 from ..auth.redaction import public_config
 from ..events.event import Event
-from ..events.event_actions import EventActions
+from ..events.event_actions import NO_ACTIONS, EventActions
 from ..events.ui_widget import UiWidget
 from ..sessions.session import tombstones_of
 from ..sessions.state import State
+from .deps import Deps_co
 from .invocation import InvocationContext
 from .readonly import ReadonlyContext
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ._ports import CredentialStore, NodeLike
 
 
-class Context(ReadonlyContext):
+class Context(ReadonlyContext[Deps_co]):
     """Writable view of a run for one callback or one tool call (Spec 1 §4, FEATURES rows 42, 43).
 
     What is written goes into `actions`, and takes effect when the event that carries them is
@@ -47,8 +48,12 @@ class Context(ReadonlyContext):
 
     A callback or a tool may set `output` and `route` as a node does; no event carries them.
 
-    Raises:
-      NotImplementedError: `use_as_output`, which only a graph can heed.
+    Attributes:
+      output: a node's output, in place of yielding it.
+      route: selects the edges that are taken after the node.
+      event_author: author of events that the node yields without one.
+      node_run: the run of the node, kept by whoever runs it; None outside of nodes.
+      interrupt_ids: ids of the requests that the node waits for.
     """
 
     output: Any = None
@@ -56,6 +61,8 @@ class Context(ReadonlyContext):
     error: Exception | None = None
     error_node_path = ""
     event_author = ""
+    node_run: Any = None
+    interrupt_ids: Set[str] = frozenset()
 
     def __init__(
         self,
@@ -72,17 +79,15 @@ class Context(ReadonlyContext):
         parent_ctx: Context | None = None,
         use_as_output: bool = False,
     ) -> None:
-        if use_as_output:
-            raise NotImplementedError(
-                "Context(use_as_output=True): output that stands for the parent node's comes with "
-                "workflow graphs, which are not built yet in Ostinato. Leave it out."
-            )
         super().__init__(invocation_context)
-        self._actions = EventActions() if event_actions is None else event_actions
+        self._actions = NO_ACTIONS.fill() if event_actions is None else event_actions
+        self.state_schema = getattr(node, "state_schema", None) or (
+            invocation_context.state_schema if parent_ctx is None else parent_ctx.state_schema
+        )
         self._state = State(
             invocation_context.session.state,
             self._actions.state_delta,
-            invocation_context.state_schema,
+            self.state_schema,
             tombstones=tombstones_of(invocation_context.session),
         )
         self.function_call_id = function_call_id
@@ -93,6 +98,7 @@ class Context(ReadonlyContext):
         self.resume_inputs = resume_inputs or {}
         self.attempt_count = attempt_count
         self.parent_ctx = parent_ctx
+        self.use_as_output = use_as_output
 
     @property
     def state(self) -> State:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -110,37 +116,70 @@ class Context(ReadonlyContext):
         return self._invocation_context.isolation_scope
 
     @property
-    def interrupt_ids(self) -> set[str]:
-        """Ids of the requests that this node waits for; none outside a graph."""
-        return set()
-
-    @property
     def idempotency_key(self) -> str:
-        """Key of this tool call, the same when the call is run again after a crash.
+        """Key of this tool call or of this run of a node, the same when it is run again after a
+        crash.
 
         Raises:
-          ValueError: this is not the context of a tool call.
+          ValueError: this is not the context of a tool call or of a node.
         """
-        ctx, call_id = self._invocation_context, self._need_call("idempotency_key")
-        return "/".join((ctx.app_name, ctx.user_id, ctx.session.id, ctx.invocation_id, call_id))
+        ctx, of = self._invocation_context, self.function_call_id or self.node_path
+        of = of or self._need_call("idempotency_key")
+        return "/".join((ctx.app_name, ctx.user_id, ctx.session.id, ctx.invocation_id, of))
 
     def get_invocation_context(self) -> InvocationContext:
         """Return the run itself."""
         return self._invocation_context
 
-    async def run_node(self, node: NodeLike, node_input: Any = None, **options: Any) -> Any:
-        """Run a workflow node from within another and return its output.
+    async def run_node(
+        self,
+        node: NodeLike | Callable[..., Any],
+        node_input: Any = None,
+        *,
+        use_as_output: bool = False,
+        run_id: str | None = None,
+        use_sub_branch: bool = False,
+        override_branch: str | None = None,
+        override_isolation_scope: str | None = None,
+        raise_on_wait: bool = False,
+    ) -> Any:
+        """Run a node from within another and return its output (FEATURES A.25).
+
+        A node that had finished when its run was interrupted is not run again: its output is
+        returned.
+
+        Args:
+          node: a node, an agent, a tool or a function.
+          node_input: its input.
+          use_as_output: its output is the calling node's, too.
+          run_id: names the run within the calling node, with a character that is no digit; numbers
+            are given in the order of the calls.
+          use_sub_branch: run it on a branch of its own.
+          override_branch: run it on this branch.
+          override_isolation_scope: run it in this isolation scope.
+          raise_on_wait: end the calling node where it has to wait for an output.
 
         Raises:
-          NotImplementedError: graph execution is not built yet.
+          DynamicNodeFailError: it failed.
+          NodeError: the calling node is not `rerun_on_resume`, or the run id is taken for numbers.
+          NotImplementedError: the run has no engine for nodes: it was not begun by a Runner.
         """
         schedule = self._invocation_context.ports.schedule
         if schedule is None:
             raise NotImplementedError(
-                f"run_node({node.name!r}): running workflow nodes is not built yet in Ostinato. "
-                "Use sub-agents, AgentTool, or Sequential, Parallel and Loop agents."
+                "run_node needs a run that a Runner began; this context has none."
             )
-        return await schedule(self, node, node_input, **options)
+        return await schedule(
+            self,
+            node,
+            node_input,
+            use_as_output=use_as_output,
+            run_id=run_id,
+            use_sub_branch=use_sub_branch,
+            override_branch=override_branch,
+            override_isolation_scope=override_isolation_scope,
+            raise_on_wait=raise_on_wait,
+        )
 
     async def load_artifact(self, filename: str, version: int | None = None) -> types.Part | None:
         """Return an artifact of this session, the newest version unless one is given."""

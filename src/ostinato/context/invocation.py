@@ -3,8 +3,8 @@
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
 
@@ -14,20 +14,21 @@ from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
 from ..errors import ModelRetriesExceededError
 from ..events.event import Event
 from ..models.context_cache_config import ContextCacheConfig
-from ..sessions._resume import Checkpoint, Resume, recorded_checkpoints
+from ..sessions._checkpoints import Checkpoint, recorded_checkpoints
 from ..sessions.event_log import EventLog
 from ..sessions.session import Session, log_of
+from ..types.blank import Blank
 from .app_config import EventsCompactionConfig, ResumabilityConfig
-from .budget import Spending
+from .deps import checked_deps
 from .live_request_queue import LiveRequestQueue
 from .no_hooks import NoHooks
+from .run_ports import RunPorts as RunPorts
 
 if TYPE_CHECKING:
-    from ..sessions._durable_store import JournalRow
-    from ._ports import Commit, Hooks, RunJournal, Schedule, Spawn, Streams
+    from ._ports import Hooks
     from .run_config import RunConfig
 else:  # ports are for the type checker; fields do not check them
-    Commit = Hooks = JournalRow = RunConfig = RunJournal = Schedule = Spawn = Streams = Any
+    Hooks = RunConfig = Any
 
 logger = get_logger(__name__)
 
@@ -68,79 +69,6 @@ class _InvocationCostManager:
         limit = run_config.max_llm_calls if run_config else 0
         if 0 < limit < self._number_of_llm_calls:
             raise LlmCallsLimitExceededError(f"Max number of llm calls limit of `{limit}` exceeded")
-
-
-async def _no_commit(events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
-    """Commit nothing: there is no runner."""
-
-
-class RunPorts:
-    """What the runner lends to one invocation; shared by all contexts of it.
-
-    Attributes:
-      spawn: runs another agent in a session of its own, for AgentTool.
-      commit: stores events and rows of the journal, together where the store can.
-      journal: what the run has done beside its events; None where nothing outlives the process.
-      schedule: runs a workflow node, for `Context.run_node`.
-      tool_errors: what a raising tool does to the run.
-      mistakes: the model's mistakes in a row, by tool name or kind.
-      finished: response events of calls that ended and are not committed yet, by call id.
-      unbegun: ids of this run's long-running calls whose tool has not begun.
-      repeated: ids of calls that may have been run before, by the call that ran them.
-      leftovers: what to tidy up once a call's response is committed, by call id.
-      resumed: whether the run goes on with an earlier invocation.
-      resume: what that invocation had done; None where the run is a new one.
-      checkpoints: what its agents had noted, oldest first.
-      spending: what the invocation has used of its budget; None where it has none.
-      streams: where streaming tools put their results; None outside of live runs.
-      with_end: names of agents whose live model says itself that its task is done.
-    """
-
-    __slots__ = (
-        "checkpoints",
-        "commit",
-        "finished",
-        "journal",
-        "leftovers",
-        "mistakes",
-        "repeated",
-        "resume",
-        "resumed",
-        "schedule",
-        "spawn",
-        "spending",
-        "streams",
-        "tool_errors",
-        "unbegun",
-        "with_end",
-    )
-
-    def __init__(
-        self,
-        *,
-        spawn: Spawn | None = None,
-        schedule: Schedule | None = None,
-        commit: Commit | None = None,
-        journal: RunJournal | None = None,
-        tool_errors: str = "raise",
-        spending: Spending | None = None,
-    ) -> None:
-        self.commit: Commit = commit or _no_commit
-        self.journal = journal
-        self.spawn = spawn
-        self.schedule = schedule
-        self.tool_errors = tool_errors
-        self.spending = spending
-        self.mistakes: dict[str, int] = {}
-        self.finished: dict[str, Event] = {}
-        self.unbegun: set[str] = set()
-        self.repeated: dict[str, list[str]] = {}
-        self.leftovers: dict[str, Callable[[], Awaitable[None]]] = {}
-        self.resumed = False
-        self.resume: Resume | None = None
-        self.checkpoints: Sequence[Checkpoint] = ()
-        self.streams: Streams | None = None
-        self.with_end: set[str] = set()
 
 
 def new_invocation_context_id() -> str:
@@ -225,6 +153,15 @@ class InvocationContext(BaseModel):
         return self.session.user_id
 
     @property
+    def deps(self) -> Any:
+        """What the program handed to this run; see `ReadonlyContext.deps`.
+
+        Raises:
+          MissingDepsError: it handed over nothing.
+        """
+        return checked_deps(self.ports.deps, self.agent.name if self.agent else "")
+
+    @property
     def log(self) -> EventLog:
         """The session's records, as the runtime reads them."""
         return log_of(self.session)
@@ -240,7 +177,7 @@ class InvocationContext(BaseModel):
             if schema is not None:
                 return schema
             node = getattr(node, "parent_agent", None)
-        return self._state_schema
+        return (self.__pydantic_private__ or {})["_state_schema"]  # by its name is slow to find
 
     def set_agent_state(
         self,
@@ -273,7 +210,8 @@ class InvocationContext(BaseModel):
         if ports.journal is not None and not self.is_resumable:
             records = self.log.records
             after = records[-1].id if records else None
-            ports.journal.checkpoint(agent_name, self.branch, after, state, end_of_agent)
+            noted = f"{self.node_path}:{agent_name}" if self.node_path else agent_name
+            ports.journal.checkpoint(noted, self.branch, after, state, end_of_agent)
 
     def reset_sub_agent_states(self, agent_name: str) -> None:
         """Clear the checkpoints of everything below an agent, so that it runs from its start."""
@@ -293,6 +231,19 @@ class InvocationContext(BaseModel):
         else:
             return
         self.ports.checkpoints = marks
+        self.restore_agent_states(marks)
+
+    def restore_agent_states(
+        self, marks: Sequence[Checkpoint], only: Container[int] | None = None, tree: Any = None
+    ) -> None:
+        """Restore what agents had noted.
+
+        Args:
+          marks: their checkpoints, oldest first.
+          only: indexes of the records that count; all where None.
+          tree: the tree they are in; that of the current agent where None.
+        """
+        root = tree or (self.agent.root_agent if self.agent is not None else None)
         anew: dict[str, int] = {}  # where agents began again: index of the first record after it
         for mark in marks:
             self.end_of_agents.pop(mark.agent, None)
@@ -303,19 +254,21 @@ class InvocationContext(BaseModel):
                 self.agent_states[mark.agent] = mark.state
                 self.end_of_agents[mark.agent] = False
                 name = mark.state.get("current_sub_agent")
-                if name and self.agent is not None:
+                if name and root is not None:
                     # What its sub-agent had noted, it had before it came to it again.
-                    below = self.forget_agent_states(self.agent.root_agent.find_agent(name))
+                    below = self.forget_agent_states(root.find_agent(name))
                     anew.update(dict.fromkeys(below, mark.at))
         if self.is_resumable:
-            self._note_speakers(anew)
+            self._note_speakers(anew, only)
 
-    def _note_speakers(self, anew: dict[str, int]) -> None:
+    def _note_speakers(self, anew: dict[str, int], only: Container[int] | None) -> None:
         """Take an agent that spoke without a checkpoint for begun; an empty one says so."""
         first = self.log.start_of(self.invocation_id) or 0
         for index, record in enumerate(self.log.records[first:], first):
             name = record.author
             if record.invocation_id != self.invocation_id or name == "user":
+                continue
+            if only is not None and index not in only:
                 continue
             if name not in self.end_of_agents and index >= anew.get(name, 0):
                 self.agent_states[name] = {}
@@ -356,7 +309,9 @@ class InvocationContext(BaseModel):
         """
         if self.ports.spending is not None:
             self.ports.spending.begin_model_call(self.agent)
-        self._invocation_cost_manager.increment_and_enforce_llm_calls_limit(self.run_config)
+        private = self.__pydantic_private__ or {}  # by attribute it costs a handful of calls
+        costs: _InvocationCostManager = private["_invocation_cost_manager"]
+        costs.increment_and_enforce_llm_calls_limit(self.run_config)
 
     def count_mistake(self, kind: str, message: str) -> None:
         """Count one mistake of the model; a success of the same kind resets the count.
@@ -409,6 +364,17 @@ class InvocationContext(BaseModel):
             if any(call == responses[0].id for call, _ in record.calls):
                 return record.event()
         return None
+
+
+NEW_RUN = Blank(
+    lambda: InvocationContext(
+        session_service=None,
+        invocation_id="",
+        session=cast(Session, None),
+    ),
+    fresh={"plugin_manager": NoHooks},
+)
+"""Makes the context of an invocation; the runner gives it services, session and ports."""
 
 
 def _names_below(agent: Any) -> list[str]:

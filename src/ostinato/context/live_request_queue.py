@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from .. import types
+from ..errors import InputValidationError, SessionBusyError
 from ..types.late_field import later
 
 if TYPE_CHECKING:
@@ -43,12 +44,23 @@ class LiveRequestQueue:
     Its methods are for the event loop of the run; from another thread, call them through
     `loop.call_soon_threadsafe`.
 
+    Args:
+      max_size: how many messages may wait for the run; None for any number. When so many wait,
+        `put` waits and the other methods raise SessionBusyError; `close` is always taken.
+
     Attributes:
       closed: whether the end of the run was asked for and has come up.
+
+    Raises:
+      InputValidationError: `max_size` is below 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_size: int | None = None) -> None:
+        if max_size is not None and max_size < 1:
+            raise InputValidationError(f"LiveRequestQueue: max_size {max_size} is below 1.")
         self._queue: asyncio.Queue[LiveRequest] = asyncio.Queue()
+        self._max_size = max_size
+        self._taken = asyncio.Event()
         self.closed = False
 
     def close(self) -> None:
@@ -57,26 +69,46 @@ class LiveRequestQueue:
 
     def send_content(self, content: types.Content) -> None:
         """Send a user message or function responses."""
-        self._queue.put_nowait(LiveRequest(content=content))
+        self.send(LiveRequest(content=content))
 
     def send_realtime(self, blob: types.Blob) -> None:
         """Send a piece of audio or video."""
-        self._queue.put_nowait(LiveRequest(blob=blob))
+        self.send(LiveRequest(blob=blob))
 
     def send_activity_start(self) -> None:
         """Say that the user began to speak."""
-        self._queue.put_nowait(LiveRequest(activity_start=types.ActivityStart()))
+        self.send(LiveRequest(activity_start=types.ActivityStart()))
 
     def send_activity_end(self) -> None:
         """Say that the user stopped speaking."""
-        self._queue.put_nowait(LiveRequest(activity_end=types.ActivityEnd()))
+        self.send(LiveRequest(activity_end=types.ActivityEnd()))
 
     def send(self, req: LiveRequest) -> None:
-        """Send a ready-made request."""
+        """Send a ready-made request.
+
+        Raises:
+          SessionBusyError: `max_size` messages wait already.
+        """
+        if self._is_full() and not req.close:
+            raise SessionBusyError(
+                f"The live run has not taken the last {self._max_size} messages; "
+                "wait with `await queue.put(...)`, or send less."
+            )
         self._queue.put_nowait(req)
+
+    async def put(self, req: LiveRequest) -> None:
+        """Send a ready-made request, as soon as fewer than `max_size` messages wait."""
+        while self._is_full() and not req.close:
+            self._taken.clear()
+            await self._taken.wait()
+        self._queue.put_nowait(req)
+
+    def _is_full(self) -> bool:
+        return self._max_size is not None and self._queue.qsize() >= self._max_size
 
     async def get(self) -> LiveRequest:
         """Wait for the next request and return it."""
         request = await self._queue.get()
+        self._taken.set()
         self.closed = self.closed or request.close
         return request

@@ -1,26 +1,30 @@
 """BaseNode: what agents and workflow nodes have in common, so that both run on one engine.
 
-`ostinato.workflow` re-exports it. Graph execution itself is not built yet.
+`ostinato.workflow` re-exports it, and has the graphs.
 """
 
+import random
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from .._aclosing import Aclosing
+
+_ATTEMPTS, _DELAY, _LONGEST, _FACTOR, _JITTER = 5, 1.0, 60.0, 2.0, 1.0
 
 
 class RetryConfig(BaseModel):
     """How often and how fast a failing node is run again (FEATURES A.25).
 
     Attributes:
-      max_attempts: attempts in all, the first included.
-      initial_delay: pause before the second attempt, in seconds.
-      max_delay: longest pause, in seconds.
-      backoff_factor: what each pause is multiplied by for the next.
-      jitter: random share of a pause that is added to it, 0 to 1.
-      exceptions: exception classes, or their names, that are retried; all where None.
+      max_attempts: attempts in all, the first included; 5 where None or 0.
+      initial_delay: pause before the second attempt, in seconds; 1 where None.
+      max_delay: longest pause, in seconds; 60 where None.
+      backoff_factor: what each pause is multiplied by for the next; 2 where None.
+      jitter: random share of a pause that is added to it or taken off, 0 to 1; 1 where None.
+      exceptions: exception classes, or their names, that are retried, their subclasses too; all
+        where None.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -38,6 +42,35 @@ class RetryConfig(BaseModel):
         if value is None:
             return None
         return [x if isinstance(x, str) else x.__name__ for x in value]
+
+    @property
+    def attempts(self) -> int:
+        """Attempts in all."""
+        return self.max_attempts or _ATTEMPTS
+
+    def pause_after(self, attempt: int, error: BaseException) -> float | None:
+        """Return the seconds to wait before the next attempt; None where there is none.
+
+        Args:
+          attempt: number of the attempt that failed, from 1.
+          error: what it raised.
+        """
+        if attempt >= self.attempts or not self._covers(error):
+            return None
+        first = _DELAY if self.initial_delay is None else self.initial_delay
+        factor = _FACTOR if self.backoff_factor is None else self.backoff_factor
+        longest = _LONGEST if self.max_delay is None else self.max_delay
+        jitter = _JITTER if self.jitter is None else self.jitter
+        try:
+            pause = min(longest, first * factor ** (attempt - 1))
+        except OverflowError:
+            pause = longest
+        return max(0.0, pause * (1 + jitter * random.uniform(-1, 1)))
+
+    def _covers(self, error: BaseException) -> bool:
+        if self.exceptions is None:
+            return True
+        return any(kind.__name__ in self.exceptions for kind in type(error).__mro__)
 
 
 class BaseNode(BaseModel):
@@ -57,6 +90,9 @@ class BaseNode(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
+    #: Whether the node runs a graph of its own, and looks after what goes on in it.
+    runs_graph: ClassVar[bool] = False
+
     name: str
     description: str = ""
     rerun_on_resume: bool = False
@@ -74,8 +110,13 @@ class BaseNode(BaseModel):
             raise ValueError(f"Node name {value!r} must be a valid Python identifier.")
         return value
 
+    @property
+    def nodes_within(self) -> "list[BaseNode]":
+        """The nodes that this one is made of; none for most."""
+        return []
+
     async def run(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
-        """Run the node and yield its events.
+        """Run the node and yield what it gives: events, requests, its output.
 
         Args:
           ctx: the node's context.
@@ -86,6 +127,10 @@ class BaseNode(BaseModel):
                 yield event
 
     async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
-        """Do the node's work; subclasses override it."""
+        """Do the node's work; subclasses override it.
+
+        Yields:
+          Events, `RequestInput`s, or any other value, which is the node's output; one at most.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not implement _run_impl")
         yield

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from .. import types
 from ..sessions.session import Session, tombstones_of
+from .deps import Deps_co
 from .invocation import InvocationContext
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from .run_config import RunConfig
 
 
-class ReadonlyContext:
+class ReadonlyContext(Generic[Deps_co]):
     """Read-only view of a run, for instructions, tool filters and guardrails (Spec 4 §9).
+
+    `ReadonlyContext[MyDeps]` says to the type checker what `deps` is.
 
     Args:
       invocation_context: the run.
@@ -51,6 +54,15 @@ class ReadonlyContext:
     def session(self) -> Session:
         """The session."""
         return self._invocation_context.session
+
+    @property
+    def deps(self) -> Deps_co:
+        """What the program handed to this run with `deps=`, or `make_deps` made; never stored.
+
+        Raises:
+          MissingDepsError: it handed over nothing.
+        """
+        return cast(Deps_co, self._invocation_context.deps)
 
     @property
     def user_id(self) -> str:

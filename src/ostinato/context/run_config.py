@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from .. import types
 from .._log import get_logger
 from ..sessions.base_session_service import GetSessionConfig
+from ..types.blank import Blank
 from ..types.late_field import later
 from .budget import Budget
 
@@ -162,3 +163,15 @@ class RunConfig(BaseModel):
         if value <= 0:
             logger.warning("max_llm_calls is %d: the number of model calls is not limited.", value)
         return value
+
+
+DEFAULT_RUN = Blank(
+    RunConfig,
+    fresh={
+        "output_audio_transcription": _default_transcription,
+        "input_audio_transcription": _default_transcription,
+        "sync_tools": lambda: _defaults["sync_tools"],
+        "copy_contents": lambda: _defaults["copy_contents"],
+    },
+)
+"""Makes the settings of runs for which none are given."""

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any, Literal
 
 from ..events.event import Event
-from ..sessions._durable_store import JournalRow
-from ..sessions._resume import (
+from ..sessions._checkpoints import (
     CHECKPOINT_PREFIX,
     Checkpoint,
     checkpoint_text,
     journalled_checkpoints,
     newest_checkpoint,
 )
+from ..sessions._durable_store import JournalRow
 from ..sessions.event_log import EventLog
 
 
@@ -133,6 +133,10 @@ class Journal:
         self._noted[agent] = partial(
             checkpoint_text, branch, after, state, ended, self._checkpoints
         )
+
+    def unstored(self) -> Sequence[JournalRow]:
+        """Return the rows that wait for the next commit, to be committed now."""
+        return list(self._take_pending())
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""

@@ -7,6 +7,13 @@
     │   └── BudgetExceededError             an invocation used up what its budget allows
     ├── DeveloperError                  the agent's author
     │   ├── AgentConfigError (ValueError)   a tree, an app or a setting that cannot work
+    │   │   ├── AgentFileError                  a file that describes an agent, with the place in it
+    │   │   │   ├── AgentFileNotFoundError (FileNotFoundError)  it is not there
+    │   │   │   └── CodeReferenceError              a dotted name that is nothing, or not allowed
+    │   │   ├── MissingDepsError                a run lacks the deps that its agents ask for
+    │   │   └── GraphError                      a graph of nodes that cannot work
+    │   ├── NodeError (ValueError)          a workflow node did what a node may not
+    │   │   └── NodeSchemaError                 its input, output or answer is of the wrong type
     │   ├── CallbackError (TypeError)       a callback or plugin gave back the wrong type
     │   ├── StateSchemaError (TypeError)    a state write that the declared schema refuses
     │   ├── TemplateError (KeyError)        an instruction names a variable that is not there
@@ -22,6 +29,9 @@
     │   │   └── LeaseLostError                  another owner took the session over
     │   ├── SessionBusyError                    another invocation runs in the session
     │   ├── RunCancelledError                   somebody asked to cancel the invocation
+    │   ├── GuardrailTrippedError               a guardrail stopped what went in or came out
+    │   ├── NoOutputError                       a run that ended without the output that is read
+    │   ├── RequestWithdrawnError (ValueError)  an answer to a request that nobody waits for
     │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
     ├── ProviderError                   the provider or its account
     │   ├── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
@@ -66,6 +76,54 @@ class DeveloperError(OstinatoError):
 
 class AgentConfigError(DeveloperError, ValueError):
     """An agent tree, an app or a setting that cannot work."""
+
+
+class AgentFileError(AgentConfigError):
+    """A file that describes an agent cannot be used; the message names file, line and field.
+
+    Args:
+      problem: what is wrong and what to do; of several faults, one per line.
+      file: the file, from its own folder on.
+      line: the line, from 1; None where no line is at fault.
+      column: the column, from 1.
+      field: the field, such as `tools[0].name`; empty for the whole file.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        field: str = "",
+    ) -> None:
+        super().__init__(problem)
+        self.file, self.line, self.column, self.field = file, line, column, field
+
+
+class AgentFileNotFoundError(AgentFileError, FileNotFoundError):
+    """A file that was to describe an agent is not there."""
+
+
+class CodeReferenceError(AgentFileError):
+    """A dotted name in a file leads to nothing, or to code that such files may not use."""
+
+
+class MissingDepsError(AgentConfigError):
+    """A run was not given the deps that its agents ask for, or deps of another type."""
+
+
+class GraphError(AgentConfigError):
+    """A graph of nodes that cannot work; the message names the edge or the node (FEATURES A.25)."""
+
+
+class NodeError(DeveloperError, ValueError):
+    """A workflow node did what a node may not; the message names its path (FEATURES A.25)."""
+
+
+class NodeSchemaError(NodeError):
+    """A node's input or output, or a person's answer, is not of the declared type."""
 
 
 class CallbackError(DeveloperError, TypeError):
@@ -137,6 +195,31 @@ class SessionBusyError(CallerError):
 
 class RunCancelledError(CallerError):
     """Somebody asked to cancel the invocation; its log was left in order."""
+
+
+class GuardrailTrippedError(CallerError):
+    """A guardrail with `on_trip="raise"` stopped what went into an agent or came out of it.
+
+    Args:
+      message: names guardrail and agent.
+      guardrail: name of the guardrail.
+      agent: name of the agent.
+      stage: `input` or `output`.
+    """
+
+    def __init__(
+        self, message: str = "", *, guardrail: str = "", agent: str = "", stage: str = ""
+    ) -> None:
+        super().__init__(message or "A guardrail tripped.")
+        self.guardrail, self.agent, self.stage = guardrail, agent, stage
+
+
+class NoOutputError(CallerError):
+    """A run ended without the output that is read: with an error, or it waits for an answer."""
+
+
+class RequestWithdrawnError(CallerError, ValueError):
+    """A person answered a request of a workflow node that no longer waits for it."""
 
 
 class NothingToResumeError(CallerError, ValueError):

@@ -1,13 +1,15 @@
 """Event: one fact of a conversation. Agents yield it, the runner commits it, callers receive it."""
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from .. import _clock, types
 from ..models.llm_response import LlmResponse
-from .event_actions import EventActions
+from ..types.blank import Blank
+from .event_actions import NO_ACTIONS, EventActions
 
 REJECTED = "ostinato:rejected"
 """Key in the custom metadata of output that broke its schema, and of the correction after it."""
@@ -91,13 +93,16 @@ class Event(LlmResponse):
     id: str = Field(default_factory=_clock.new_id)
     timestamp: float = Field(default_factory=_clock.now)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_shorthands(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        fields = cast(dict[str, Any], data)
-        return fields if _SHORTHANDS.isdisjoint(fields) else _without_shorthands(dict(fields))
+    if not TYPE_CHECKING:  # pyright makes the signature of the fields; the shorthands are below
+
+        def __init__(self, **data: Any) -> None:
+            if not _SHORTHANDS.isdisjoint(data):
+                data = _without_shorthands(data)
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+
+        # Stored events have no shorthands: pydantic fills them without calling __init__, which
+        # a validator before all fields would double the cost of.
+        __init__.__pydantic_base_init__ = True
 
     @property
     def message(self) -> types.Content | None:
@@ -140,6 +145,18 @@ class Event(LlmResponse):
         return _clock.new_id()
 
 
+MADE = Blank(
+    Event,
+    fresh={
+        "actions": NO_ACTIONS.fill,
+        "node_info": Blank(NodeInfo).fill,
+        "id": lambda: _clock.new_id(),
+        "timestamp": lambda: _clock.now(),
+    },
+)
+"""Makes the runtime's own events, whose fields are what they should be already."""
+
+
 def _without_shorthands(data: dict[str, Any]) -> dict[str, Any]:
     """Move the shorthand keys of `data` to the nested fields they stand for."""
     actions = data.get("actions")
@@ -163,6 +180,16 @@ def _without_shorthands(data: dict[str, Any]) -> dict[str, Any]:
     if "message" in data:
         message = data.pop("message")
         if data.get("content") is not None:
-            raise ValueError("Event takes either message or content, not both")
+            raise _refused(data, "Event takes either message or content, not both")
         data["content"] = types.UserContent(message) if isinstance(message, str) else message
     return data
+
+
+def _refused(data: dict[str, Any], reason: str) -> ValidationError:
+    """Return the error that pydantic raises where a validator of its own refuses `data`."""
+    error: InitErrorDetails = {
+        "type": PydanticCustomError("value_error", "Value error, {reason}", {"reason": reason}),
+        "loc": (),
+        "input": data,
+    }
+    return ValidationError.from_exception_data("Event", [error])

@@ -7,6 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from .. import auth as auth
 from .. import types
+from ..types.blank import Blank
 from ..types.late_field import later
 from .ui_widget import UiWidget
 
@@ -89,3 +90,7 @@ class EventActions(BaseModel):
             and self.render_ui_widgets is None
             and self.set_model_response is None
         )
+
+
+NO_ACTIONS = Blank(EventActions)
+"""Makes EventActions without any effect."""

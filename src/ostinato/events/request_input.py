@@ -1,11 +1,63 @@
-"""RequestInput: the name; workflow nodes that ask people are not built yet."""
+"""RequestInput: what a workflow node yields to ask a person."""
 
-from .._later_on import NotBuilt
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from .. import _clock, types
+
+REQUEST_INPUT = "adk_request_input"
+"""Name of the function call that stands for a request in the log."""
 
 
-class RequestInput(
-    NotBuilt,
-    part="workflow graphs",
-    instead="FunctionTool(..., require_confirmation=True) or a long-running tool",
-):
-    """A question of a workflow node to a person."""
+class RequestInput(BaseModel):
+    """A question of a workflow node to a person (FEATURES A.25).
+
+    The run pauses; a function response with the id of the request goes on with it.
+
+    Attributes:
+      interrupt_id: id of the request; made where none is given.
+      payload: JSON for whoever shows the question.
+      message: the question.
+      response_schema: type of the answer: a type, a Schema or JSON schema; anything where None.
+    """
+
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,
+    )
+
+    interrupt_id: str = Field(default_factory=_clock.new_id)
+    payload: Any | None = None
+    message: str | None = None
+    response_schema: Any = None
+
+    def part(self) -> types.Part:
+        """Return the function call that stands for the request."""
+        return types.Part(
+            function_call=types.FunctionCall(
+                id=self.interrupt_id,
+                name=REQUEST_INPUT,
+                args={
+                    "interruptId": self.interrupt_id,
+                    "payload": self.payload,
+                    "message": self.message,
+                    "response_schema": _json_schema(self.response_schema),
+                },
+            )
+        )
+
+
+def _json_schema(schema: Any) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    if isinstance(schema, dict):
+        return cast(dict[str, Any], schema)
+    if isinstance(schema, types.Schema):
+        return schema.json_schema.to_json_values()
+    return TypeAdapter(schema).json_schema()

@@ -20,10 +20,10 @@ def nothing_there(path: str) -> SetupError:
     """Return the error for a path without an agent, with the agents that are near."""
     place = Path(path).expanduser()
     if place.is_dir():
-        problem = f"{path} has neither agent.py nor __init__.py, so there is no agent to run."
+        problem = f"{path} has no agent.py, __init__.py or root_agent.yaml, so no agent to run."
         near = _agent_folders(place)
     elif place.exists():
-        problem = f"{path} is not a Python file or a folder."
+        problem = f"{path} is not a Python file, a YAML file or a folder."
         near = _agent_folders(place.parent)
     else:
         problem = f"{path} does not exist."
@@ -41,9 +41,9 @@ def nothing_there(path: str) -> SetupError:
 def _agent_folders(folder: Path) -> list[Path]:
     """Return folders with an agent in them, at most two levels down."""
     found: list[Path] = []
-    for pattern in ("*/agent.py", "*/*/agent.py"):
+    for pattern in ("*/agent.py", "*/root_agent.yaml", "*/*/agent.py", "*/*/root_agent.yaml"):
         found += [file.parent for file in sorted(folder.glob(pattern)) if not _hidden(file)]
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _hidden(file: Path) -> bool:

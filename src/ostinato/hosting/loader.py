@@ -10,20 +10,29 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..agent_files.own_package import is_package_of, seed
+from ..agent_files.reserved import is_reserved
 from ..agents.base_agent import BaseAgent
+from ..agents.config_agent_utils import from_config
+from ..agents.node_agent import as_agent
 from ..apps.app import App
 from ..compat.alias import arm, is_installed
+from ..context.node import BaseNode
+from ..errors import AgentConfigError, MissingExtraError
 from .dotenv import load_env
 from .failure import SetupError
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
 
 _MODULE = "agent"
+AGENT_FILE = "root_agent.yaml"
+_FILE_ENDS = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +56,38 @@ class Loaded:
     through_alias: bool = False
 
 
-def load(path: str) -> Loaded:
-    """Import the agent that `path` names.
+def load(path: str, allow_code_from: Sequence[str] = ()) -> Loaded:
+    """Import the agent that `path` names, or make the one that a YAML file describes.
 
     One that imports `google.adk` gets Ostinato under that name, unless google-adk is installed.
+
+    Args:
+      path: folder, Python file, YAML file or dotted module.
+      allow_code_from: modules whose code a YAML file may name, besides those of its own folder.
 
     Raises:
       SetupError: there is nothing, it cannot be imported, or it defines no agent.
     """
     arm()
-    loaded = _load(path)
+    loaded = _load(path, allow_code_from)
     return replace(loaded, through_alias=is_installed())
 
 
-def _load(path: str) -> Loaded:
+def has_agent(folder: Path) -> bool:
+    """Tell whether a folder is one that `load` takes."""
+    names = (f"{_MODULE}.py", "__init__.py", AGENT_FILE)
+    return any((folder / name).is_file() for name in names)
+
+
+def _load(path: str, allow_code_from: Sequence[str]) -> Loaded:
     place = Path(path).expanduser()
     if place.is_dir():
-        return _load_folder(place.resolve())
+        return _load_folder(place.resolve(), allow_code_from)
     if place.is_file() and place.suffix == ".py":
-        return _load_file(place.resolve())
+        return _load_file(place.resolve(), allow_code_from)
+    if place.is_file() and place.suffix in _FILE_ENDS:
+        file = place.resolve()
+        return _load_described(file, allow_code_from, load_env(file.parent))
     if not place.exists() and all(part.isidentifier() for part in path.split(".")):
         found = _load_dotted(path)
         if found is not None:
@@ -73,21 +95,35 @@ def _load(path: str) -> Loaded:
     raise nothing_there(path)
 
 
-def _load_folder(folder: Path) -> Loaded:
-    if not ((folder / "__init__.py").is_file() or (folder / f"{_MODULE}.py").is_file()):
+def _load_folder(folder: Path, allow_code_from: Sequence[str]) -> Loaded:
+    if not has_agent(folder):
         raise nothing_there(str(folder))
     keys = load_env(folder)
     package = _package(folder)
     modules = [package]
     if _agent_of(package) is None and (folder / f"{_MODULE}.py").is_file():
         modules.append(_import(f"{package.__name__}.{_MODULE}", folder))
+    if (folder / AGENT_FILE).is_file() and not any(_agent_of(one) for one in modules):
+        return _load_described(folder / AGENT_FILE, allow_code_from, keys)
     return _loaded(modules, folder, folder.name, keys)
 
 
-def _load_file(file: Path) -> Loaded:
+def _load_described(file: Path, allow_code_from: Sequence[str], keys: list[str]) -> Loaded:
+    """Make the agent of a YAML file, which names the code of its folder as a package."""
+    folder = file.parent
+    _package(folder)
+    try:
+        root = from_config(file, allow_code_from=allow_code_from)
+    except (AgentConfigError, MissingExtraError) as error:
+        raise SetupError(str(error)) from error
+    name = folder.name if file.name == AGENT_FILE else file.stem
+    return Loaded(None, root, name, folder, keys)
+
+
+def _load_file(file: Path, allow_code_from: Sequence[str]) -> Loaded:
     folder = file.parent
     if file.name == "__init__.py":
-        return _load_folder(folder)
+        return _load_folder(folder, allow_code_from)
     keys = load_env(folder)
     package = _package(folder)
     if not (folder / "__init__.py").is_file():
@@ -123,40 +159,23 @@ def _package(folder: Path) -> ModuleType:
         top = top.parent
         dotted = f"{top.name}.{dotted}"
     name = top.name.replace(".", "_")
-    taken = name in sys.stdlib_module_names or name in sys.modules
-    if taken and _home(sys.modules.get(name)) != top:
+    taken = name in sys.modules or is_reserved(name, top)
+    if taken and not is_package_of(sys.modules.get(name), top):
         dotted = dotted.replace(top.name, f"{name}_agent", 1)
         name = f"{name}_agent"
-    _add_path(top.parent)
-    if _home(sys.modules.get(name)) != top:
+    if str(top.parent) not in sys.path:
+        sys.path.append(str(top.parent))  # last: a neighbour's name hides nothing installed
+    if not is_package_of(sys.modules.get(name), top):
         _seed(name, top, folder)
     rest = dotted.partition(".")[2] if top != folder else ""
     return _import(f"{name}.{rest}", folder) if rest else sys.modules[name]
 
 
-def _home(module: ModuleType | None) -> Path | None:
-    """Return the folder of a package."""
-    places = list(getattr(module, "__path__", ()))
-    return Path(places[0]).resolve() if places else None
-
-
 def _seed(name: str, top: Path, folder: Path) -> None:
     """Put the package of a folder in place, whatever else of that name may be installed."""
-    init = top / "__init__.py"
-    if not init.is_file():
-        module = ModuleType(name)
-        module.__path__ = [str(top)]
-        sys.modules[name] = module
-        return
-    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(top)])
-    if spec is None or spec.loader is None:
-        raise SetupError(f"{init} cannot be imported: Python knows no loader for it.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        seed(name, top)
     except Exception as error:  # boundary: whatever the user's module raises, the person is told
-        del sys.modules[name]
         raise explain_import(error, folder) from error
 
 
@@ -189,9 +208,9 @@ def _loaded(modules: list[ModuleType], folder: Path, name: str, keys: list[str])
     for module in modules:
         found = _agent_of(module)
         if isinstance(found, App):
-            return Loaded(found, found.root_agent, found.name, folder, keys)
-        if isinstance(found, BaseAgent):
-            return Loaded(None, found, name, folder, keys)
+            return Loaded(found, as_agent(found.root_agent), found.name, folder, keys)
+        if isinstance(found, BaseNode):
+            return Loaded(None, as_agent(found), name, folder, keys)
         if found is not None:
             raise wrong_type(found, os.path.relpath(folder))
     raise nothing_to_run(modules, os.path.relpath(folder))

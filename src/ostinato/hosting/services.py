@@ -3,9 +3,11 @@ it."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..artifacts.file_artifact_service import FileArtifactService
+from ..errors import InputValidationError
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.base_session_service import BaseSessionService
@@ -19,7 +21,29 @@ THROUGH_ALIAS = (
     "This agent imports google.adk, which Ostinato stands in for here. As in google-adk, plain "
     "`def` tools run on the event loop, one at a time."
 )
+AGENT_ENGINE = "agentengine://"
+_ENGINE = re.compile(
+    r"(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/reasoningEngines/)?"
+    r"(?P<agent_engine_id>[^/]+)"
+)
 _SQLITE = ("sqlite:///", "sqlite+aiosqlite:///")
+
+
+def engine_of(uri: str) -> dict[str, str | None]:
+    """Return project, location and id of the engine that an `agentengine://` URI names.
+
+    It names an id, or a full resource name.
+
+    Raises:
+      InputValidationError: it is neither.
+    """
+    found = _ENGINE.fullmatch(uri.removeprefix(AGENT_ENGINE).strip("/"))
+    if found is None:
+        raise InputValidationError(
+            f"{uri!r} names no Agent Engine: write {AGENT_ENGINE}ID, or {AGENT_ENGINE}projects/"
+            "PROJECT/locations/LOCATION/reasoningEngines/ID."
+        )
+    return found.groupdict()
 
 
 def store_of(db: str) -> tuple[Store, Places]:

@@ -7,14 +7,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from pydantic import PrivateAttr
 
-from .. import _clock
 from .._aclosing import Aclosing
 from .._optional import need
 from ..errors import ModelRequestError, ModelUnavailableError, ProviderError
@@ -26,6 +24,7 @@ from .llm_response import LlmResponse
 from .provider_llm import ProviderLlm
 from .request_text import instruction_text
 from .response_bound import bound_response
+from .retry_after import retry_after
 from .wire import claude_request
 from .wire.claude_answer import ClaudeAnswer
 from .wire.claude_messages import conversation, messages_of
@@ -250,7 +249,7 @@ class AnthropicLlm(ProviderLlm):
         if status < 400:
             status = _STATUS.get(error.type or "", 500)
         detail = error.api_message or (error.body if isinstance(error.body, str) else str(error))
-        return self._refused(status, detail, retry_after=_retry_after(error.response.headers))
+        return self._refused(status, detail, retry_after=retry_after(error.response.headers))
 
 
 class Claude(AnthropicLlm):
@@ -314,16 +313,3 @@ class Claude(AnthropicLlm):
 def _headers(llm_request: LlmRequest) -> dict[str, str]:
     options = llm_request.config.http_options
     return {"content-type": "application/json", **((options and options.headers) or {})}
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return after how many seconds to ask again, if the answer says so."""
-    given = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(given).timestamp() - _clock.now())
-    except ValueError:
-        return None

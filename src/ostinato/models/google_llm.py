@@ -32,6 +32,7 @@ from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .model_names import extract_model_name
 from .response_bound import bound_response
+from .retry_after import retry_after
 from .streaming_response import StreamingResponseAggregator
 from .wire.gemini_contents import developer_content, wire_content
 from .wire.gemini_live import live_settings
@@ -40,7 +41,6 @@ from .wire.gemini_settings import FUNCTION_NAME, refused_function_names, sdk_set
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
 _LATEST = (99, 0)
 _BAD_KEY = "API_KEY_INVALID"
-_SECONDS = re.compile(r"\d+(\.\d+)?")
 _RETRY_DELAY = re.compile(r'"retryDelay": "(\d+(?:\.\d+)?)s"')
 _CONNECT_S = 30.0
 
@@ -363,7 +363,7 @@ class Gemini(LiveLlm):
         if status < 400:  # an error inside a stream may carry no status of HTTP
             return self._bad_answer(detail, retryable=False)
         refused = self._refused(
-            status, detail, retry_after=_retry_after(body, getattr(error, "response", None))
+            status, detail, retry_after=_wait(body, getattr(error, "response", None))
         )
         if status == 400 and (_BAD_KEY in str(body) or "API key not valid" in detail):
             return ModelAuthError(
@@ -408,10 +408,10 @@ def _raised_in(error: Exception, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def _retry_after(body: Any, response: Any) -> float | None:
+def _wait(body: Any, response: Any) -> float | None:
     """Return the seconds to wait that an answer asks for, in its headers or its body."""
-    header = response.headers.get("retry-after", "") if response is not None else ""
-    if _SECONDS.fullmatch(header):
-        return float(header)
+    told = retry_after(response.headers) if response is not None else None
+    if told is not None:
+        return told
     asked = _RETRY_DELAY.search(json.dumps(body, default=str))
     return float(asked[1]) if asked else None

@@ -186,9 +186,7 @@ def _function(declaration: types.FunctionDeclaration) -> dict[str, Any]:
     if declaration.parameters_json_schema is not None:
         found["parameters"] = declaration.parameters_json_schema
     elif declaration.parameters is not None:
-        found["parameters"] = declaration.parameters.json_schema.model_dump(
-            mode="json", exclude_none=True, by_alias=True
-        )
+        found["parameters"] = declaration.parameters.json_schema.to_json_values()
     return found
 
 
@@ -209,7 +207,7 @@ def _response_format(config: types.GenerateContentConfig) -> dict[str, Any] | No
     schema: Any = config.response_json_schema
     wanted: Any = config.response_schema
     if schema is None and isinstance(wanted, types.Schema):
-        schema = wanted.json_schema.model_dump(mode="json", exclude_none=True, by_alias=True)
+        schema = wanted.json_schema.to_json_values()
     elif schema is None and wanted is not None:
         schema = wanted
         if not isinstance(wanted, Mapping):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
+from ..types.blank import Blank
 from ..types.late_field import later
 from ..types.like_named import own
 from .cache_metadata import CacheMetadata
@@ -81,12 +82,12 @@ class LlmRequest(BaseModel):
         Raises:
           TypeError: `instructions` is neither.
         """
-        instructions = own(instructions)
-        if isinstance(instructions, types.Content):
+        contents: list[types.Content] = []
+        if _are_texts(instructions):  # asked first: each step appends several
+            texts = instructions
+        elif isinstance(instructions := own(instructions), types.Content):
             texts, contents = _texts_and_references(instructions)
             self.contents.extend(contents)
-        elif _are_texts(instructions):
-            texts, contents = instructions, []
         else:
             raise TypeError("append_instructions takes a list of str or a Content")
         if texts:
@@ -143,8 +144,23 @@ class LlmRequest(BaseModel):
         self.config.response_mime_type = "application/json"
 
 
+EMPTY_REQUEST = Blank(
+    LlmRequest,
+    fresh={
+        "config": Blank(lambda: types.GenerateContentConfig()).fill,
+        "live_connect_config": Blank(lambda: types.LiveConnectConfig()).fill,
+    },
+)
+"""Makes empty requests; each step needs one."""
+
+
 def _are_texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(x, str) for x in cast(list[Any], value))
+    if type(value) is not list:
+        return False
+    for item in cast(list[Any], value):
+        if not isinstance(item, str):
+            return False
+    return True
 
 
 def _texts_and_references(content: types.Content) -> tuple[list[str], list[types.Content]]:

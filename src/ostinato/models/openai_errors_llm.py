@@ -6,18 +6,15 @@ Its subclasses are the adapters; here their errors become ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
-from .. import _clock
 from ..errors import ModelRequestError, ProviderError
 from .provider_llm import ProviderLlm
+from .retry_after import retry_after
 from .wire.faults import BadAnswer, Unsendable
 from .wire.openai_errors import is_quota, remedy, said_by, status_of
 
 _SDKS = ("openai", "litellm")
-_LONGEST_WAIT_S = 24 * 3600.0
 
 
 class OpenAIErrorsLlm(ProviderLlm):
@@ -74,8 +71,7 @@ class OpenAIErrorsLlm(ProviderLlm):
             return self._bad_answer(detail)
         kept = getattr(error, "litellm_response_headers", None)  # its `response` is made up
         headers = kept or getattr(getattr(error, "response", None), "headers", None)
-        wait = _retry_after(headers or {})
-        return self._said(status, detail, hints, wait)
+        return self._said(status, detail, hints, retry_after(headers or {}))
 
     def _connection_failed(self, error: Exception) -> ProviderError:
         """Return the error for a connection that did not come about, or that broke."""
@@ -95,16 +91,3 @@ def _detail(error: Any) -> tuple[str, str]:
     message, hints = said_by(getattr(error, "body", None))
     message = message or str(getattr(error, "message", "") or error)
     return message, f"{hints} {message} {getattr(error, 'code', '') or ''}"
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds after which to ask again, where the headers say so."""
-    milliseconds, given = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    try:
-        wait = float(milliseconds) / 1000 if milliseconds else float(given)
-    except ValueError:
-        try:
-            wait = parsedate_to_datetime(given).timestamp() - _clock.now()
-        except ValueError:
-            return None
-    return min(max(wait, 0.0), _LONGEST_WAIT_S) if wait == wait else None

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .. import context, types
 from .._aclosing import Aclosing
+from ..agents.guarded_run import GuardrailStop, has_tripped, is_guardrail_stop
 from ..context.callbacks import plugin_answer
+from ..context.deps import NOT_GIVEN
 from ..context.invocation import InvocationContext
 from ..durable.running import SessionKey, inside
 from ..durable.session_locks import SESSION_LOCKS
@@ -31,13 +33,15 @@ from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
 from .backlog import Backlog
 from .compaction import compact
+from .guarding import guards_above
 from .live import is_stored
-from .message import answered_call, as_content
+from .message import as_content
 from .recovery import Recovery, busy_error
 from .request import RunRequest
 from .run_table import keyed_invocation_id, stored_events
 from .sealing import error_event, seal
 from .setup import RunnerSetup
+from .task_choice import after_tasks
 from .turn import Turn
 from .turns import TURNS, InTurn
 
@@ -50,7 +54,7 @@ class RunnerDriver(RunnerSetup):
     def _key(self, place: Place) -> SessionKey:
         return (id(self.session_service), place.app_name, place.user_id, place.session_id)
 
-    def _recovery(self, config: context.RunConfig) -> Recovery | None:
+    def _recovery(self, config: context.RunConfig, deps: Any = NOT_GIVEN) -> Recovery | None:
         """Return who goes on with what others left behind; None where there are no others."""
         keeper = self._keeper()
         if keeper is None:
@@ -64,6 +68,7 @@ class RunnerDriver(RunnerSetup):
             unattended=self._unattended,
             max_attempts=self.max_attempts,
             config=config,
+            deps=deps,
         )
 
     def backlog(self, config: context.RunConfig | None = None) -> Backlog:
@@ -178,7 +183,7 @@ class RunnerDriver(RunnerSetup):
         if await turn.was_taken():
             if turn.takes_over:
                 raise SessionBusyError(f"Another process has begun with message {request.id!r}.")
-            answered = answered_call(session, request.message or types.Content())
+            answered, _ = self._answered(session, request.message or types.Content())
             turn.invocation_id = answered.invocation_id if answered else request.id
             return None
         if request.once or request.invocation_id is None:
@@ -187,7 +192,7 @@ class RunnerDriver(RunnerSetup):
 
     async def _begun_before(self, turn: Turn) -> Session:
         """Wait for the request's invocation, which somebody else began, and load the session."""
-        recovery = self._recovery(turn.request.config)
+        recovery = self._recovery(turn.request.config, turn.request.deps)
         if recovery is not None and not turn.takes_over:  # who takes over looks again by itself
             await recovery.wait_for_end(turn.request.place, turn.invocation_id)
         return await self._get_or_create_session(turn.request)
@@ -222,11 +227,14 @@ class RunnerDriver(RunnerSetup):
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
             execute = ctx.agent.run_async if request.live is None else self._run_live
+            if ctx.log.scopes and request.live is None:
+                execute = after_tasks(execute)
             run = self._exec_with_plugin(ctx, execute)
-            mark = inside(key, ctx.invocation_id)
+            mark, begun = inside(key, ctx.invocation_id), False
             try:
                 while True:
                     with mark, turn.step:
+                        begun = True
                         event = await anext(run, None)
                     if event is None:
                         break
@@ -235,12 +243,14 @@ class RunnerDriver(RunnerSetup):
                     yield event
                     tracing.resume()
             finally:
-                with mark:
-                    await run.aclose()
+                with mark:  # one that was stopped before it began seals nothing by itself
+                    await (run.aclose() if begun else seal(ctx, GeneratorExit()))
             if ctx.events_compaction_config is not None:
                 with mark, turn.step:
                     await compact(ctx, self.agent, lambda: self._store.load(request.place))
-            turn.paused = turn.fence is not None and waits_for_answer(ctx.log, ctx.invocation_id)
+            turn.paused = turn.fence is not None and waits_for_answer(
+                ctx.log, ctx.invocation_id, tasks=ctx.is_resumable
+            )
         except Exception as raised:  # boundary: the span records the error, nobody hides it
             error = raised
             raise
@@ -275,7 +285,10 @@ class RunnerDriver(RunnerSetup):
             if early is not None:
                 event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
                 yield await self._commit(ctx, event, config)
+            elif ctx.ports.resumed and has_tripped(ctx):
+                raise GuardrailStop
             else:
+                ctx.ports.guards = guards_above(self.app, ctx.agent)
                 async with Aclosing(execute_fn(ctx)) as events:
                     async for event in events:
                         yield await self._commit(ctx, event, config)
@@ -283,13 +296,15 @@ class RunnerDriver(RunnerSetup):
             raise  # the session is another owner's now, who goes on with the invocation
         except Exception as error:  # boundary: the log says how it ended, the caller gets the error
             await seal(ctx, error)
-            yield await self._commit(ctx, error_event(ctx, error), config)
+            if ctx.ports.recorded is not error:  # a workflow node's error is told with its place
+                yield await self._commit(ctx, error_event(ctx, error), config)
             if hooks.overrides("on_run_error_callback"):
                 await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
             raise
         except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
             await seal(ctx, stop)
-            raise
+            if not is_guardrail_stop(stop):
+                raise
         await hooks.run_after_run_callback(invocation_context=ctx)
 
     async def _commit(

@@ -8,7 +8,7 @@ from .. import types
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
-from ..sessions.event_log import EventLog, EventRecord
+from ..sessions.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.session import Session, log_of
 
 
@@ -51,20 +51,9 @@ async def save_blobs(ctx: InvocationContext, message: types.Content) -> types.Co
 def newest_message(log: EventLog, invocation_id: str | None) -> types.Content | None:
     """Return the newest message of the user in an invocation; None where there is none."""
     for record in log.invocation(invocation_id or ""):
-        if record.author == "user":
+        if record.author == "user" and not record.kinds & TASK_ANSWER:
             return record.event().content
     return None
-
-
-def branch_of_answers(session: Session, message: types.Content) -> str | None:
-    """Return the branch of the calls that a message answers; None where they are on several, so
-    that each of their agents sees it.
-    """
-    log = log_of(session)
-    answers = [p.function_response for p in message.parts or () if p.function_response]
-    found = [log.find_call(answer.id or "") for answer in answers]
-    branches = {record.branch for record in found if record is not None}
-    return branches.pop() if len(branches) == 1 else None
 
 
 def answered_call(session: Session, message: types.Content) -> EventRecord | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _clock, types
+from ..events.child_event import ParentCall
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
 
@@ -129,6 +130,8 @@ class Pieces:
         """Return the pieces of the next event."""
         self.invocation = event.invocation_id
         found: list[Piece] = []
+        if ParentCall.of(event) is not None:
+            return found  # an agent that runs as a tool: its answer is the tool's
         for thought in (True, False):
             self._speak(event, thought, found)
         if event.partial:

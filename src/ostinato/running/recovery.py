@@ -7,19 +7,21 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .. import context
 from .._aclosing import Aclosing
 from .._log import get_logger
 from .._shielded import shielded
 from ..auth.redaction import public_message
+from ..context.deps import NOT_GIVEN
 from ..context.invocation import new_invocation_context_id
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper
 from ..durable.running import SessionKey
 from ..durable.session_locks import SESSION_LOCKS
 from ..errors import (
+    MissingDepsError,
     NothingToResumeError,
     SessionBusyError,
     SessionNotFoundError,
@@ -86,6 +88,7 @@ class Recovery:
       unattended: keeps what was left open running where the request that comes upon it goes away.
       max_attempts: how often an invocation is begun before it is parked.
       config: settings for what is run.
+      deps: what the runs hand to tools, instructions and callbacks.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class Recovery:
         unattended: Unattended,
         max_attempts: int,
         config: context.RunConfig | None = None,
+        deps: Any = NOT_GIVEN,
     ) -> None:
         assert store.durable is not None
         self._store = store
@@ -110,6 +114,7 @@ class Recovery:
         self._unattended = unattended
         self._max_attempts = max_attempts
         self._config = config or context.RunConfig()
+        self._deps = deps
 
     async def clear_way(self, turn: Turn) -> None:
         """Wait for those who are before a turn, and run what dead ones left there.
@@ -125,7 +130,7 @@ class Recovery:
                 return
             if ahead is not BUSY:
                 if ahead.invocation_id == turn.invocation_id:
-                    await self._finish(request.place, ahead, own=True)
+                    await self._finish(request.place, ahead, own=request)
                 else:
                     await self._see_through(request.place, ahead)
                 continue
@@ -251,23 +256,26 @@ class Recovery:
         await self._unattended.see_through(self._key(place), self._finish(place, left))
 
     async def _finish(
-        self, place: Place, left: Lease | InboxMessage, *, own: bool = False
+        self, place: Place, left: Lease | InboxMessage, *, own: RunRequest | None = None
     ) -> Recovered:
         """Go on with an invocation, or run a message; its errors are on record, not raised.
 
         A task that is cancelled meanwhile hands it over to whoever comes next.
 
         Args:
-          own: it is the caller's own invocation: who cancels the task cancels that.
+          own: the caller's request, where it is for this invocation: who cancels the task cancels
+            that, and its deps count.
         """
         request = await self._request(place, left)
+        if own is not None:
+            request.deps = own.deps
         turn = self._make_turn(request, over=left)
-        if not own:
+        if own is None:
             turn.run_for_nobody()
         begun = time.monotonic()
         outcome, reason = await self._outcome(turn, left)
         if turn.stopped is not None:
-            if own:
+            if own is not None:
                 raise turn.stopped
         elif turn.kept and outcome not in ("taken", "handed over"):
             # It could not even be begun, or had been before; it is not to stand in the way.
@@ -297,6 +305,11 @@ class Recovery:
             await self._drive(turn)
         except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
             return "handed over" if turn.handed_over else "taken", str(error)
+        except MissingDepsError as error:
+            if turn.fence is None:  # nothing was done yet: it waits for somebody who has them
+                await shielded(self._park(self._make_turn(turn.request, over=left), str(error)))
+                return "stuck", str(error)
+            return "failed", str(error)
         except Exception as error:  # boundary: the error is on record; its caller is gone
             logger.exception("Invocation %s in session %s failed.", turn.invocation_id, session_id)
             return "failed", f"{type(error).__name__}: {error}"
@@ -327,6 +340,7 @@ class Recovery:
                 place, new_invocation_context_id(), None, left.invocation_id, None, self._config
             )
             request.ends_live = isinstance(left, Lease) and was_live(left)
+            request.deps = self._deps
             return request
         work = Work.read(place, message.invocation_id, message.payload)
         config = self._config
@@ -340,6 +354,7 @@ class Recovery:
             work.state_delta,
             config,
             once=work.once,
+            deps=self._deps,
         )
 
     def _why_stuck(self, lease: Lease, digest: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import context
+from ..context.deps import NOT_GIVEN
 from ..context.invocation import new_invocation_context_id
 from ..context.live_request_queue import LiveRequestQueue
 from ..sessions._durable_store import Place
@@ -30,6 +31,7 @@ class RunRequest:
       ends_live: whether it ends a live run whose process is gone.
       numbers: where to note the number of each event within its session, by the event's id; None
         where nobody asks.
+      deps: what the caller hands to tools, instructions and callbacks.
     """
 
     place: Place
@@ -44,6 +46,7 @@ class RunRequest:
     live: LiveRequestQueue | None = None
     ends_live: bool = False
     numbers: dict[str, int] | None = None
+    deps: Any = NOT_GIVEN
 
     @classmethod
     def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:

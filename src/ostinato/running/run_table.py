@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 
 from ..events.event import Event
-from ..sessions.event_log import EventRecord
+from ..sessions.event_log import TASK_ANSWER, EventRecord
 from ..sessions.session import Session, log_of
 
 _KEYS = uuid.UUID("8d0f2d2c-5b0c-4a5e-9a51-2f0e6f3f7a11")
@@ -27,7 +27,7 @@ async def stored_events(
     """
     records: list[EventRecord] = []
     for record in log_of(session).invocation(invocation_id):
-        if record.author != "user":
+        if record.author != "user" or record.kinds & TASK_ANSWER:
             records.append(record)
         elif newest:
             break

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .. import types
 from .._shielded import shielded
+from ..agents.base_agent import BaseAgent
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
-from ..events.event import Event
+from ..events.event import Event, NodeInfo
 from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
 from ..sessions._durable_store import DurableStore, Place
 from ..sessions._resume import RERUN, SEALED, OpenCall, open_calls
 from ..sessions.event_log import EventLog
+from .task_choice import is_task
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 _PASSED_BY = "The run stopped before this call was answered; its outcome is unknown."
@@ -40,15 +42,39 @@ async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
 def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     """Return a response event for each event of this run that has calls left open.
 
-    A call whose long-running tool had begun stays open: its answer comes from outside.
+    A call whose long-running tool had begun stays open: its answer comes from outside. So does that
+    of a task: the next message goes on with it.
     """
+    root_agent = ctx.agent.root_agent
+    found = open_calls(ctx.log, ctx.invocation_id, below=True)
+    staying = [
+        call for call in found if call.long_running and call.call_id not in ctx.ports.unbegun
+    ]
     waiting = [
         call
-        for call in open_calls(ctx.log, ctx.invocation_id, below=True)
-        if not call.long_running or call.call_id in ctx.ports.unbegun
+        for call in found
+        if call not in staying and not is_task(ctx.log, root_agent, call.record, call.call_id)
     ]
     text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
-    return [_seal(ctx, calls, text) for calls in _by_event(waiting)]
+    events = [_seal(ctx, calls, text) for calls in _by_event(waiting)]
+    told = _told(ctx) if ctx.ports.repeated else ()
+    again = [c for c in staying if c.call_id in ctx.ports.repeated and c.call_id not in told]
+    return [*events, *(_ran_again(ctx, calls) for calls in _by_event(again))]
+
+
+def _told(ctx: InvocationContext) -> set[str]:
+    """Return the calls of which the log says already that they may have run before."""
+    records = ctx.log.invocation(ctx.invocation_id)
+    events = [record.event() for record in records if f'"{RERUN}"' in record.data]
+    return {call for event in events for call in (event.custom_metadata or {}).get(RERUN, ())}
+
+
+def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
+    """Return the event by which alone the log says that calls which stay open ran again."""
+    event = _answer(calls, [])
+    again = [call_id for call in calls for call_id in ctx.ports.repeated[call.call_id]]
+    event.content, event.custom_metadata = None, {RERUN: again}
+    return event
 
 
 def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
@@ -63,17 +89,21 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
     metadata = dict(event.custom_metadata or {})
     if any(call.long_running for call in calls):
         metadata[SEALED] = True
-    again = [call.call_id for call in calls if _had_begun(ctx, call)]
+    again = [call for answer in answers for call in (answer.custom_metadata or {}).get(RERUN, ())]
+    again += [id for call in calls for id in _run_before(ctx, call) if id not in again]
     if again:
-        metadata[RERUN] = [*metadata.get(RERUN, ()), *again]
+        metadata[RERUN] = again
     event.custom_metadata = metadata or None
+    event.isolation_scope = calls[0].record.scope
+    event.node_info = NodeInfo(path=calls[0].record.path)
     return event
 
 
-def _had_begun(ctx: InvocationContext, call: OpenCall) -> bool:
-    """Tell whether a call was in doubt when this run began: it may have run again since."""
+def _run_before(ctx: InvocationContext, call: OpenCall) -> Sequence[str]:
+    """Return the ids under which a call is in doubt: this run ran it again, or was about to."""
     row = None if ctx.ports.journal is None else ctx.ports.journal.row(call.call_id)
-    return row is not None and row.status == "started"
+    in_doubt = [call.call_id] if row is not None and row.status == "started" else []
+    return ctx.ports.repeated.get(call.call_id, in_doubt)
 
 
 def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:
@@ -91,6 +121,8 @@ def _answer(calls: list[OpenCall], parts: list[types.Part]) -> Event:
         invocation_id=record.invocation_id,
         author=record.author,
         branch=record.branch,
+        isolation_scope=record.scope,
+        node_info=NodeInfo(path=record.path),  # its agent sees in a graph what is of its node
         content=types.Content(role="user", parts=parts),
     )
 
@@ -108,7 +140,11 @@ def _by_event(calls: list[OpenCall]) -> Iterable[list[OpenCall]]:
 
 
 async def answers_for_parked(
-    durable: DurableStore, place: Place, log: EventLog, invocation_id: str
+    durable: DurableStore,
+    place: Place,
+    log: EventLog,
+    invocation_id: str,
+    root_agent: BaseAgent,
 ) -> list[Event]:
     """Return answers to the calls that a parked invocation left open, which a message passes by.
 
@@ -117,6 +153,7 @@ async def answers_for_parked(
       place: the session.
       log: its records.
       invocation_id: the invocation that the message begins or goes on with.
+      root_agent: the agents; a task stays open, the message may be said to it.
     """
     if not log.unanswered:
         return []
@@ -124,7 +161,11 @@ async def answers_for_parked(
     if lease is None or not lease.stuck or lease.invocation_id == invocation_id:
         return []
     left = open_calls(log, lease.invocation_id, below=True)
-    waiting = [call for call in left if not call.long_running]
+    waiting = [
+        call
+        for call in left
+        if not call.long_running and not is_task(log, root_agent, call.record, call.call_id)
+    ]
     return [
         _answer(calls, [_unanswered(call, _PASSED_BY) for call in calls])
         for calls in _by_event(waiting)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import types
 from .._shielded import shielded
 from ..agents.base_agent import BaseAgent
+from ..agents.node_agent import as_agent
 from ..apps.app import App, check_tree
 from ..auth.redaction import public_message
 from ..context.app_config import ResumabilityConfig
 from ..context.budget import Budget, Spending
 from ..context.callbacks import plugin_answer
-from ..context.invocation import InvocationContext, RunPorts
+from ..context.deps import MakeDeps
+from ..context.invocation import NEW_RUN, InvocationContext, RunPorts
 from ..durable.journal import Journal
 from ..durable.lease import DEFAULT_SECONDS, LeaseKeeper, keeper_of
 from ..errors import (
@@ -22,22 +24,33 @@ from ..errors import (
     LeaseLostError,
     NothingToResumeError,
 )
-from ..events.event import Event
-from ..events.event_actions import EventActions
+from ..events.event import MADE, Event
+from ..events.event_actions import NO_ACTIONS
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 from ..plugins.plugin_manager import PluginManager
 from ..sessions._durable_store import InboxMessage, Lease
 from ..sessions.base_session_service import BaseSessionService
+from ..sessions.event_log import EventRecord
 from ..sessions.session import Session, log_of
-from .agent_choice import find_agent_to_run, go_on, is_transferable_across_agent_tree
+from ..workflow.nodes import as_node
+from ..workflow.requests import check_answers
+from ..workflow.schedule import run_node
+from .agent_choice import (
+    check_mode,
+    find_agent_to_run,
+    go_on,
+    is_transferable_across_agent_tree,
+)
+from .deps import DepsSource
 from .live import LIVE_DIGEST, PROCESS_GONE
-from .message import answered_call, branch_of_answers, newest_message, save_blobs
+from .message import answered_call, newest_message, save_blobs
 from .request import RunRequest
 from .run_table import RunTable
 from .sealing import answers_for_parked, seal
 from .spending import count_again
 from .store_access import StoreAccess
+from .task_choice import Whereto, graph_of, outermost, where_to
 from .tree_digest import tree_digest
 from .turn import Turn
 from .unattended import Unattended
@@ -71,15 +84,13 @@ class RunnerSetup:
         auto_create_session: bool = False,
         lease_seconds: float = DEFAULT_SECONDS,
         max_attempts: int = 3,
+        make_deps: MakeDeps | None = None,
     ) -> None:
-        if node is not None:
-            raise NotImplementedError(
-                "Runner(node=...): running workflow nodes as root is not built yet in Ostinato."
-            )
-        self.app = self._resolve_app(app, app_name, agent, plugins)
-        check_tree(self.app.root_agent)
+        self.app = self._resolve_app(app, app_name, agent, plugins, node)
         self.app_name = app_name or self.app.name
-        self.agent: BaseAgent = self.app.root_agent
+        self.agent: BaseAgent = as_agent(self.app.root_agent)
+        check_tree(self.agent)
+        check_mode(self.agent)
         self.artifact_service = artifact_service
         self.session_service = session_service
         self.memory_service = memory_service
@@ -94,6 +105,7 @@ class RunnerSetup:
         self._unattended = Unattended()
         self._lease_seconds = lease_seconds
         self._digest: str | None = None
+        self._deps = DepsSource(self.agent, make_deps or self.app.make_deps)
 
     @staticmethod
     def _resolve_app(
@@ -101,7 +113,13 @@ class RunnerSetup:
         app_name: str | None,
         agent: BaseAgent | None,
         plugins: list[BasePlugin] | None,
+        node: Any = None,
     ) -> App:
+        if node is not None:
+            if app is not None or agent is not None:
+                raise AgentConfigError("Only one of app, agent, or node may be provided.")
+            agent = cast(BaseAgent, as_node(node))
+            app_name = app_name or agent.name
         if app is not None:
             if agent is not None or plugins is not None:
                 raise AgentConfigError(
@@ -151,8 +169,9 @@ class RunnerSetup:
         """
         request = turn.request
         new_message = request.message or types.Content()
-        answered = answered_call(session, new_message)
+        answered, whereto = self._answered(session, new_message)
         if answered is not None and not request.once:
+            check_answers(log_of(session), new_message)
             turn.invocation_id = answered.invocation_id
         ctx = await self._new_invocation_context(session, turn, new_message)
         sealing: list[Event] = []
@@ -161,11 +180,9 @@ class RunnerSetup:
             ctx.ports.resumed = True
         if self._store.durable is not None and turn.unclaimed:
             sealing = await answers_for_parked(
-                self._store.durable, request.place, log_of(session), turn.invocation_id
+                self._store.durable, request.place, log_of(session), turn.invocation_id, self.agent
             )
-        await self._append_new_message(
-            ctx, turn, new_message, branch_of_answers(session, new_message), sealing
-        )
+        await self._append_new_message(ctx, turn, new_message, whereto, sealing)
         if answered is None:
             ctx.agent = self._find_agent_to_run(session, self.agent)
         else:
@@ -177,7 +194,7 @@ class RunnerSetup:
         request, sealing = turn.request, list[Event]()
         if self._store.durable is not None and turn.unclaimed:
             sealing = await answers_for_parked(
-                self._store.durable, request.place, log_of(session), turn.invocation_id
+                self._store.durable, request.place, log_of(session), turn.invocation_id, self.agent
             )
         await turn.commit(sealing)
         ctx = await self._new_invocation_context(session, turn, None)
@@ -216,9 +233,10 @@ class RunnerSetup:
             if message is None:
                 await shielded(self._take_over(ctx, session, turn))
             else:
-                answered_call(session, message)
-                branch = branch_of_answers(session, message)
-                await self._append_new_message(ctx, turn, message, branch)
+                if answered_call(session, message) is not None:
+                    check_answers(log_of(session), message)
+                _, whereto = self._answered(session, message)
+                await self._append_new_message(ctx, turn, message, whereto)
         except LeaseLostError:
             raise
         except BaseException as stop:  # boundary: cancelled before the agent went on
@@ -246,12 +264,13 @@ class RunnerSetup:
             count_again(spending, log_of(session), turn.invocation_id, self.agent)
         ports = RunPorts(
             spawn=self._spawn,
+            schedule=run_node,
             commit=turn.commit,
             journal=await self._open_journal(session, turn),
             tool_errors=run_config.tool_errors or self.app.tool_errors,
             spending=spending,
         )
-        return InvocationContext(
+        ctx = NEW_RUN.fill(
             artifact_service=self.artifact_service,
             session_service=self.session_service,
             memory_service=self.memory_service,
@@ -267,6 +286,10 @@ class RunnerSetup:
             run_config=run_config,
             ports=ports,
         )
+        ports.deps = turn.request.deps
+        if not self._deps.is_idle and not turn.request.ends_live:
+            ports.deps = await self._deps.provide(ctx, ports.deps)
+        return ctx
 
     async def _open_journal(self, session: Session, turn: Turn) -> Journal | None:
         """Return the journal of a turn's invocation; None where nothing outlives the process."""
@@ -283,7 +306,7 @@ class RunnerSetup:
         ctx: InvocationContext,
         turn: Turn,
         message: types.Content,
-        branch: str | None,
+        whereto: Whereto,
         sealing: Sequence[Event] = (),
     ) -> None:
         """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2).
@@ -309,15 +332,36 @@ class RunnerSetup:
         if config.save_input_blobs_as_artifacts:
             await turn.claim()
             ctx.user_content = message = await save_blobs(ctx, message)
-        event = Event(
+        event = MADE.fill(
             invocation_id=ctx.invocation_id,
             author="user",
             content=public_message(message),  # ctx.user_content has the whole of it
-            branch=branch,
-            actions=EventActions(state_delta=dict(turn.request.state_delta or {})),
+            branch=whereto.branch,
+            isolation_scope=whereto.scope,
+            actions=NO_ACTIONS.fill(state_delta=dict(turn.request.state_delta or {})),
             custom_metadata=config.custom_metadata,
         )
         await ctx.ports.commit((*sealing, event))
+
+    def _answered(
+        self, session: Session, message: types.Content
+    ) -> tuple[EventRecord | None, Whereto]:
+        """Return the record of the call whose invocation a message goes on with, if it does, and
+        where the message is said.
+
+        A task that waits for the user is part of a paused invocation where the app is resumable,
+        and in a graph; elsewhere each message begins one of its own (FEATURES row 70).
+
+        Raises:
+          InputValidationError: the message answers a call that does not exist.
+        """
+        answered = answered_call(session, message)
+        whereto = where_to(log_of(session), self.agent, message)
+        goes_on = self.resumability_config is not None and self.resumability_config.is_resumable
+        if whereto.asked is not None and not goes_on:
+            asked = outermost(log_of(session), whereto.asked)
+            goes_on = asked is not None and graph_of(self.agent, asked) is not None
+        return answered or (whereto.asked if goes_on else None), whereto
 
     def _find_agent_to_run(self, session: Session, root_agent: BaseAgent) -> BaseAgent:
         """Return the agent that goes on with the conversation (Spec 2 §1.4)."""

@@ -24,6 +24,7 @@ class RunsAgent(Protocol):
         new_message: Any = None,
         invocation_id: str | None = None,
         run_config: Any,
+        deps: Any,
     ) -> AsyncGenerator[Event, None]: ...
 
 
@@ -64,6 +65,7 @@ async def spawn(
         "user_id": parent.user_id,
         "session_id": session_id,
         "run_config": parent.run_config,
+        "deps": parent.ports.deps,
     }
     if begun is not None and begun.events:
         run = runner.run_async(**place, invocation_id=begun.events[0].invocation_id)

@@ -7,7 +7,9 @@ import json
 
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
+from ..agents.node_agent import NodeAgent, within
 from ..tools.base_tool import BaseTool
+from ..workflow.workflow import edges_within
 from .agent_choice import agents_below
 
 
@@ -22,6 +24,7 @@ def tree_digest(root: BaseAgent) -> str:
             type(agent).__name__,
             agent.parent_agent.name if agent.parent_agent is not None else None,
             sorted(_tool_names(agent)),
+            *_graph(agent),
         ]
         for agent in agents_below(root)
     ]
@@ -29,10 +32,21 @@ def tree_digest(root: BaseAgent) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def _graph(agent: BaseAgent) -> list[list[str]]:
+    """Describe the graphs that an agent runs: their nodes and edges."""
+    if not isinstance(agent, NodeAgent):
+        return []
+    return [
+        [one.name, type(one).__name__, *(str(edge) for edge in edges_within(one))]
+        for one in within(agent.root_node)
+    ]
+
+
 def _tool_names(agent: BaseAgent) -> list[str]:
     if not isinstance(agent, LlmAgent):
         return []
-    return [
+    called = [f"{name} ({called.mode})" for name, called in agent.delegates.items()]
+    return called + [
         tool.name if isinstance(tool, BaseTool) else getattr(tool, "__name__", "")
         for tool in agent.tools
     ]

@@ -38,9 +38,7 @@ class Turn:
       session: the session as loaded last; set before the first commit.
       invocation_id: the invocation it runs, once that is known.
       fence: ownership of the session; None until it was claimed.
-      stopped: why the turn was stopped; None where it was not.
       digest: digest of the agent tree.
-      loop: the event loop that runs it.
       step: marks the blocks in which a stop may cut in.
       paused: whether the invocation waits for an answer from outside and will go on.
       kept: whether its message is still in the session's inbox.
@@ -59,7 +57,6 @@ class Turn:
         self.session: Session | None = None
         self.invocation_id = request.invocation_id or request.id
         self.fence: Fence | None = None
-        self.stopped: CallerError | None = None
         self._store = store
         self._durable = store.durable
         self._keeper = keeper
@@ -70,10 +67,7 @@ class Turn:
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
         self._given_away = False
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.step = Step(self)
-        self._cut = False
-        self._mutex = threading.Lock()
+        self.step = Step()
 
     @property
     def unclaimed(self) -> bool:
@@ -119,6 +113,7 @@ class Turn:
         """
         assert self.session is not None
         if self.handed_over:
+            self._given_away = True  # whatever comes now: what had to be stored was not
             raise LeaseLostError("The run is handed over; another process goes on with it.")
         keeper = self._keeper
         # A message stays in the inbox until its own event is stored, in the same transaction.
@@ -244,68 +239,68 @@ class Turn:
         """
         self._given_away = self._keeper is not None
 
+    @property
+    def stopped(self) -> CallerError | None:
+        """Why the turn was stopped; None where it was not."""
+        return self.step.reason
+
     def stop(self, reason: CallerError) -> None:
         """End the run with `reason`; harmless when repeated, and from any thread."""
-        with self._mutex:
-            if self.stopped is not None:
-                return
-            self.stopped = reason
-            loop = self.loop
-        if loop is not None:
-            try:
-                loop.call_soon_threadsafe(self.cut_in)
-            except RuntimeError:  # that loop was closed, and the run with it
-                return
-
-    def cut_in(self) -> None:
-        """Cancel the task that runs the turn, once; within its event loop."""
-        if self.step.task is not None and not self._cut:
-            self._cut = True
-            self.step.cut()
+        self.step.stop(reason)
 
 
 class Step:
-    """A block in which a stop of its turn may cut in; it then raises the reason of the stop.
+    """A block in which a stop may cut in; it then raises the reason of the stop.
 
     One object marks any number of blocks of its turn, one after another.
 
-    Args:
-      turn: the turn.
-
     Attributes:
-      task: the task that is in the block now.
+      reason: why it was stopped; None where it was not.
     """
 
-    __slots__ = ("_before", "_cutting", "_turn", "task")
+    __slots__ = ("_before", "_cut", "_cutting", "_loop", "_mutex", "_task", "reason")
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
+    def __init__(self) -> None:
+        self.reason: CallerError | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[object] | None = None
         self._before = 0
-        self._cutting = False
-        self.task: asyncio.Task[object] | None = None
+        self._cut = self._cutting = False
+        self._mutex = threading.Lock()
+
+    def stop(self, reason: CallerError) -> None:
+        """Cancel the task that is in the block, now or when it comes to the next one."""
+        with self._mutex:
+            if self.reason is not None:
+                return
+            self.reason = reason
+            loop = self._loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self._cut_in)
+            except RuntimeError:  # that loop was closed, and the run with it
+                return
+
+    def _cut_in(self) -> None:
+        """Cancel the task, once; within its event loop."""
+        if self._task is not None and not self._cut:
+            self._cut = self._cutting = True
+            self._before = self._task.cancelling()
+            self._task.cancel()
 
     def __enter__(self) -> None:
-        turn = self._turn
-        if turn.stopped is not None:
+        if self.reason is not None:
             # To cancel the task here would hit what comes after a block that never waits.
-            raise turn.stopped
-        self.task = asyncio.current_task()
-        if turn.loop is None:
-            turn.loop = asyncio.get_running_loop()
-
-    def cut(self) -> None:
-        """Cancel the task that is in the block."""
-        assert self.task is not None
-        self._before = self.task.cancelling()
-        self._cutting = True
-        self.task.cancel()
+            raise self.reason
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task(self._loop)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        task, self.task = self.task, None
+        task, self._task = self._task, None
         if not self._cutting or task is None:
             return
         self._cutting = False
-        reason = self._turn.stopped
         others = task.uncancel() > self._before  # somebody else cancelled the task meanwhile
-        if isinstance(error, asyncio.CancelledError) and reason is not None and not others:
-            raise reason from None
+        if isinstance(error, asyncio.CancelledError) and self.reason is not None and not others:
+            raise self.reason from None

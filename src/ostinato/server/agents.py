@@ -14,8 +14,9 @@ from pathlib import Path
 from .._log import get_logger
 from ..errors import NotFoundError
 from ..hosting.failure import SetupError
-from ..hosting.loader import Loaded, load
+from ..hosting.loader import Loaded, has_agent, load
 from ..hosting.services import THROUGH_ALIAS
+from ..plugins.base_plugin import BasePlugin
 from ..runners import Runner
 from .problems import Problem
 from .services import Services
@@ -23,7 +24,6 @@ from .settings import ServerSettings
 
 logger = get_logger(__name__)
 
-_FILES = ("agent.py", "__init__.py")
 _WATCHED = (".py", ".yaml", ".yml", ".env", ".json", ".md", ".txt")
 
 Stamp = tuple[tuple[str, int, int], ...]
@@ -38,12 +38,29 @@ class ServedApp:
       runner: runs it.
       loaded: its agents.
       stamp: its files when it was loaded.
+      lease_seconds: how long a session stays its process's, where that is not heard of.
     """
 
     name: str
     runner: Runner
     loaded: Loaded
     stamp: Stamp
+    lease_seconds: float
+
+    def runner_with(self, plugin: BasePlugin) -> Runner:
+        """Return a runner for one run with a plugin besides the app's own; it is not closed, for
+        what it works with is the app's.
+        """
+        own = self.runner
+        plugins = [*own.app.plugins, plugin]
+        return Runner(
+            app=own.app.model_copy(update={"plugins": plugins, "root_agent": own.agent}),
+            app_name=own.app_name,
+            session_service=own.session_service,
+            artifact_service=own.artifact_service,
+            memory_service=own.memory_service,
+            lease_seconds=self.lease_seconds,
+        )
 
 
 class AgentFolder:
@@ -107,7 +124,8 @@ class AgentFolder:
             self._retired.append(old.runner)  # its runs go on to their end
         _forget(folder)
         try:
-            loaded = await asyncio.to_thread(load, str(folder))
+            allowed = self._settings.allow_code_from
+            loaded = await asyncio.to_thread(load, str(folder), allowed)
             runner = self._runner(name, loaded)
         except SetupError as error:
             error = SetupError(_without_folder(error.message, folder), missing=error.missing)
@@ -117,7 +135,9 @@ class AgentFolder:
         self._failed.pop(name, None)
         if loaded.through_alias:
             logger.info(THROUGH_ALIAS)
-        app = self._apps[name] = ServedApp(name, runner, loaded, stamp)
+        app = self._apps[name] = ServedApp(
+            name, runner, loaded, stamp, self._settings.lease_seconds
+        )
         return app
 
     def _runner(self, name: str, loaded: Loaded) -> Runner:
@@ -152,7 +172,7 @@ class AgentFolder:
 
 
 def _is_agent(folder: Path) -> bool:
-    return folder.is_dir() and any((folder / name).is_file() for name in _FILES)
+    return folder.is_dir() and has_agent(folder)
 
 
 def _stamp(folder: Path) -> Stamp:

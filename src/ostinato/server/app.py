@@ -71,9 +71,9 @@ def make_app(settings: ServerSettings) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await host.start()
         try:
-            async with mcp.running():
-                yield
+            yield
         finally:
+            await mcp.close()
             await host.close()
 
     of_page = page.routes(prefix) if settings.page else []

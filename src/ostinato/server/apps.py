@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -103,7 +103,7 @@ async def info_of(agent: BaseAgent) -> AgentInfo:
     instruction, tools = "", []
     if isinstance(agent, LlmAgent):
         instruction = agent.instruction if isinstance(agent.instruction, str) else ""
-        tools = await _declarations(agent)
+        tools = await _declarations(cast(LlmAgent, agent))
     return AgentInfo(
         name=agent.name,
         description=agent.description,

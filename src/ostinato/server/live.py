@@ -24,6 +24,7 @@ from .bodies import json_value, validated
 from .host import Host
 from .place import checked, no_session, outline
 from .problems import Problem, problem_of, public_text
+from .security import SUBPROTOCOL
 from .wire import event_json
 
 logger = get_logger(__name__)
@@ -99,7 +100,8 @@ async def run_live(socket: WebSocket) -> None:
     except Exception as error:  # boundary: a handshake is refused, never left without an answer
         await _close(socket, error)
         return
-    await socket.accept()
+    offered = socket.scope.get("subprotocols", ())
+    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
     try:
         app = await host.agents.get(place.app_name)
         if await outline(host.services.sessions, place) is None:
@@ -152,7 +154,7 @@ class Talk:
         self._socket = socket
         self._host = host
         self._place = place
-        self._queue = LiveRequestQueue()
+        self._queue = LiveRequestQueue(host.settings.live_backlog)
 
     async def hold(self, runner: Runner, config: RunConfig) -> None:
         """Converse until one of the two sides ends it.
@@ -176,7 +178,11 @@ class Talk:
                 raise error
 
     async def _listen(self) -> None:
-        """Hand on what the client says; return when it is gone."""
+        """Hand on what the client says; return when it is gone.
+
+        Raises:
+          Problem: a frame is no request, or the run takes none.
+        """
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
@@ -184,7 +190,12 @@ class Talk:
             text = message.get("text")
             if text is None:
                 raise _Frame(NOT_TEXT, "BinaryFrame", "Frames are JSON text, sound in base64.")
-            self._queue.send(_request(text))
+            request = _request(text)
+            try:
+                async with asyncio.timeout(self._host.settings.write_timeout):
+                    await self._queue.put(request)  # meanwhile the client's frames wait
+            except TimeoutError as error:
+                raise Problem(503, "Backlog", "What is sent is not taken in time.") from error
 
     async def _run(self, runner: Runner, config: RunConfig) -> None:
         place, seconds = self._place, self._host.settings.write_timeout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 import re
 import time
@@ -14,6 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import Problem, problem_response
 from .settings import ServerSettings
+
+# A browser's WebSocket sends no headers of its own choice, but subprotocols: this one, which the
+# server answers with, and one that holds the token.
+SUBPROTOCOL = "ostinato-live"
+_TOKEN = "ostinato-token."
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 _ANY_ADDRESS = ("0.0.0.0", "::")
@@ -89,7 +96,7 @@ class Guard:
         if wait:
             after = {"Retry-After": str(int(wait) + 1)}
             return Problem(429, "TooManyRequests", "Too many requests; wait.", headers=after)
-        if self._needs_token(scope, headers) and not self._has_token(headers):
+        if self._needs_token(scope, headers) and not self._has_token(scope, headers):
             ask = {"WWW-Authenticate": "Bearer"}
             return Problem(401, "Unauthorized", "The token is missing or wrong.", headers=ask)
         return None
@@ -99,11 +106,13 @@ class Guard:
             return False
         return not _is_preflight(scope, headers)  # which no browser sends a token with
 
-    def _has_token(self, headers: Headers) -> bool:
+    def _has_token(self, scope: Scope, headers: Headers) -> bool:
         kind, _, token = headers.get("authorization", "").partition(" ")
-        wanted = self._settings.token or ""
-        same = hmac.compare_digest(token.strip().encode(), wanted.encode())
-        return kind.lower() == "bearer" and same
+        given = token.strip().encode() if kind.lower() == "bearer" else b""
+        if not given and scope["type"] == "websocket":
+            given = _offered_token(scope)
+        wanted = (self._settings.token or "").encode()
+        return bool(given) and hmac.compare_digest(given, wanted)
 
     @staticmethod
     def _is_same(origin: str, host: str) -> bool:
@@ -141,6 +150,20 @@ class Rate:
         if len(self._buckets) > _CLIENTS:
             self._buckets.popitem(last=False)
         return 0.0 if left >= 1 else (1 - left) * 60 / most
+
+
+def _offered_token(scope: Scope) -> bytes:
+    """Return the token among the subprotocols that a client offers; nothing where none is."""
+    for offered in scope.get("subprotocols", ()):
+        if offered.startswith(_TOKEN):
+            told = offered[len(_TOKEN) :]
+            try:
+                return base64.b64decode(
+                    told + "=" * (-len(told) % 4), altchars=b"-_", validate=True
+                )
+            except (binascii.Error, ValueError):
+                return b""
+    return b""
 
 
 def _hosts(settings: ServerSettings) -> frozenset[str] | None:

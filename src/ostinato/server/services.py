@@ -11,13 +11,15 @@ from ..artifacts.base_artifact_service import BaseArtifactService
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..artifacts.gcs_artifact_service import GcsArtifactService
 from ..artifacts.in_memory_artifact_service import InMemoryArtifactService
-from ..hosting.places import DEFAULT_DB, Places, places_of
-from ..hosting.services import store_of
+from ..hosting.places import DEFAULT_DB, Places, make_folder, places_of
+from ..hosting.services import AGENT_ENGINE, engine_of, store_of
 from ..memory.base_memory_service import BaseMemoryService
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..memory.sqlite_memory_service import SqliteMemoryService
+from ..memory.vertex_ai_memory_bank_service import VertexAiMemoryBankService
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.in_memory_session_service import InMemorySessionService
+from ..sessions.vertex_ai_session_service import VertexAiSessionService
 from ..telemetry.span_store import SqliteSpanStore
 from .settings import MEMORY, ServerSettings
 
@@ -58,6 +60,10 @@ class Services:
         if in_memory:
             sessions: BaseSessionService = InMemorySessionService()
             places = None
+        elif settings.db.startswith(AGENT_ENGINE):
+            sessions = VertexAiSessionService(**engine_of(settings.db))
+            places = places_of(DEFAULT_DB)
+            make_folder(places)
         else:
             sessions, places = store_of(settings.db)
         spans = SqliteSpanStore(
@@ -92,4 +98,6 @@ def _memories(settings: ServerSettings, places: Places | None) -> BaseMemoryServ
         return SqliteMemoryService(default.with_name("memories.db"))
     if wanted is None or wanted.startswith(MEMORY):
         return InMemoryMemoryService()
+    if wanted.startswith(AGENT_ENGINE):
+        return VertexAiMemoryBankService(**engine_of(wanted))
     return SqliteMemoryService(wanted.removeprefix("sqlite:///"))

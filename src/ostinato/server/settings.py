@@ -34,11 +34,14 @@ class ServerSettings:
       max_upload: bytes of the body where files may be sent: messages and artifacts.
       request_timeout: seconds a request may take, runs and streams left out.
       heartbeat: seconds of silence on a stream after which a comment is sent.
-      write_timeout: seconds that a reader may take none of a stream.
+      write_timeout: seconds that a reader may take none of a stream, and that a live run may take
+        none of what its client sends.
+      live_backlog: frames of a client that may wait for a live run; further ones are not read.
       rate_limit: requests per minute and client address; None for any number.
       log_level: level of the log.
       contents: keep prompts, responses, arguments and results with the spans, for the page.
       page: serve the page that this package holds.
+      allow_code_from: modules whose code agents in YAML may name, besides their own folder's.
       ui: folder of another built page to serve below `/dev-ui/`.
     """
 
@@ -61,11 +64,13 @@ class ServerSettings:
     request_timeout: float = 60.0
     heartbeat: float = 15.0
     write_timeout: float = 60.0
+    live_backlog: int = 64
     rate_limit: int | None = None
     log_level: str = "info"
     contents: bool = False
     page: bool = False
     ui: Path | None = None
+    allow_code_from: tuple[str, ...] = ()
 
     @property
     def on_loopback(self) -> bool:

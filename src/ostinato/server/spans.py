@@ -59,7 +59,9 @@ class SpanDetail(SpanSummary):
 
 
 class Spans(Wire):
-    """A session's spans, oldest first."""
+    """A session's spans, oldest first; those too of agents that ran as tools, under the id of
+    their own invocation.
+    """
 
     spans: list[SpanSummary]
 
@@ -75,9 +77,8 @@ async def listing(call: Call) -> Spans:
 
 async def one(call: Call) -> SpanDetail:
     """Return a span with what was recorded of its contents."""
-    place = call.place()
-    span = await _store(call).span(call.path["span"])
-    if span is None or span.place != tuple(place):
+    span = await _store(call).span(call.path["span"], of=call.place())
+    if span is None:
         raise Problem(404, "NotFoundError", "There is no such span.")
     contents = [json.loads(content) for content in span.contents]
     return SpanDetail(**_fields(span), contents=contents, texts=span.texts)

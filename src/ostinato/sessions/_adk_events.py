@@ -7,6 +7,7 @@ both; google-adk reads either spelling, and so do we.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from ..errors import StoreError
@@ -18,12 +19,14 @@ _COLUMNS = ("id", "invocation_id", "author", "branch", "timestamp")
 
 def event_data(record: EventRecord) -> str:
     """Return the JSON text of an event."""
-    columns = {name: getattr(record, name) for name in _COLUMNS}
-    if record.branch is None:
-        del columns["branch"]
-    front = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+    # By hand, because json.dumps makes an encoder for each call.
+    branch = "" if record.branch is None else f',"branch":{_quoted(record.branch)}'
     rest = record.data[1:]
-    return f"{front[:-1]}{'' if rest == '}' else ','}{rest}"
+    return (
+        f'{{"id":{_quoted(record.id)},"invocation_id":{_quoted(record.invocation_id)},'
+        f'"author":{_quoted(record.author)}{branch},"timestamp":{float(record.timestamp)!r}'
+        f"{'' if rest == '}' else ','}{rest}"
+    )
 
 
 def record_of(id: str, invocation_id: str, micros: int, data: str | None) -> EventRecord:

@@ -75,6 +75,7 @@ def answers(records: Sequence[EventRecord]) -> list[Event]:
                     invocation_id=record.invocation_id,
                     author=record.author,
                     branch=record.branch,
+                    isolation_scope=record.scope,
                     content=types.Content(role="user", parts=parts),
                 )
             )

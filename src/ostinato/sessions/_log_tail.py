@@ -137,7 +137,7 @@ class _Search:
         """Indexes of the calls without an answer, or whose long-running tool may still give one.
 
         As for `open_calls`, only what stands in the call's own invocation answers it: models may
-        use the id of a call again in a later one.
+        use the id of a call again in a later one. A task is answered in any.
         """
         found: list[int] = []
         answered: set[tuple[str, str | None]] = set()
@@ -149,9 +149,12 @@ class _Search:
             if record.author == "user":
                 given.update(call for call, _ in record.responses)
             if any(
-                (own, call) not in answered or (call in record.long_running and call not in given)
+                ((own, call) not in answered and not self._log.is_over(call))
+                or (call in record.long_running and call not in given)
                 for call, _ in record.calls
             ):
+                found.append(index)
+            elif record.scope and self._log.tasks.get(record.scope) is record:
                 found.append(index)
         return found
 

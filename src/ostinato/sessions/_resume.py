@@ -5,22 +5,27 @@ The flow asks before each step of a resumable run, the runner asks when it resum
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ..events.event import REJECTED, Event
-from ._durable_store import JournalRow
-from .event_log import AGENT_STATE, COMPACTION, END_OF_AGENT, ERROR, EventLog, EventRecord
+from ._checkpoints import Checkpoint
+from .event_log import (
+    AGENT_STATE,
+    COMPACTION,
+    END_OF_AGENT,
+    ERROR,
+    TASK_ANSWER,
+    TASK_END,
+    EventLog,
+    EventRecord,
+)
 
 SEALED = "ostinato:sealed"
 """Key in the custom metadata of a response that stands for a call which never began."""
 
 RERUN = "ostinato:rerun"
 """Key in the custom metadata of an event: ids of calls whose tools may have run before."""
-
-CHECKPOINT_PREFIX = "agent:"
-"""Call id of a journal row that holds the checkpoint of the agent whose name follows."""
 
 
 class OpenCall(NamedTuple):
@@ -59,18 +64,47 @@ def open_calls(
         found.extend(
             OpenCall(record, call, name, call in record.long_running)
             for call, name in reversed(record.calls)
-            if call is not None and call not in answered
+            if call is not None and call not in answered and not log.is_over(call)
         )
     found.reverse()
     return found
 
 
-def waits_for_answer(log: EventLog, invocation_id: str, branch: str | None = None) -> bool:
+def waits_for_answer(
+    log: EventLog, invocation_id: str, branch: str | None = None, *, tasks: bool = True
+) -> bool:
     """Tell whether a long-running call of an invocation still waits for its answer from outside.
 
     What its tool gave at once is no answer; that it never began is one. Counts the branch and those
-    below it.
+    below it. A task that was begun waits too, until it is finished; one of a graph, while it is the
+    user's turn.
+
+    Args:
+      log: the session's records.
+      invocation_id: the invocation.
+      branch: the branch.
+      tasks: whether tasks count; in apps that do not resume, another invocation goes on with them.
+        Those of graphs count always.
     """
+    if any(
+        record.invocation_id == invocation_id
+        and _on_branch(record.branch, branch, below=True)
+        and _is_users_turn(log, scope)
+        for scope, record in log.tasks.items()
+    ):
+        return True
+    if (
+        tasks
+        and log.scopes
+        and any(
+            call in log.scopes
+            and call not in log.tasks
+            and record.invocation_id == invocation_id
+            and _on_branch(record.branch, branch, below=True)
+            for call, record in log.unanswered.items()
+        )
+    ):
+        return True
     if invocation_id not in log.with_long_running:
         return False
     answered: set[str | None] = set()
@@ -82,92 +116,16 @@ def waits_for_answer(log: EventLog, invocation_id: str, branch: str | None = Non
     return False
 
 
+def _is_users_turn(log: EventLog, scope: str) -> bool:
+    """Tell whether the agent of a task has said something last."""
+    newest = next((record for record in reversed(log.records) if record.scope == scope), None)
+    return newest is not None and newest.author != "user" and is_last_word(newest)
+
+
 def _on_branch(own: str | None, branch: str | None, below: bool) -> bool:
     if own == branch:
         return True
     return below and (branch is None or (own is not None and own.startswith(branch + ".")))
-
-
-class Checkpoint(NamedTuple):
-    """What an agent had noted about itself when a run was interrupted.
-
-    Attributes:
-      agent: name of the agent.
-      branch: the branch it ran on.
-      at: index of the first record that came after it.
-      state: the checkpoint; None where the agent ended or began anew.
-      ended: whether the agent had ended.
-    """
-
-    agent: str
-    branch: str | None
-    at: int
-    state: dict[str, Any] | None
-    ended: bool
-
-
-def recorded_checkpoints(log: EventLog, invocation_id: str) -> list[Checkpoint]:
-    """Return the checkpoints that an invocation's events hold, oldest first."""
-    found: list[Checkpoint] = []
-    for index in range(log.start_of(invocation_id) or 0, len(log.records)):
-        record = log.records[index]
-        if record.invocation_id != invocation_id:
-            continue
-        if record.kinds & END_OF_AGENT:
-            found.append(Checkpoint(record.author, record.branch, index + 1, None, True))
-        elif record.kinds & AGENT_STATE:
-            state = record.event().actions.agent_state or {}
-            found.append(Checkpoint(record.author, record.branch, index + 1, state, False))
-    return found
-
-
-def checkpoint_text(
-    branch: str | None, after: str | None, state: dict[str, Any] | None, ended: bool, number: int
-) -> str:
-    """Return a checkpoint as the JSON of a journal row.
-
-    Args:
-      branch: the branch the agent runs on.
-      after: id of the newest record then.
-      state, ended: as in `Checkpoint`.
-      number: place among the checkpoints of the invocation.
-    """
-    fields = {"branch": branch, "after": after, "state": state, "ended": ended, "number": number}
-    return json.dumps(fields, separators=(",", ":"))
-
-
-def journalled_checkpoints(log: EventLog, rows: Iterable[JournalRow]) -> list[Checkpoint]:
-    """Return the checkpoints that rows of a journal hold, oldest first."""
-    found = sorted(_checkpoint_rows(rows), key=lambda item: item[1]["number"])
-    return [
-        Checkpoint(
-            agent,
-            fields["branch"],
-            _index_after(log, fields["after"]),
-            fields["state"],
-            fields["ended"],
-        )
-        for agent, fields in found
-    ]
-
-
-def newest_checkpoint(rows: Iterable[JournalRow]) -> int:
-    """Return the number of the newest checkpoint in rows of a journal; 0 where there is none."""
-    return max((fields["number"] for _, fields in _checkpoint_rows(rows)), default=0)
-
-
-def _checkpoint_rows(rows: Iterable[JournalRow]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in rows:
-        if row.status == "state" and row.result is not None:
-            if row.call_id.startswith(CHECKPOINT_PREFIX):
-                yield row.tool, json.loads(row.result)
-
-
-def _index_after(log: EventLog, record_id: str | None) -> int:
-    for index in range(len(log.records) - 1, -1, -1):
-        if log.records[index].id == record_id:
-            return index + 1
-    return 0
 
 
 class Reached(NamedTuple):
@@ -203,6 +161,7 @@ class Resume:
       start: index of the first record that counts; those before it belong to the agents that led to
         the agent which goes on.
       checkpoints: what agents had noted, oldest first.
+      only: indexes of the records that count, beside the user's; all where None.
     """
 
     def __init__(
@@ -211,19 +170,22 @@ class Resume:
         invocation_id: str,
         start: int = 0,
         checkpoints: Sequence[Checkpoint] = (),
+        only: Container[int] | None = None,
     ) -> None:
         self._until = len(log.records)
         self._records: list[tuple[int, EventRecord]] = []
-        self._answers: list[tuple[int, set[str | None]]] = []
+        self._answers: list[_Answer] = []
         self._leg = start
         for index in range(max(start, log.start_of(invocation_id) or 0), self._until):
             record = log.records[index]
             if record.invocation_id != invocation_id or record.kinds & COMPACTION:
                 continue
             if record.author == "user":
-                self._answers.append((index, {call for call, _ in record.responses}))
-                self._leg = index + 1
-            else:
+                ids = {call for call, _ in record.responses}
+                self._answers.append(_Answer(index, ids, record.scope))
+                if not record.kinds & TASK_ANSWER:
+                    self._leg = index + 1
+            elif only is None or index in only:
                 self._records.append((index, record))
         self._ends = [mark for mark in checkpoints if mark.ended and mark.at > start]
         self._entries = {mark.agent: mark for mark in checkpoints}
@@ -261,7 +223,9 @@ class Resume:
 
     def is_newest(self, record: EventRecord | None) -> bool:
         """Tell whether nobody answered since a record was made: the run broke off there."""
-        return record is not None and any(r is record for i, r in self._records if i >= self._leg)
+        if record is None or any(a.ids & {c for c, _ in record.calls} for a in self._answers):
+            return False
+        return any(r is record for i, r in self._records if i >= self._leg)
 
     def has_begun(self, agent: str, branch: str | None) -> bool:
         """Tell whether an agent had begun its present run since the user's last message."""
@@ -333,12 +297,25 @@ class Resume:
                         self._escalated.append(record.branch)
 
 
+def is_last_word(record: EventRecord) -> bool:
+    """Tell whether an agent ends its turn with a record, and does not end its task with it."""
+    return not record.kinds & TASK_END and _Run([]).ends(record)
+
+
+class _Answer(NamedTuple):
+    """What the user said, or what came of a task: where, which calls it answers, and its scope."""
+
+    at: int
+    ids: set[str | None]
+    scope: str | None
+
+
 class _Run:
     """Reads the records of one run of one agent, in order."""
 
     __slots__ = ("_answers", "_calls", "_last", "begun")
 
-    def __init__(self, answers: list[tuple[int, set[str | None]]]) -> None:
+    def __init__(self, answers: list[_Answer]) -> None:
         self._answers = answers
         self._calls: set[str | None] = set()
         self._last: EventRecord | None = None
@@ -347,12 +324,20 @@ class _Run:
     def add(self, index: int, record: EventRecord) -> Literal["ended", "transfer"] | None:
         """Read the next record; tell whether the run ends with it.
 
-        The user's answer to one of its calls reopens a run that had ended.
+        The user's answer to one of its calls reopens a run that had ended, and so does whatever the
+        user says to a task.
         """
         kind = self._kind(record)
-        if kind == "ended" and any(i > index and ids & self._calls for i, ids in self._answers):
-            return None
+        if kind == "ended" and not record.kinds & TASK_END:
+            for answer in self._answers:
+                said = record.scope is not None and answer.scope == record.scope
+                if answer.at > index and (said or answer.ids & self._calls):
+                    return None
         return kind
+
+    def ends(self, record: EventRecord) -> bool:
+        """Tell whether a run ends with a record, taken by itself."""
+        return self._kind(record) == "ended"
 
     def _kind(self, record: EventRecord) -> Literal["ended", "transfer"] | None:
         self.begun = True
@@ -362,6 +347,8 @@ class _Run:
             self._last = record
             if record.transfer_to_agent:
                 return "transfer"
+            if record.kinds & TASK_END:
+                return "ended"
             actions = record.event().actions
             return "ended" if actions.skip_summarization or actions.requested_auth_configs else None
         if record.calls:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-import time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from .._log import get_logger
 from .._optional import need
 from ..errors import InputValidationError, OstinatoError, StoreError
 from ._sql_errors import meaning_of, passes
+from ._sql_pool import Pool, note_use, try_first
 from ._sql_url import Target
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ Work = Callable[["AsyncConnection"], Awaitable[_R]]
 _TRIES = 12  # of a transaction that met another one
 _PAUSE = 0.05  # seconds at most before the second of them; longer before each later one
 _BUSY_SECONDS = 10  # how long SQLite waits for another process
-_USED = "ostinato used"
-_FRESH_SECONDS = 1.0  # a connection that was used just now is not tried first
 # Settings of whoever has something between this program and its database, or wants to see or to
 # change each transaction: then there are no statements that commit by themselves.
 _CAREFUL = frozenset(
@@ -80,12 +78,12 @@ class Engines:
         self._target = target
         self._settings = _with_defaults(target, settings)
         self._lock = threading.Lock()
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = (
+        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = (
             weakref.WeakKeyDictionary()
         )
         # SQLite has one writer at a time, and one connection where it keeps all in memory.
         self._turns = Turns() if target.dialect.name == "sqlite" else None
-        self._shared: _Pool | None = None
+        self._shared: Pool | None = None
         self._spare: AsyncEngine | None = self._make()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -144,14 +142,13 @@ class Engines:
 
         None where it has done nothing, or the connection was lost and nobody knows.
         """
-        spawn = need("sqlalchemy.util", extra="sql").greenlet_spawn
         try:
-            connection = await (await self._engine()).raw_connection()
+            pool = await self._pool()
+            connection = await pool.take()
             try:
-                driver: Any = connection.driver_connection
-                return await driver.fetchrow(single.sql, *single.values)
+                return await connection.driver.fetchrow(single.sql, *single.values)
             finally:
-                await spawn(connection.close)
+                await pool.put(connection)
         except Exception:  # boundary: what is wrong is told by the transaction that follows
             return None
 
@@ -171,16 +168,20 @@ class Engines:
         posted.add_done_callback(_log_failure)
 
     async def _run(self, attempts: Coroutine[Any, Any, _R]) -> _R:
-        return await asyncio.shield(self._start(attempts))
+        answer: asyncio.Future[_R] = asyncio.get_running_loop().create_future()
+        self._start(attempts, answer)
+        return await answer
 
-    def _start(self, attempts: Coroutine[Any, Any, _R]) -> asyncio.Task[_R]:
+    def _start(
+        self, attempts: Coroutine[Any, Any, _R], answer: asyncio.Future[_R] | None = None
+    ) -> asyncio.Task[Any]:
         if self._closed:  # what was begun before goes on, and `close` waits for it
             attempts.close()
             raise StoreError(
                 f"The session store {self._target.name!r} has been closed; make a new "
                 "DatabaseSessionService."
             )
-        task = asyncio.create_task(attempts)
+        task = asyncio.create_task(attempts if answer is None else _answering(attempts, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -203,26 +204,27 @@ class Engines:
     async def _transaction(self, work: Work[_R], begin: str) -> _R:
         alone = self._turns is not None and (begin != "BEGIN" or self._target.in_memory)
         async with self._turns if self._turns is not None and alone else nullcontext():
-            engine = await self._engine()
-            async with engine.connect() as connection:
+            pool = await self._pool()
+            await pool.make_room()
+            async with pool.engine.connect() as connection:
                 if self._turns is not None:
                     await connection.execution_options(begin=begin)
                 async with connection.begin():
                     return await work(connection)
 
-    async def _engine(self) -> AsyncEngine:
+    async def _pool(self) -> Pool:
         if self._target.in_memory:  # its one connection holds the data and serves every loop
             if self._shared is None:
-                self._shared = _Pool(self._spare or self._make())
-            return self._shared.engine
+                self._shared = Pool(self._spare or self._make())
+            return self._shared
         loop = asyncio.get_running_loop()
         pool = self._open.get(loop)
         if pool is None:
             with self._lock:
                 engine, self._spare = self._spare or self._make(), None
-                self._open[loop] = pool = _Pool(engine)
+                self._open[loop] = pool = Pool(engine)
             await pool.close_with_loop()
-        return pool.engine
+        return pool
 
     def _make(self) -> AsyncEngine:
         try:
@@ -235,9 +237,9 @@ class Engines:
             ) from error
         event = need("sqlalchemy", extra="sql").event
         if self._target.dialect.name == "postgresql" and "pool_pre_ping" not in self._settings:
-            event.listen(engine.sync_engine, "checkin", _note_use)
-            event.listen(engine.sync_engine, "connect", _note_use)
-            event.listen(engine.sync_engine, "checkout", partial(_try_first, engine))
+            event.listen(engine.sync_engine, "checkin", note_use)
+            event.listen(engine.sync_engine, "connect", note_use)
+            event.listen(engine.sync_engine, "checkout", partial(try_first, engine))
         if self._target.dialect.name == "sqlite":
             event.listen(engine.sync_engine, "connect", _prepare_sqlite)
             event.listen(engine.sync_engine, "begin", _begin_sqlite)
@@ -258,6 +260,21 @@ class Engines:
             await pool.close()
 
 
+async def _answering(attempts: Coroutine[Any, Any, _R], answer: asyncio.Future[_R]) -> None:
+    """Answer whoever waits, and may go away: as `asyncio.shield`, but a turn of the loop sooner."""
+    try:
+        given = await attempts
+    except asyncio.CancelledError:
+        answer.cancel()
+        raise
+    except Exception as error:  # boundary: the error belongs to the one who waits
+        if not answer.done():
+            answer.set_exception(error)
+    else:
+        if not answer.done():
+            answer.set_result(given)
+
+
 def _log_failure(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None:
@@ -270,9 +287,10 @@ def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
         **settings,
     }  # messages of users stay out of errors
     if target.dialect.name != "sqlite":
-        chosen.setdefault("pool_timeout", 120)
+        if not {"pool", "poolclass"} & chosen.keys():  # other pools than a queue do not wait
+            chosen.setdefault("pool_timeout", 120)
         if target.dialect.name == "mysql":
-            chosen.setdefault("pool_pre_ping", True)  # PostgreSQL has `_try_first`
+            chosen.setdefault("pool_pre_ping", True)  # PostgreSQL has `try_first`
             chosen.setdefault("isolation_level", "READ COMMITTED")  # no locks on gaps
         return chosen
     arguments: dict[str, Any] = chosen.get("connect_args") or {}
@@ -284,23 +302,6 @@ def _with_defaults(target: Target, settings: dict[str, Any]) -> dict[str, Any]:
     if target.in_memory:
         chosen.setdefault("poolclass", need("sqlalchemy.pool", extra="sql").StaticPool)
     return chosen
-
-
-def _note_use(_: Any, record: Any) -> None:
-    record.info[_USED] = time.monotonic()
-
-
-def _try_first(engine: AsyncEngine, connection: Any, record: Any, _: Any) -> None:
-    """See that a connection is alive, by three round trips where it has rested."""
-    if not connection.driver_connection.is_closed():
-        if time.monotonic() - record.info[_USED] < _FRESH_SECONDS:
-            return
-        try:
-            engine.dialect.do_ping(connection)
-            return
-        except Exception:  # boundary: whatever it is, another connection is made
-            pass
-    raise need("sqlalchemy.exc", extra="sql").InvalidatePoolError()
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
@@ -315,33 +316,6 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: Any) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
-
-
-class _Pool:
-    """An engine that is closed when its event loop ends."""
-
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.engine = engine
-        self._guard: AsyncGenerator[None] | None = None
-
-    async def close_with_loop(self) -> None:
-        """Have the running loop close the engine when it shuts down its generators."""
-        self._guard = _disposing(self.engine)
-        await anext(self._guard)
-
-    async def close(self) -> None:
-        """Close the engine now."""
-        if self._guard is not None:
-            await self._guard.aclose()
-        else:
-            await self.engine.dispose()
-
-
-async def _disposing(engine: AsyncEngine) -> AsyncGenerator[None]:
-    try:
-        yield
-    finally:
-        await engine.dispose()
 
 
 class Turns:

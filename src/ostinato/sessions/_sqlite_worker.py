@@ -219,13 +219,16 @@ class Threads:
     async def close(self) -> None:
         """Commit what is queued, close the file and end the threads; harmless when repeated."""
         loop = asyncio.get_running_loop()
-        for thread in _stop(self.writer, self.reader):
-            await loop.run_in_executor(None, thread.join)
+        # The writer last, alone: whoever closes last empties the write-ahead log, and of two that
+        # close at once neither may be the last.
+        for worker in (self.reader, self.writer):
+            for thread in worker.stop():
+                await loop.run_in_executor(None, thread.join)
 
 
-def _stop(writer: Worker, reader: Worker) -> list[threading.Thread]:
-    threads = list(writer.stop())
-    return threads if reader is writer else threads + reader.stop()
+def _stop(writer: Worker, reader: Worker) -> None:
+    reader.stop()
+    writer.stop()
 
 
 class _Lane:

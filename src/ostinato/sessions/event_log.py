@@ -25,15 +25,22 @@ END_OF_AGENT = 8
 STATE_DELTA = 16
 ARTIFACT_DELTA = 32
 ERROR = 64
+TASK_END = 128  # the response of finish_task, with the output of the task
+TASK_ANSWER = 256  # that output as the answer to the call that delegated the task
+
+FINISH_TASK = "finish_task"
+"""Name of the tool with which an agent says that the task it was given is done."""
 
 _COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
-_DUMPS = {
-    (actions, node): frozenset(
-        {*_COLUMNS, *(() if actions else ("actions",)), *(() if node else ("node_info",))}
-    )
-    for actions in (True, False)
-    for node in (True, False)
+_ALIASES = {
+    name: field.serialization_alias or name
+    for name, field in Event.model_fields.items()
+    if name not in _COLUMNS
 }
+
+
+# Shared, as every set that lives on costs each pass of the collector.
+_NO_IDS: frozenset[str] = frozenset()
 
 
 class EventRecord:
@@ -47,6 +54,8 @@ class EventRecord:
       responses: (id, name) of each function response.
       long_running: ids of calls of long-running tools.
       transfer_to_agent: target of a transfer.
+      scope: isolation scope; None for the conversation itself.
+      path: path of the node in a graph that it comes from; empty outside of graphs.
     """
 
     __slots__ = (
@@ -58,7 +67,9 @@ class EventRecord:
         "invocation_id",
         "kinds",
         "long_running",
+        "path",
         "responses",
+        "scope",
         "timestamp",
         "transfer_to_agent",
     )
@@ -82,8 +93,10 @@ class EventRecord:
         self.kinds = 0
         self.calls: tuple[tuple[str | None, str], ...] = ()
         self.responses: tuple[tuple[str | None, str], ...] = ()
-        self.long_running: frozenset[str] = frozenset()
+        self.long_running: frozenset[str] = _NO_IDS
         self.transfer_to_agent: str | None = None
+        self.scope: str | None = None
+        self.path = ""
 
     @classmethod
     def of(cls, event: Event, *, fallback: Any = None) -> EventRecord:
@@ -100,12 +113,7 @@ class EventRecord:
         actions = event.actions
         has_effects = not actions.is_empty()
         try:
-            data = event.model_dump_json(
-                by_alias=True,
-                exclude_none=True,
-                exclude=_DUMPS[has_effects, bool(event.node_info.path)],  # pyright: ignore[reportArgumentType]
-                fallback=fallback,
-            )
+            data = _json_of(event, has_effects, fallback)
         except ValueError as error:
             raise _unstorable(event, error) from error
         record = cls(
@@ -116,6 +124,7 @@ class EventRecord:
             timestamp=event.timestamp,
             data=data,
         )
+        record.scope, record.path = event.isolation_scope, event.node_info.path
         for part in (event.content.parts if event.content is not None else None) or ():
             if part.function_call is not None:
                 call = part.function_call
@@ -130,6 +139,8 @@ class EventRecord:
             record.kinds = _kinds(actions)
         if event.error_code and event.content is None:
             record.kinds |= ERROR
+        if record.responses:
+            record.kinds |= _task_kinds(record, event.output is not None, event.node_info.path)
         return record
 
     @classmethod
@@ -154,6 +165,8 @@ class EventRecord:
         )
         if "function" in data or '"actions"' in data or '"errorCode"' in data:
             record._read_marks()
+        elif '"isolationScope"' in data or '"nodeInfo"' in data:
+            record._read_marks()
         return record
 
     def _read_marks(self) -> None:
@@ -169,12 +182,17 @@ class EventRecord:
                 response = part["functionResponse"]
                 self.responses += ((response.get("id"), response.get("name", "")),)
         self.long_running = frozenset(fields.get("longRunningToolIds") or ())
+        self.scope = fields.get("isolationScope")
         if "actions" in fields:
             actions = EventActions.model_validate(fields["actions"])
             self.transfer_to_agent = actions.transfer_to_agent
             self.kinds = _kinds(actions)
         if fields.get("errorCode") and "content" not in fields:
             self.kinds |= ERROR
+        place: dict[str, str] = fields.get("nodeInfo") or {}
+        self.path = place.get("path", "")
+        if self.responses:
+            self.kinds |= _task_kinds(self, "output" in fields, self.path)
 
     def event(self) -> Event:
         """Build the live view; a new object at each call.
@@ -195,6 +213,41 @@ class EventRecord:
         event.branch = self.branch
         event.timestamp = self.timestamp
         return event
+
+
+def _task_kinds(record: EventRecord, has_output: bool, path: str) -> int:
+    if record.author == "user":
+        return TASK_ANSWER if path else 0  # an answer of the user's own comes from no node
+    if has_output and any(name == FINISH_TASK for _, name in record.responses):
+        return TASK_END
+    return 0
+
+
+def _json_of(event: Event, has_effects: bool, fallback: Any) -> str:
+    """Return what the columns do not hold; nulls, and what says nothing, are left out."""
+    idle = set[str]()
+    if not has_effects:
+        idle.add("actions")
+    if not event.node_info.path:
+        idle.add("node_info")
+    if type(event) is not Event:  # whose fields may be more, and serialised in their own ways
+        return event.model_dump_json(
+            by_alias=True, exclude_none=True, exclude={*_COLUMNS, *idle}, fallback=fallback
+        )
+    # Most fields are None: to pick the others costs half of what the serialiser takes over those.
+    fields = {
+        _ALIASES[name]: value
+        for name, value in vars(event).items()
+        if value is not None and name in _ALIASES and name not in idle
+    }
+    return to_json(
+        fields,
+        by_alias=True,
+        exclude_none=True,
+        bytes_mode="base64",
+        inf_nan_mode="null",
+        fallback=fallback,
+    ).decode()
 
 
 def _unstorable(event: Event, error: ValueError) -> InputValidationError:
@@ -227,12 +280,25 @@ class EventLog:
       records: the records; append through `append` only.
       offset: how many events of the session were not loaded; with the number of records it makes
         the number of the newest event.
-      unanswered: ids of calls without a response so far.
+      unanswered: records of calls without a response so far, by the id of the call.
+      scopes: isolation scopes that have events, each named by the call that was delegated; with the
+        record that ended its task, once there is one.
+      tasks: tasks within graphs that are not done, by their scope: the first record of each.
       with_long_running: invocations that called long-running tools.
       views: projections of this log, kept by whoever makes them under a key of their own.
     """
 
-    __slots__ = ("_first", "_ids", "offset", "records", "unanswered", "views", "with_long_running")
+    __slots__ = (
+        "_first",
+        "_ids",
+        "offset",
+        "records",
+        "scopes",
+        "tasks",
+        "unanswered",
+        "views",
+        "with_long_running",
+    )
 
     def __init__(self, records: Iterable[EventRecord] = (), *, offset: int = 0) -> None:
         self.records: list[EventRecord] = []
@@ -241,7 +307,9 @@ class EventLog:
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
         self.with_long_running: set[str] = set()
-        self.unanswered: set[str | None] = set()
+        self.unanswered: dict[str | None, EventRecord] = {}
+        self.scopes: dict[str, EventRecord | None] = {}
+        self.tasks: dict[str, EventRecord] = {}
         for record in records:
             self.append(record)
 
@@ -257,11 +325,23 @@ class EventLog:
         self.records.append(record)
         if record.long_running:
             self.with_long_running.add(record.invocation_id)
+        if record.scope is not None:
+            ended = record if record.kinds & TASK_END else self.scopes.get(record.scope)
+            self.scopes[record.scope] = ended
+            if record.path:
+                self._note_task(record.scope, record)
         for call, _ in record.calls:
-            self.unanswered.add(call)
+            self.unanswered[call] = record
         for call, _ in record.responses:
-            self.unanswered.discard(call)
+            self.unanswered.pop(call, None)
         return True
+
+    def _note_task(self, scope: str, record: EventRecord) -> None:
+        if is_task_of_graph(scope, record.path):
+            if self.scopes[scope] is None:
+                self.tasks.setdefault(scope, record)
+            else:
+                self.tasks.pop(scope, None)
 
     def __contains__(self, event_id: object) -> bool:
         return event_id in self._ids
@@ -287,12 +367,31 @@ class EventLog:
             ):
                 yield record
 
+    def is_over(self, call_id: str | None) -> bool:
+        """Tell whether a call was delegated, and is answered: in whichever invocation that was."""
+        return call_id in self.scopes and call_id not in self.unanswered
+
     def find_call(self, call_id: str) -> EventRecord | None:
         """Return the newest record that holds the function call with this id."""
         for record in reversed(self.records):
             if record.calls and any(call == call_id for call, _ in record.calls):
                 return record
         return None
+
+
+def scope_of_node(outer: str, path: str) -> str:
+    """Return the isolation scope of a task agent that is a node of a graph.
+
+    Args:
+      outer: the scope in which the graph runs; the id of its invocation where that is none.
+      path: where the node runs.
+    """
+    return f"{outer}:{path}"
+
+
+def is_task_of_graph(scope: str, path: str) -> bool:
+    """Tell whether an event in a graph is of a task's agent, called by a node or one itself."""
+    return path.endswith("@" + scope) or scope.endswith(":" + path)
 
 
 def visible_indexes(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[int]:

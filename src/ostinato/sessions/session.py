@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ..events.event import Event
+from ..types.blank import Blank
 from .event_log import EventLog, EventRecord
 from .state import write_key
 
@@ -151,6 +152,9 @@ def _backing_of(session: Session) -> _Backing:
     return private["_backing"]
 
 
+_BLANK = Blank(lambda: Session(id="", app_name="", user_id=""))
+
+
 # `log_of` and `apply_event` are called several times a step; each call less is one per step less.
 
 
@@ -171,7 +175,7 @@ def session_on(
       state: merged state; the session's own from now on.
       tombstones: removed keys of that state.
     """
-    session = Session(
+    session = _BLANK.fill(
         id=id, app_name=app_name, user_id=user_id, state=state, last_update_time=last_update_time
     )
     del vars(session)["events"]
@@ -188,7 +192,7 @@ def log_of(session: Session) -> EventLog:
     private = session.__pydantic_private__
     assert private is not None
     backing: _Backing = private["_backing"]
-    fields = session.__dict__
+    fields = vars(session)
     events: list[Event] | None = fields["events"] if "events" in fields else None
     if backing.log is not None and (events is None or events == backing.mirror):
         return backing.log
@@ -274,7 +278,7 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     backing: _Backing = private["_backing"]
     for key, value in event.actions.state_delta.items():
         write_key(session.state, backing.tombstones, key, value)
-    fields = session.__dict__
+    fields = vars(session)
     if "events" in fields:
         events: list[Event] = fields["events"]
         events.append(event)
@@ -284,7 +288,7 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     if backing.log is not None:
         backing.log.append(record)
         backing.seen = len(backing.log.records)
-    session.last_update_time = event.timestamp
+    fields["last_update_time"] = event.timestamp  # not by attribute: it is a field known to be set
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ..sessions._sqlite_file import FileFormat
+from ..sessions.base_session_service import HIDDEN_PREFIX
 from .recorder import SpanRecord
 
 FORMAT = FileFormat(
@@ -58,6 +59,16 @@ _MOST_LINKS = 20_000
 _COLUMNS = (
     "id, trace_id, parent_id, name, operation, start, end, app, user, session, invocation, error, "
     "attributes, prompt, texts"
+)
+_HIDDEN, _PAST_HIDDEN = HIDDEN_PREFIX, HIDDEN_PREFIX[:-1] + chr(ord(HIDDEN_PREFIX[-1]) + 1)
+# The spans of a session or of one of its invocations, and those that hang below them in the hidden
+# sessions of agents that ran as tools.
+_WITHIN = (
+    "hidden AS MATERIALIZED (SELECT number, id, parent_id FROM spans"
+    " WHERE app = ? AND user = ? AND session >= ? AND session < ?), "
+    "within(number, id) AS (SELECT number, id FROM spans"
+    " WHERE app = ? AND user = ? AND session = ? AND (? IS NULL OR invocation = ?)"
+    " UNION SELECT h.number, h.id FROM within w JOIN hidden h ON h.parent_id = w.id)"
 )
 _UPSERT = (
     f"INSERT INTO spans({_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -154,24 +165,25 @@ def _link(db: sqlite3.Connection, before: int, text: int) -> int:
 def of_session(
     db: sqlite3.Connection, place: tuple[str, str, str], invocation_id: str | None, limit: int
 ) -> list[SpanRecord]:
-    """Return the newest spans of a session, oldest first, without contents and texts."""
-    where, values = "app = ? AND user = ? AND session = ?", [*place]
-    if invocation_id is not None:
-        where += " AND invocation = ?"
-        values.append(invocation_id)
+    """Return the newest spans of a session and of what ran as tools within it, oldest first,
+    without contents and texts.
+    """
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM spans WHERE {where} ORDER BY number DESC LIMIT ?",
-        (*values, limit),
+        f"WITH RECURSIVE {_WITHIN} SELECT {_COLUMNS} FROM spans "
+        "WHERE number IN (SELECT number FROM within) ORDER BY number DESC LIMIT ?",
+        (*place[:2], _HIDDEN, _PAST_HIDDEN, *place, invocation_id, invocation_id, limit),
     ).fetchall()
     return [_record(row) for row in reversed(rows)]
 
 
-def one(db: sqlite3.Connection, span_id: str) -> SpanRecord | None:
-    """Return a span with its contents and texts, or None."""
+def one(db: sqlite3.Connection, span_id: str, of: tuple[str, str, str] | None) -> SpanRecord | None:
+    """Return a span with its contents and texts, or None; None too where it is not of a session."""
     row = db.execute(f"SELECT {_COLUMNS} FROM spans WHERE id = ?", (span_id,)).fetchone()
     if row is None:
         return None
     record = _record(row)
+    if of is not None and _holder(db, record) != of:
+        return None
     record.contents = _contents(db, row[13])
     numbers: dict[str, int] = json.loads(row[14])
     for kind, number in numbers.items():
@@ -196,6 +208,20 @@ def _record(row: Sequence[Any]) -> SpanRecord:
     )
 
 
+def _holder(db: sqlite3.Connection, record: SpanRecord) -> tuple[str, str, str]:
+    """Return the session that a span belongs to: its own, or the one in which its agent ran as a
+    tool.
+    """
+    place, parent = record.place, record.parent_id
+    while place[2].startswith(_HIDDEN) and parent is not None:
+        statement = "SELECT app, user, session, parent_id FROM spans WHERE id = ?"
+        found = db.execute(statement, (parent,)).fetchone()
+        if found is None:
+            break
+        place, parent = found[:3], found[3]
+    return place
+
+
 def _contents(db: sqlite3.Connection, link: int | None) -> list[str]:
     """Return the contents of a prompt, oldest first."""
     rows = db.execute(
@@ -210,8 +236,11 @@ def _contents(db: sqlite3.Connection, link: int | None) -> list[str]:
 
 
 def forget(db: sqlite3.Connection, place: tuple[str, str, str], known: KnownLinks) -> None:
-    """Delete the spans of a session."""
-    db.execute("DELETE FROM spans WHERE app = ? AND user = ? AND session = ?", place)
+    """Delete the spans of a session, and of what ran as tools within it."""
+    db.execute(
+        f"WITH RECURSIVE {_WITHIN} DELETE FROM spans WHERE number IN (SELECT number FROM within)",
+        (*place[:2], _HIDDEN, _PAST_HIDDEN, *place, None, None),
+    )
     _sweep(db, known)
 
 

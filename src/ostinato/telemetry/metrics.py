@@ -20,6 +20,11 @@ _FIRST = "gen_ai.client.operation.time_to_first_chunk"
 _made: dict[int, dict[str, Any]] = {}
 
 
+def is_counted() -> bool:
+    """Tell whether the program itself reads metrics with OpenTelemetry."""
+    return _instruments() is not None
+
+
 def count_call(attributes: dict[str, Any], seconds: float, error: BaseException | None) -> None:
     """Record duration, tokens and time to the first chunk of a model call.
 

@@ -13,10 +13,10 @@ from ..models.converted import Converted
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from .messages import as_message
-from .metrics import count_call
+from .metrics import count_call, is_counted
 from .recorder import RECORDERS
 from .redaction import redacted
-from .tracing import Span, is_exported, span
+from .tracing import Span, is_exported, made_span, span
 
 # OpenTelemetry's own switch; contents do not leave the process without it.
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -36,7 +36,7 @@ _texts: Converted[str] = Converted()
 
 
 class _NoCall:
-    """A call that nobody records."""
+    """A call that nobody records or counts."""
 
     __slots__ = ()
 
@@ -57,14 +57,18 @@ _NO_CALL = _NoCall()
 
 
 def model_call(llm_request: LlmRequest, **attributes: Any) -> ModelCall | _NoCall:
-    """Begin to record a call of a model, where somebody records.
+    """Begin to record a call of a model, where somebody records spans or reads metrics.
 
     Args:
       llm_request: what is sent.
       **attributes: of its span.
     """
     recorded = span("chat", llm_request.model or "", **attributes)
-    return ModelCall(recorded, llm_request) if isinstance(recorded, Span) else _NO_CALL
+    if isinstance(recorded, Span):
+        return ModelCall(recorded, llm_request)
+    if is_counted():  # metrics alone: its attributes are their labels
+        return ModelCall(made_span("chat", llm_request.model or "", **attributes), llm_request)
+    return _NO_CALL
 
 
 class ModelCall:

@@ -71,7 +71,8 @@ class SqliteSpanStore:
         invocation_id: str | None = None,
         limit: int = 10_000,
     ) -> list[SpanRecord]:
-        """Return the newest spans of a session, oldest first, without contents and texts.
+        """Return the newest spans of a session and of agents that ran as tools within it, oldest
+        first, without contents and texts.
 
         Args:
           app_name: the app.
@@ -85,12 +86,19 @@ class SqliteSpanStore:
             lambda db: rows.of_session(db, place, invocation_id, limit), _as_is
         )
 
-    async def span(self, span_id: str) -> SpanRecord | None:
-        """Return a span with its contents and texts, or None where there is none."""
-        return await self._threads.reader.submit(lambda db: rows.one(db, span_id), _one_as_is)
+    async def span(
+        self, span_id: str, *, of: tuple[str, str, str] | None = None
+    ) -> SpanRecord | None:
+        """Return a span with its contents and texts, or None where there is none.
+
+        Args:
+          span_id: the span.
+          of: app, user and session that it has to belong to.
+        """
+        return await self._threads.reader.submit(lambda db: rows.one(db, span_id, of), _one_as_is)
 
     async def forget(self, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete the spans of a session."""
+        """Delete the spans of a session, and of the agents that ran as tools within it."""
         place = (app_name, user_id, session_id)
         await self._threads.writer.submit(lambda db: rows.forget(db, place, self._known), _nothing)
 

@@ -193,6 +193,17 @@ def span(operation: str, name: str = "", **attributes: Any) -> Span | _Nothing:
         trace = sys.modules.get("opentelemetry.trace")  # asked here, because runs ask often
         if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             return _NOTHING
+    return made_span(operation, name, **attributes)
+
+
+def made_span(operation: str, name: str = "", **attributes: Any) -> Span:
+    """Start a span whether or not the program records spans: one for whoever wants its attributes.
+
+    Args:
+      operation: as `span` takes it.
+      name: as `span` takes it.
+      **attributes: as `span` takes them.
+    """
     named = _named(attributes)
     named["gen_ai.operation.name"] = operation
     if operation in _NAME_OF:

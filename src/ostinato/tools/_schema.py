@@ -5,7 +5,7 @@ FunctionTool and the tools built on it call `declaration_of`, once each.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
@@ -50,6 +50,13 @@ def parameters_schema(name: str, parameters: list[Parameter]) -> dict[str, Any]:
     if "$defs" in shared:
         schema["$defs"] = shared["$defs"]
     return schema
+
+
+def given_json_schema(schema: Any) -> dict[str, Any] | None:
+    """Return a schema that is given as JSON schema or as a Schema; None where it is a type."""
+    if isinstance(schema, types.Schema):
+        return schema.json_schema.to_json_values()
+    return cast("dict[str, Any]", schema) if isinstance(schema, dict) else None
 
 
 def _property(parameter: Parameter, schema: dict[str, Any]) -> dict[str, Any]:

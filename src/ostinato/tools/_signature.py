@@ -226,12 +226,13 @@ def is_context_name(annotation: Any) -> bool:
     """Tell whether a string that need not resolve, under TYPE_CHECKING, means a context."""
     if not isinstance(annotation, str):
         return False
-    names = {part.strip().rpartition(".")[2] for part in annotation.split("|")}
+    names = {part.strip().partition("[")[0].rpartition(".")[2] for part in annotation.split("|")}
     return not names.isdisjoint(_CONTEXT_NAMES) and names <= {*_CONTEXT_NAMES, "None"}
 
 
 def is_context(annotation: Any) -> bool:
-    options = typing.get_args(annotation) or (annotation,)
-    return any(
-        isinstance(option, type) and issubclass(option, ReadonlyContext) for option in options
-    )
+    """Tell whether a type means a context, such as `Context`, `Context[Deps]`, `Context | None`."""
+    holds_others = typing.get_origin(annotation) in (Union, python_types.UnionType, Annotated)
+    options = typing.get_args(annotation) if holds_others else (annotation,)
+    classes = (typing.get_origin(option) or option for option in options)
+    return any(isinstance(one, type) and issubclass(one, ReadonlyContext) for one in classes)

@@ -1,4 +1,4 @@
-"""AgentTool: another agent as a tool. Its answer is the result; its events stay its own.
+"""AgentTool: another agent as a tool. Its answer is the result; its events are stored as its own.
 
 The runner's `spawn` port runs the agent, so that no runner is needed here.
 """
@@ -6,32 +6,41 @@ The runner's `spawn` port runs the agent, so that no runner is needed here.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
 from .._aclosing import Aclosing
-from .._later_on import NotBuilt
+from ..agent_files.reading import at, current
+from ..agent_files.references import AgentRefConfig
 from ..context._ports import AgentLike
 from ..errors import AgentConfigError
+from ..events.child_event import child_event
 from ..events.event import Event
 from ..sessions._resume import RERUN
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
+from .tool_configs import BaseToolConfig, ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
 
-_GROUNDING_KEY = "temp:_adk_grounding_metadata"
+GROUNDING_KEY = "temp:_adk_grounding_metadata"
 # What a child neither gets nor gives back: keys of the runtime, and of one invocation.
 _OWN_KEYS = ("_adk", "temp:")
 
 
-class AgentToolConfig(
-    NotBuilt, part="agents described in YAML", instead="build the AgentTool in Python"
-):
-    """The settings of an AgentTool in a YAML file."""
+class AgentToolConfig(BaseToolConfig):
+    """The `args` of an AgentTool in a file; the fields are as those of AgentTool.
+
+    Attributes:
+      agent: the agent, by file or dotted name.
+    """
+
+    agent: AgentRefConfig
+    skip_summarization: bool = False
+    include_plugins: bool = True
 
 
 class AgentTool(BaseTool):
@@ -50,6 +59,8 @@ class AgentTool(BaseTool):
       include_plugins: let the plugins of this run see the agent's run as well.
       propagate_grounding_metadata: put the last grounding metadata of the agent into the state, as
         `temp:_adk_grounding_metadata`.
+      stream: show the agent's events in this run's stream while they come, as partial events that
+        name the call (`events.child_event`).
     """
 
     repeatable = True  # its agent's tools are in the journal of the session that it runs in
@@ -61,16 +72,36 @@ class AgentTool(BaseTool):
         *,
         include_plugins: bool = True,
         propagate_grounding_metadata: bool = False,
+        stream: bool = False,
     ) -> None:
         super().__init__(name=agent.name, description=agent.description)
         self.agent = agent
         self.skip_summarization = skip_summarization
         self.include_plugins = include_plugins
         self.propagate_grounding_metadata = propagate_grounding_metadata
+        self.stream = stream
         self._input_schema = _input_schema_of(agent)
         self._output_schema = _output_schema_of(agent)
         self._output_adapter: TypeAdapter[Any] | None = None
         self._declaration: types.FunctionDeclaration | None = None
+
+    @classmethod
+    def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
+        """Make the tool, and the agent that the file names; see BaseTool."""
+        settings = AgentToolConfig.model_validate(config.model_dump())
+        reading = current()
+        if reading is None:
+            raise AgentConfigError(
+                "AgentTool.from_config makes its agent where a file is read; construct "
+                "AgentTool(agent=...) in Python."
+            )
+        with at("agent"):
+            agent = reading.build(settings.agent, config_abs_path)
+        return cls(
+            agent,
+            skip_summarization=settings.skip_summarization,
+            include_plugins=settings.include_plugins,
+        )
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         if self._declaration is None:
@@ -104,13 +135,13 @@ class AgentTool(BaseTool):
             tool_context.actions.skip_summarization = True
         last, failure = await self._drive(message, tool_context)
         if last is not None and last.grounding_metadata and self.propagate_grounding_metadata:
-            tool_context.state[_GROUNDING_KEY] = last.grounding_metadata
+            tool_context.state[GROUNDING_KEY] = last.grounding_metadata
         if last is None and failure is not None:
             return {
                 "error": f"Agent `{self.name}` failed: {failure.error_code}"
                 + (f": {failure.error_message}" if failure.error_message else "")
             }
-        return self._result(_text_of(last))
+        return self._result(text_of(last))
 
     def _message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
         """Return what the agent is told; or what to answer the model."""
@@ -143,6 +174,8 @@ class AgentTool(BaseTool):
         state = tool_context.state.to_dict()
         last: Event | None = None
         failure: Event | None = None
+        call_id = tool_context.function_call_id or ""
+        relay = context.ports.relays.get(call_id) if self.stream else None
         run = spawn(
             agent=self.agent,
             parent=context,
@@ -153,6 +186,15 @@ class AgentTool(BaseTool):
         )
         async with Aclosing(run) as events:
             async for event in events:
+                if relay is not None:
+                    shown = child_event(
+                        event,
+                        call_id=call_id,
+                        tool=self.name,
+                        invocation_id=context.invocation_id,
+                        branch=context.branch,
+                    )
+                    await relay.send(shown)
                 if event.partial:
                     continue
                 _take_effects(event, tool_context)
@@ -195,7 +237,7 @@ def _take_effects(event: Event, tool_context: ToolContext) -> None:
         ports.repeated.setdefault(tool_context.function_call_id or "", []).extend(repeated)
 
 
-def _text_of(event: Event | None) -> str:
+def text_of(event: Event | None) -> str:
     """Return what the agent said, its thoughts left out and the code it ran put in."""
     if event is None or event.content is None:
         return ""

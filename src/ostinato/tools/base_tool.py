@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from .. import types
-from .._later_on import Missing
 from ..errors import AgentConfigError
 from ..models.llm_request import LlmRequest
+from .tool_arguments import arguments_for
+from .tool_configs import ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -41,6 +42,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         without further ado.
       asks_first: whether `run_async` asks the user before it does anything. It then calls
         `begin_call` of the invocation context itself, once it may go on.
+      wants_own_agent: whether, beside other tools, the tool that `in_own_agent` returns takes its
+        place.
 
     Raises:
       AgentConfigError: `in_doubt` is none of these.
@@ -48,6 +51,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
 
     repeatable: ClassVar[bool] = False
     asks_first: bool = False
+    wants_own_agent: bool = False
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 
@@ -75,16 +79,30 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         if check is not None:
             self.in_doubt_check = check
 
+    def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
+        """Return this tool as it stands beside others.
+
+        Args:
+          make_agent: makes an agent with the model of the one that has this tool; takes the fields
+            of an LlmAgent.
+        """
+        return self
+
     @classmethod
-    def from_config(cls, config: Any, config_abs_path: str) -> Self:
-        """Not built yet: make a tool of its description in YAML.
+    def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
+        """Make a tool of the `args` in a file; a class that needs more overrides this.
+
+        Each argument goes to the parameter of that name. One that takes a function is given what
+        the dotted name names; one that takes records is given records.
+
+        Args:
+          config: the arguments.
+          config_abs_path: the file that they are from.
 
         Raises:
-          NotImplementedError: always; it says what to do instead.
+          AgentFileError: the class takes no such argument.
         """
-        raise Missing(
-            f"{cls.__name__}.from_config", "agents described in YAML", "build the tool in Python"
-        ).error()
+        return cls(**arguments_for(cls, config))
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         """Return what the model is told of this tool; None where it is not told of it.

@@ -6,13 +6,14 @@ Agents list toolsets among their tools; the agent asks them for their tools at e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol, Self, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
-from .._later_on import Missing
+from ..agent_files.reading import FieldFault
 from ..context.context import Context as ToolContext
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest
 from .base_tool import BaseTool
+from .tool_configs import ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
@@ -44,15 +45,20 @@ class BaseToolset(ABC):
         self.tool_name_prefix = tool_name_prefix
 
     @classmethod
-    def from_config(cls, config: Any, config_abs_path: str) -> Self:
-        """Not built yet: make a toolset of its description in YAML.
+    def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
+        """Make a toolset of the `args` in a file; a class that files may name overrides this.
+
+        Args:
+          config: the arguments.
+          config_abs_path: the file that they are from.
 
         Raises:
-          NotImplementedError: always; it says what to do instead.
+          ValueError: the class does not say how.
         """
-        raise Missing(
-            f"{cls.__name__}.from_config", "agents described in YAML", "build the toolset in Python"
-        ).error()
+        raise FieldFault(
+            f"toolsets of {cls.__name__} cannot be made of settings: its from_config() is not "
+            "written. Make the toolset in Python, and name that object."
+        )
 
     @abstractmethod
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, cast
 
 from pydantic import TypeAdapter
 
-from .._later_on import NotBuilt
+from ..agent_files.reading import FieldFault, at
+from ..agent_files.resolving import resolve_fully_qualified_name
 from ..examples.base_example_provider import BaseExampleProvider
 from ..examples.example import Example
 from ..examples.example_util import build_example_si
 from ..models.llm_request import LlmRequest
 from ._user_query import text_of
 from .base_tool import BaseTool
+from .tool_configs import BaseToolConfig, ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
 
 
-class ExampleToolConfig(
-    NotBuilt, part="agents described in YAML", instead="build the ExampleTool in Python"
-):
-    """The settings of an ExampleTool in a YAML file."""
+class ExampleToolConfig(BaseToolConfig):
+    """The `args` of an ExampleTool in a file.
+
+    Attributes:
+      examples: the examples, or the dotted name of a provider or of a list of them.
+    """
+
+    examples: list[Example] | str
 
 
 class ExampleTool(BaseTool):
@@ -39,6 +45,18 @@ class ExampleTool(BaseTool):
             if isinstance(examples, BaseExampleProvider)
             else TypeAdapter(list[Example]).validate_python(examples)
         )
+
+    @classmethod
+    def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
+        """Make the tool with the examples in the file, or those that it names; see BaseTool."""
+        examples = ExampleToolConfig.model_validate(config.model_dump()).examples
+        if isinstance(examples, list):
+            return cls(examples)
+        with at("examples"):
+            named = resolve_fully_qualified_name(examples)
+            if not isinstance(named, BaseExampleProvider | list):
+                raise FieldFault(f"{examples!r} is neither a list of examples nor a provider.")
+            return cls(cast("list[Example] | BaseExampleProvider", named))
 
     async def process_llm_request(
         self, *, tool_context: ToolContext, llm_request: LlmRequest

@@ -1,13 +1,13 @@
-"""GoogleSearchAgentTool: the names; an agent that searches for another is not built yet."""
+"""Face: the agent that searches with Google, at the path programs import it from."""
 
-from .._later_on import NotBuilt, not_built
+from typing import TYPE_CHECKING
 
-_PART = "the tools of Google's search"
-_INSTEAD = "wrap a search of your own in a function tool"
+from ostinato._lazy import attach
 
+if TYPE_CHECKING:
+    from ostinato.agents.google_search_agent import (
+        create_google_search_agent as create_google_search_agent,
+    )
+    from ostinato.tools.searching_agent import GoogleSearchAgentTool as GoogleSearchAgentTool
 
-class GoogleSearchAgentTool(NotBuilt, part=_PART, instead=_INSTEAD):
-    """An agent that only searches, as a tool, so that other tools can stand beside the search."""
-
-
-create_google_search_agent = not_built("create_google_search_agent", part=_PART, instead=_INSTEAD)
+__getattr__, __dir__, __all__ = attach(__name__)

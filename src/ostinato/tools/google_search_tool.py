@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ..models.llm_request import LlmRequest
 from ._model_side_tool import add_model_side_tool
 from .base_tool import BaseTool
+from .searching_agent import SEARCHING_AGENT, GoogleSearchAgentTool
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -19,15 +21,20 @@ class GoogleSearchTool(BaseTool):
     The service runs it within its answer; nothing runs here.
 
     Args:
-      bypass_multi_tools_limit: whether an agent with other tools may put this one into an agent of
-        its own.
+      bypass_multi_tools_limit: whether an agent with other tools puts this one into an agent of its
+        own, for models that take it alone only.
       model: name of the model to ask instead of the agent's.
     """
 
     def __init__(self, *, bypass_multi_tools_limit: bool = False, model: str | None = None) -> None:
         super().__init__(name="google_search", description="google_search")
         self.bypass_multi_tools_limit = bypass_multi_tools_limit
+        self.wants_own_agent = bypass_multi_tools_limit
         self.model = model
+
+    def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
+        """Return an agent that only searches, as a tool; see BaseTool."""
+        return GoogleSearchAgentTool(make_agent(**SEARCHING_AGENT, tools=[google_search]))
 
     async def process_llm_request(
         self, *, tool_context: ToolContext, llm_request: LlmRequest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
-from ._schema import parameters_schema
+from ._schema import given_json_schema, parameters_schema
 from ._signature import EMPTY, Parameter
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, reasons
@@ -41,7 +41,7 @@ class SetModelResponseTool(BaseTool):
     def __init__(self, output_schema: Any) -> None:
         super().__init__(name=NAME, description=_DESCRIPTION)
         self.output_schema = output_schema
-        self._json_schema = _json_schema_of(output_schema)
+        self._json_schema = given_json_schema(output_schema)
         self._is_model = isinstance(output_schema, type) and _is_model(output_schema)
         accepted = dict[str, Any] if self._json_schema is not None else output_schema
         key = "items" if _is_list_of_models(output_schema) else "response"
@@ -92,13 +92,6 @@ class SetModelResponseTool(BaseTool):
         plain = adapter.dump_python(answer, mode="json", exclude_none=True)
         tool_context.actions.set_model_response = plain
         return plain
-
-
-def _json_schema_of(schema: Any) -> dict[str, Any] | None:
-    """Return a schema that is given as JSON schema or as a Schema; None where it is a type."""
-    if isinstance(schema, types.Schema):
-        return schema.json_schema.model_dump(mode="json", exclude_none=True, by_alias=True)
-    return typing.cast("dict[str, Any]", schema) if isinstance(schema, dict) else None
 
 
 def _is_model(schema: type[Any]) -> bool:

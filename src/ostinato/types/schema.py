@@ -66,6 +66,10 @@ class JSONSchema(Record):
     defs: "dict[str, JSONSchema] | None" = Field(default=None, alias="$defs")
     one_of: "list[JSONSchema] | None" = None
 
+    def to_json_values(self) -> dict[str, Any]:
+        """Return the set fields as JSON values under the names that JSON schema has for them."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
 
 class Schema(Record):
     """A schema in the OpenAPI dialect that function declarations and structured output use."""

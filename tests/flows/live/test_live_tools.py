@@ -102,7 +102,7 @@ async def test_a_call_begins_only_when_its_event_is_stored(memory: Store) -> Non
 @pytest.mark.spec(205)
 async def test_plain_functions_run_in_the_threads_that_the_config_allows(memory: Store) -> None:
     names: set[str] = set()
-    gate = threading.Barrier(2, timeout=20)  # both calls run at once, or it breaks
+    gate = threading.Barrier(2, timeout=60)  # both calls run at once, or it breaks
 
     def look() -> str:
         names.add(threading.current_thread().name)

@@ -15,6 +15,7 @@ from ostinato.events.event_actions import EventCompaction
 from ostinato.flows.llm_flows import _history
 from ostinato.flows.llm_flows._history import Projection, View
 from ostinato.sessions.event_log import EventLog, EventRecord
+from tests.tries import tries
 
 AUTHORS = ("user", "one", "two")
 BRANCHES = (None, None, "top.one", "top.two", "top.one.in.deep")
@@ -179,7 +180,7 @@ def from_scratch(log: EventLog, view: View) -> list[Any]:
 
 
 @pytest.mark.spec(100, 101, 103, 104, 105, 106, 107, 108, 109, 110)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300))
 @given(steps)
 @example([("pair", "one", None, [called("c3")], [answered("c3", 1)]), ("rewind", 0)])
 def test_an_extended_projection_equals_a_rebuilt_one_at_every_prefix(script: list[Any]) -> None:
@@ -194,7 +195,7 @@ def test_an_extended_projection_equals_a_rebuilt_one_at_every_prefix(script: lis
             assert extended == rebuilt, (at, projection.view)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100))
 @given(steps, st.lists(st.booleans(), min_size=14, max_size=40))
 def test_a_projection_may_miss_some_updates(script: list[Any], asked: list[bool]) -> None:
     records = records_of(script)
@@ -207,7 +208,7 @@ def test_a_projection_may_miss_some_updates(script: list[Any], asked: list[bool]
 
 
 @pytest.mark.spec(109)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(400))
 @given(steps)
 def test_a_response_in_a_request_always_stands_behind_its_call(script: list[Any]) -> None:
     log = EventLog(records_of(script))
@@ -221,7 +222,7 @@ def test_a_response_in_a_request_always_stands_behind_its_call(script: list[Any]
 
 
 @pytest.mark.spec(111)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60))
 @given(steps)
 def test_editing_a_request_s_contents_does_not_reach_the_log(script: list[Any]) -> None:
     log = EventLog(records_of(script))

@@ -20,6 +20,13 @@ from ostinato.sessions.event_log import EventLog, EventRecord, newest_visible
 from ostinato.testing import ScriptedModel
 
 
+async def edit_contents(ctx: InvocationContext, request: LlmRequest) -> None:
+    """Let the contents processor edit a request."""
+    pending = contents.request_processor.edit(ctx, request)
+    if pending is not None:
+        await pending
+
+
 def content(role: str, *parts: Any) -> types.Content:
     made = [types.Part(text=p) if isinstance(p, str) else p for p in parts]
     return types.Content(role=role, parts=made)
@@ -68,7 +75,7 @@ def run_of(*events: Event, branch: str | None = None, **config: Any) -> Invocati
 async def test_contents_are_shared_by_requests_unless_copies_are_asked_for() -> None:
     async def sent(ctx: InvocationContext) -> list[types.Content]:
         request = LlmRequest()
-        await contents.request_processor.edit(ctx, request)
+        await edit_contents(ctx, request)
         return request.contents
 
     def looks(callback_context: Any, llm_request: Any) -> None:
@@ -162,7 +169,7 @@ async def test_instruction_contents_stand_before_the_user_contents_at_the_end() 
 
     async def sent(*events: Event) -> list[types.Content]:
         request = LlmRequest(contents=[extra])
-        await contents.request_processor.edit(run_of(*events), request)
+        await edit_contents(run_of(*events), request)
         return request.contents
 
     hi, hello, more = content("user", "Hi"), content("model", "Hello"), content("user", "More")
@@ -506,7 +513,7 @@ async def test_instruction_contents_do_not_pass_the_model_s_last_content() -> No
     extra = content("user", "Look at this.")
     request = LlmRequest(contents=[extra])
     events = (says("user", "Hi"), says("me", "Hello"), says("user", "More"))
-    await contents.request_processor.edit(run_of(*events), request)
+    await edit_contents(run_of(*events), request)
     assert request.contents[2:] == [extra, content("user", "More")]
 
 
@@ -567,7 +574,7 @@ async def test_instruction_contents_stand_behind_every_earlier_content() -> None
     extra = content("user", "Look at this.")
     request = LlmRequest(contents=[extra])
     events = (says("me", "Well?"), says("user", "Hi"), says("me", "Hello"), says("user", "More"))
-    await contents.request_processor.edit(run_of(*events), request)
+    await edit_contents(run_of(*events), request)
     assert request.contents[3:] == [extra, content("user", "More")]
 
 

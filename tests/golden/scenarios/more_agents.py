@@ -246,6 +246,20 @@ async def agent_tool_shares_state(kit):
     await talk.say("Go")
 
 
+@scenario(129)
+async def agent_tool_forwards_artifacts(kit):
+    async def draw(tool_context) -> dict:
+        version = await tool_context.save_artifact("drawing", kit.types.Part(text="x"))
+        return {"version": version}
+
+    helper = kit.agent("helper", kit.call("draw"), "Drawn.", tools=[draw])
+    root = kit.agent(
+        "root", kit.call("helper", request="Do"), "Done.", tools=[kit.AgentTool(agent=helper)]
+    )
+    talk = await kit.open(root)
+    await talk.say("Go")
+
+
 @scenario(29, 129)
 async def agent_tool_fails(kit):
     helper = kit.agent("helper", ValueError("helper down"))
@@ -382,3 +396,57 @@ async def two_long_running_not_resumable(kit):
     for call in events[0].get_function_calls():
         answer = types.FunctionResponse(name="ask", id=call.id, response={"granted": True})
         await talk.say([types.Part(function_response=answer)])
+
+
+def _found(kit, text, query):
+    return kit.text(
+        text, grounding_metadata=kit.types.GroundingMetadata(web_search_queries=[query])
+    )
+
+
+def _searching(kit, *found, name="google_search_agent"):
+    return kit.GoogleSearchAgentTool(kit.agent(name, *found))
+
+
+@scenario(129)
+async def search_agent_tells_its_sources(kit):
+    def look() -> str:
+        return "seen"
+
+    search = kit.call("google_search_agent", request="sea")
+    tools = [_searching(kit, _found(kit, "Wet.", "sea?")), look]
+    root = kit.agent("root", search, kit.call("look"), "It is wet.", "Good bye.", tools=tools)
+    talk = await kit.open(root)
+    await talk.say("Tell me")
+    await talk.say("Thanks")
+
+
+@scenario(129)
+async def search_agent_and_hooks(kit):
+    def after(callback_context, llm_response):
+        kit.note("sources seen", llm_response.grounding_metadata is not None)
+        return kit.text("It is said.") if llm_response.content.parts[0].text else None
+
+    search = kit.call("google_search_agent", request="sea")
+    tools = [_searching(kit, _found(kit, "Wet.", "sea?"))]
+    answer = _found(kit, "It is wet.", "of its own")
+    talk = await kit.open(
+        kit.agent("root", search, answer, tools=tools, after_model_callback=after)
+    )
+    await talk.say("Tell me")
+
+
+@scenario(129)
+async def search_agent_twice(kit):
+    searches = [kit.call("google_search_agent", request=what) for what in ("sea", "land")]
+    tools = [_searching(kit, _found(kit, "Wet.", "sea?"), "Dry.")]
+    talk = await kit.open(kit.agent("root", *searches, "Wet and dry.", tools=tools))
+    await talk.say("Tell me")
+
+
+@scenario(129)
+async def search_agent_of_another_name(kit):
+    tools = [_searching(kit, _found(kit, "Wet.", "sea?"), name="seeker")]
+    root = kit.agent("root", kit.call("seeker", request="sea"), "It is wet.", tools=tools)
+    talk = await kit.open(root)
+    await talk.say("Tell me")

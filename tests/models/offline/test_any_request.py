@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ostinato.models.offline.facts import Facts
 from tests.models.offline.asking import function, request, respond, returned
+from tests.tries import tries
 
 WORDS = st.sampled_from(
     "book Book flight Rome Berlin to from in on for and Friday 12 $40 4.5 2026-01-02 a@b.org x.csv"
@@ -40,7 +41,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=tries(60))
 @given(TEXTS, st.lists(PARAMS, max_size=3), st.dictionaries(NAMES, JSON, max_size=3), PARAMS)
 def test_every_request_is_answered(
     text: str, tools: list[dict[str, Any]], result: dict[str, Any], schema: dict[str, Any]

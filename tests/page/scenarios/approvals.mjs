@@ -1,19 +1,19 @@
 // A call that waits: approve, edit its arguments, reject; the inbox over all sessions.
 
-import { assert, scenario } from "../harness.mjs";
+import { becomes, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"] }, async ({ page, shot, say, button, quiet, event }) => {
+await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, quiet, event }) => {
   const asks = page.getByRole("group", { name: "Approve wire_money" });
 
   await say("wire it");
   await button("Approve").waitFor();
   await asks.getByText("5000").waitFor();
-  await event(3).getByText("waits", { exact: true }).or(page.getByText("asks first")).first().waitFor();
+  await event(3).getByText("waits", { exact: true }).or(shown("asks first")).first().waitFor();
   await shot("asks");
   await button("Approve").click();
-  await page.getByText("wire_money gave", { exact: false }).waitFor();
-  await page.getByText("'sent': 5000", { exact: false }).waitFor();
-  assert.equal(await button("Approve").count(), 0);
+  await shown("wire_money gave", { exact: false }).waitFor();
+  await shown("'sent': 5000", { exact: false }).waitFor();
+  await becomes(() => button("Approve").count(), 0);
   await asks.getByText("asked for approval").waitFor();
 
   await say("wire it again");
@@ -21,17 +21,17 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, button, quiet, 
   const area = page.getByLabel("Arguments as JSON");
   await area.fill("[1]");
   await button("Approve with these").click();
-  await page.getByText("Arguments are a JSON object.").waitFor();
+  await shown("Arguments are a JSON object.").waitFor();
   await area.fill('{"to": "Bob", "amount": 7}');
   await shot("edit");
   await button("Approve with these").click();
-  await page.getByText("'sent': 7", { exact: false }).waitFor();
+  await shown("'sent': 7", { exact: false }).waitFor();
 
   await say("wire it a third time");
   await button("Reject").click();
-  await page.getByText("rejected", { exact: true }).waitFor();
+  await shown("rejected", { exact: true }).waitFor();
   await button("Send").waitFor();
-  assert.equal(await button("Reject").count(), 0);
+  await becomes(() => button("Reject").count(), 0);
   await shot("rejected");
 
   // Two sessions wait; the inbox shows both, and answers one from within the other.
@@ -47,13 +47,13 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, button, quiet, 
   const inbox = page.getByRole("dialog", { name: "Waiting for you" });
   const approve = inbox.getByRole("button", { name: "Approve", exact: true });
   await approve.nth(1).waitFor();
-  assert.equal(await approve.count(), 2);
+  await becomes(() => approve.count(), 2);
   await shot("inbox");
   await page.keyboard.press("Escape");
   await inbox.waitFor({ state: "hidden" });
   await button("Waiting 2").click();
   await approve.nth(1).click(); // the older one: the first
-  await page.getByText("wire in the first", { exact: true }).waitFor();
-  await page.getByText("wire_money gave", { exact: false }).waitFor();
+  await shown("wire in the first", { exact: true }).waitFor();
+  await shown("wire_money gave", { exact: false }).waitFor();
   await button("Waiting 1").waitFor();
 });

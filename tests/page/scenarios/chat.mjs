@@ -1,16 +1,16 @@
 // Load, a broken agent's error, a session, a streamed answer, thoughts, a tool call, files, state,
 // artifacts, the search in what is there.
 
-import { assert, scenario } from "../harness.mjs";
+import { assert, becomes, scenario } from "../harness.mjs";
 
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const BROKEN = ["503"]; // what Chromium says of the answer about the broken agent
 
-await scenario({ tolerated: BROKEN }, async ({ page, server, shot, box, say, button, tab, quiet, event }) => {
-  await page.getByText("broken cannot be loaded").waitFor();
-  await page.getByText("was never closed", { exact: false }).first().waitFor();
-  assert.equal(await page.getByLabel("Agent").inputValue(), "desk");
+await scenario({ tolerated: BROKEN }, async ({ page, shown, server, shot, box, say, button, tab, quiet, event }) => {
+  await shown("broken cannot be loaded").waitFor();
+  await shown("was never closed", { exact: false }).first().waitFor();
+  await becomes(() => page.getByLabel("Agent").inputValue(), "desk");
   await shot("start");
 
   await page.getByLabel("Agent").selectOption("broken");
@@ -22,16 +22,16 @@ await scenario({ tolerated: BROKEN }, async ({ page, server, shot, box, say, but
   await quiet(0);
 
   await say("hold on");
-  await page.getByText("one", { exact: true }).waitFor(); // streamed; nothing is stored of it yet
-  await page.getByText("running", { exact: true }).waitFor();
+  await shown("one", { exact: true }).waitFor(); // streamed; nothing is stored of it yet
+  await shown("running", { exact: true }).waitFor();
   await shot("streaming");
   server.open();
-  await page.getByText("one two", { exact: true }).waitFor();
+  await shown("one two", { exact: true }).waitFor();
   await quiet(2);
-  assert.equal(await page.getByRole("article").count(), 2);
+  await becomes(() => page.getByRole("article").count(), 2);
 
   await say("What is the weather?");
-  await page.getByText("lookup gave", { exact: false }).waitFor();
+  await shown("lookup gave", { exact: false }).waitFor();
   await quiet(6);
   await event(4).getByText("Thoughts").click();
   await event(4).getByText("I need lookup for that.").waitFor();
@@ -46,16 +46,16 @@ await scenario({ tolerated: BROKEN }, async ({ page, server, shot, box, say, but
   ]);
   await button("Leave out notes.txt").waitFor();
   await say("look");
-  await page.getByText("You sent image/png, text/plain", { exact: true }).waitFor();
+  await shown("You sent image/png, text/plain", { exact: true }).waitFor();
   const dot = event(7).getByRole("img", { name: "dot.png" });
   await dot.waitFor();
-  assert.equal(await dot.evaluate((image) => image.naturalWidth), 1);
+  await becomes(() => dot.evaluate((image) => image.naturalWidth), 1);
   await event(7).getByRole("link", { name: /notes\.txt/ }).waitFor();
   await quiet(8);
   await shot("files");
 
   await say("draw it");
-  await page.getByText("draw gave", { exact: false }).waitFor();
+  await shown("draw gave", { exact: false }).waitFor();
   await quiet(12);
   await tab("Artifacts").click();
   await button("square.png").click();
@@ -66,7 +66,7 @@ await scenario({ tolerated: BROKEN }, async ({ page, server, shot, box, say, but
   );
   await shot("artifact");
   await button("about.txt").click();
-  await page.getByText("A square, blue.").waitFor();
+  await shown("A square, blue.").waitFor();
 
   await tab("State").click();
   await page.getByRole("row", { name: /last_city/ }).getByText('"Rome"').waitFor();
@@ -74,8 +74,8 @@ await scenario({ tolerated: BROKEN }, async ({ page, server, shot, box, say, but
   await tab("Chat").click();
 
   await say("boom");
-  await page.getByText("the model fell over", { exact: false }).first().waitFor();
+  await shown("the model fell over", { exact: false }).first().waitFor();
   await button("Send").waitFor();
   await shot("error");
-  assert.equal(await box.inputValue(), "");
+  await becomes(() => box.inputValue(), "");
 });

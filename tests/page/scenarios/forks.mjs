@@ -1,57 +1,57 @@
 // Fork from an event, edit and run again, rewind, two sessions side by side.
 
-import { assert, scenario } from "../harness.mjs";
+import { assert, becomes, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"] }, async ({ page, shot, say, tab, quiet, menu, button, sessionIds }) => {
+await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, quiet, menu, button, sessionIds }) => {
   await say("alpha");
   await quiet(2);
   await say("beta");
-  await page.getByText("You said: beta").waitFor();
+  await shown("You said: beta").waitFor();
   await quiet(4);
   const first = new URL(page.url()).hash;
 
   await menu("event 2", "Fork from here");
   await quiet(2);
   assert.notEqual(new URL(page.url()).hash, first);
-  assert.equal(await sessionIds(), 2);
+  await becomes(() => sessionIds(), 2);
   await say("gamma");
-  await page.getByText("You said: gamma").waitFor();
+  await shown("You said: gamma").waitFor();
   await quiet(4);
 
   await menu("event 3", "Edit and run again");
   const area = page.getByRole("textbox", { name: "Message", exact: true });
-  assert.equal(await area.inputValue(), "gamma");
+  await becomes(() => area.inputValue(), "gamma");
   await area.fill("delta");
   await shot("edit");
   await button("Run in a fork").click();
-  await page.getByText("You said: delta").waitFor();
+  await shown("You said: delta").waitFor();
   await quiet(4);
-  assert.equal(await page.getByText("gamma").count(), 0);
-  assert.equal(await sessionIds(), 3);
+  await becomes(() => shown("gamma").count(), 0);
+  await becomes(() => sessionIds(), 3);
 
   await menu("event 1", "Edit and run again");
   await area.fill("omega");
   await button("Run in a fork").click();
-  await page.getByText("You said: omega").waitFor();
+  await shown("You said: omega").waitFor();
   await quiet(2);
-  assert.equal(await sessionIds(), 4);
+  await becomes(() => sessionIds(), 4);
 
   await page.locator(".sessions .entry").last().click(); // the oldest
-  await page.getByText("You said: beta").waitFor();
+  await shown("You said: beta").waitFor();
   await tab("Compare").click();
   const choice = page.getByLabel("Compare with");
   const ids = await choice.locator("option").evaluateAll((all) => all.map((one) => one.value));
   await choice.selectOption(ids[2]); // the one with delta
-  await page.getByText("You said: delta").waitFor();
-  assert.equal(await page.locator(".pair").count(), 4);
-  assert.equal(await page.locator(".pair.differs").count(), 2);
+  await shown("You said: delta").waitFor();
+  await becomes(() => page.locator(".pair").count(), 4);
+  await becomes(() => page.locator(".pair.differs").count(), 2);
   await shot("compare");
 
   await tab("Chat").click();
   await menu("event 3", "Rewind to before this");
   await quiet(5);
-  await page.getByText("rewinds the session").waitFor();
+  await shown("rewinds the session").waitFor();
   await say("epsilon");
-  await page.getByText("You said: epsilon").waitFor();
+  await shown("You said: epsilon").waitFor();
   await shot("rewound");
 });

@@ -1,8 +1,8 @@
 // No mouse: everything is reached, chosen and left by keys, and what has focus is to be seen.
 
-import { assert, scenario } from "../harness.mjs";
+import { assert, becomes, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
+await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, quiet, tab }) => {
   const press = (key) => page.keyboard.press(key);
   const focused = () =>
     page.evaluate(() => {
@@ -18,9 +18,9 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
     }
     assert.fail(`Tab never reached ${name}`);
   };
-  await page.getByText("Write a message to begin", { exact: false }).waitFor();
+  await shown("Write a message to begin", { exact: false }).waitFor();
   await press("Tab");
-  assert.equal(await focused(), "Skip to the session");
+  await becomes(() => focused(), "Skip to the session");
   await reach("New session");
   const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.equal(outline, "solid");
@@ -40,28 +40,28 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
   await press("Control+a");
   await page.keyboard.type('{"to": "Bob", "amount": 9}');
   await press("Tab");
-  assert.equal(await focused(), "Approve with these");
+  await becomes(() => focused(), "Approve with these");
   await press("Enter");
-  await page.getByText("'sent': 9", { exact: false }).waitFor();
+  await shown("'sent': 9", { exact: false }).waitFor();
 
   // Tabs as everywhere: one stop, arrows between them.
   await page.getByLabel("Agent").focus();
   await reach("Chat");
   await press("ArrowRight");
-  assert.equal(await focused(), "Timeline");
-  assert.equal(await tab("Timeline").getAttribute("aria-selected"), "true");
+  await becomes(() => focused(), "Timeline");
+  await becomes(() => tab("Timeline").getAttribute("aria-selected"), "true");
   await press("End");
-  assert.equal(await focused(), "Compare");
+  await becomes(() => focused(), "Compare");
   await press("Home");
   await press("ArrowRight");
   await press("Tab");
-  assert.equal(await focused(), "Events");
+  await becomes(() => focused(), "Events");
   // Events by arrows: one selection, shown in the inspector.
   await press("ArrowDown");
   await page.getByRole("complementary", { name: "Selected event" }).waitFor();
-  assert.equal(await page.locator("button.event.chosen .number").textContent(), "1");
+  await becomes(() => page.locator("button.event.chosen .number").textContent(), "1");
   await press("ArrowDown");
-  assert.equal(await page.locator("button.event.chosen .number").textContent(), "2");
+  await becomes(() => page.locator("button.event.chosen .number").textContent(), "2");
   await shot("event");
   await press("Escape");
   await page.getByRole("complementary", { name: "Selected event" }).waitFor({ state: "hidden" });
@@ -73,7 +73,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
   await page.getByRole("button", { name: "Rename" }).locator("visible=true").waitFor();
   await press("Escape");
   await page.getByRole("button", { name: "Rename" }).waitFor({ state: "hidden" });
-  assert.match(await focused(), /^More for /);
+  await becomes(() => focused(), /^More for /);
 
   // The inbox keeps focus within it, and gives it back.
   await page.getByLabel("Agent").focus();
@@ -89,5 +89,5 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, quiet, tab }) => {
   }
   await press("Escape");
   await page.getByRole("dialog", { name: "Waiting for you" }).waitFor({ state: "hidden" });
-  assert.match(await focused(), /^Waiting/);
+  await becomes(() => focused(), /^Waiting/);
 });

@@ -1,4 +1,5 @@
-// A session of 10,000 events: few nodes in the document, older events when they are scrolled to.
+// A session of 10,000 events, some of them below calls, and 3,000 spans of one invocation: few nodes
+// in the document, older events when they are scrolled to.
 // It prints how long it took until the newest event was there and the composer could be used.
 
 import { execFileSync } from "node:child_process";
@@ -14,6 +15,8 @@ import asyncio, os, sys
 from ostinato import types
 from ostinato.events import Event
 from ostinato.sessions import SqliteSessionService
+from ostinato.telemetry.recorder import SpanRecord
+from ostinato.telemetry.span_store import SqliteSpanStore
 
 async def main(db, count):
     os.makedirs(os.path.dirname(db), exist_ok=True)
@@ -26,10 +29,19 @@ async def main(db, count):
             parts = [types.Part(function_call=types.FunctionCall(id=f"c{n}", name="lookup", args={"city": f"City {n}"}))]
         if n % 4 == 3:
             parts = [types.Part(function_response=types.FunctionResponse(id=f"c{n - 1}", name="lookup", response={"report": "sunny " * 20}))]
+        call = f"c{n - n % 20 + 6}" if n % 20 in (10, 11, 12, 13) else None
         await service.append_event(session, Event(
             invocation_id=f"e-{(n - 1) // 4}", author="user" if role == "user" else "desk",
+            branch=call and f"lookup@{call}", isolation_scope=call,
             content=types.Content(role=role, parts=parts)))
     await service.close()
+    spans = SqliteSpanStore(os.path.join(os.path.dirname(db), "traces.db"))
+    for n in range(3000):
+        one = SpanRecord(f"{n:016x}", "t", f"{0:016x}" if n else None, "chat m" if n else "invocation",
+                         "chat" if n else "invocation", 1000.0 + n, 1001.0 + n)
+        one.place, one.invocation_id = ("desk", "user", "long"), f"e-{(count - 1) // 4}"
+        spans.ended(one)
+    await spans.close()
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 `;
@@ -39,7 +51,7 @@ const before = (server) =>
     stdio: ["ignore", "inherit", "inherit"],
   });
 
-await scenario({ tolerated: ["503"], before }, async ({ page, server, shot, say, tab, quiet, box }) => {
+await scenario({ tolerated: ["503"], before }, async ({ page, shown, server, shot, say, tab, quiet, box }) => {
   const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
   const opened = async () => {
     await page.goto("about:blank");
@@ -75,9 +87,13 @@ await scenario({ tolerated: ["503"], before }, async ({ page, server, shot, say,
   assert.ok((await nodes()) < MOST_NODES);
   await tab("Timeline").click();
   await page.locator("button.event").last().getByText(String(EVENTS), { exact: true }).waitFor();
+  await page.getByRole("list", { name: "Waterfall of the invocation" }).getByText("chat m").first().waitFor();
+  await page.getByRole("list", { name: "Events" }).evaluate((list) => (list.scrollTop = list.scrollHeight / 2));
+  await page.locator('button.event[data-depth="1"]').first().waitFor();
   assert.ok((await nodes()) < MOST_NODES);
+  await shot("timeline");
   await tab("Chat").click();
   await say("one more");
-  await page.getByText("You said: one more").waitFor();
+  await shown("You said: one more").waitFor();
   await quiet(EVENTS + 2);
 });

@@ -1,18 +1,18 @@
 // A run goes on whatever becomes of the page: a reload, a second tab, a restart of the server.
 
-import { assert, scenario } from "../harness.mjs";
+import { becomes, scenario } from "../harness.mjs";
 
 const LOST = ["503", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION", "ERR_EMPTY", "network error"];
 
-await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, server, context, shot, say, quiet, button }) => {
+await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, shown, server, context, shot, say, quiet, button }) => {
   await say("hold the first");
-  await page.getByText("one", { exact: true }).waitFor();
+  await shown("one", { exact: true }).waitFor();
   await page.reload();
-  await page.getByText("hold the first", { exact: true }).waitFor();
+  await shown("hold the first", { exact: true }).waitFor();
   await button("Stop").waitFor();
-  await page.getByText("one", { exact: true }).waitFor(); // what was streamed before the reload
+  await shown("one", { exact: true }).waitFor(); // what was streamed before the reload
   server.open();
-  await page.getByText("one two", { exact: true }).waitFor();
+  await shown("one two", { exact: true }).waitFor();
   await quiet(2);
   await button("Send").waitFor();
 
@@ -29,25 +29,25 @@ await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, ser
   for (const one of [page, other]) {
     await one.getByText("one two", { exact: true }).nth(1).waitFor();
     await one.locator("header.bar").getByText("4 events", { exact: true }).waitFor();
-    assert.equal(await one.getByRole("article").count(), 4);
+    await becomes(() => one.getByRole("article").count(), 4);
   }
   const box = other.getByRole("textbox", { name: /^Message to/ });
   await box.fill("from the other");
   await box.press("Enter");
-  await page.getByText("You said: from the other").waitFor();
+  await shown("You said: from the other").waitFor();
   await quiet(6);
 
   // The server ends in the middle of a run, and another one takes it up.
   server.shut();
   await say("hold the third");
-  await page.getByText("one", { exact: true }).waitFor();
+  await shown("one", { exact: true }).waitFor();
   await server.stop();
   await shot("server-gone");
   await server.start();
   server.open();
-  await page.getByText("one two", { exact: true }).nth(2).waitFor();
+  await shown("one two", { exact: true }).nth(2).waitFor();
   await quiet(8);
   await button("Send").waitFor();
-  assert.equal(await page.getByText("hold the third", { exact: true }).count(), 1);
+  await becomes(() => shown("hold the third", { exact: true }).count(), 1);
   await shot("taken-up");
 });

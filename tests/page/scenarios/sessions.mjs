@@ -1,12 +1,12 @@
 // Sessions: search, rename, export, import, delete; a user of one's own.
 
 import { readFileSync } from "node:fs";
-import { assert, scenario } from "../harness.mjs";
+import { assert, becomes, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, button }) => {
+await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, quiet, menu, button }) => {
   const entries = page.locator(".sessions .entry");
   await say("alpha");
-  await page.getByText("You said: alpha").waitFor();
+  await shown("You said: alpha").waitFor();
   await quiet(2);
   const id = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("session");
   await menu(id, "Rename");
@@ -18,13 +18,13 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, bu
 
   await button("New session").click();
   await quiet(0);
-  assert.equal(await entries.count(), 2);
+  await becomes(() => entries.count(), 2);
   const search = page.getByLabel("Search sessions");
   await search.fill("täglich");
   await page.waitForFunction(() => document.querySelectorAll(".sessions .entry").length === 1);
   await shot("search");
   await search.fill("no such thing");
-  await page.getByText("No sessions.").waitFor();
+  await shown("No sessions.").waitFor();
   await search.fill("");
   await page.waitForFunction(() => document.querySelectorAll(".sessions .entry").length === 2);
 
@@ -38,12 +38,12 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, bu
   await page.locator('input[type="file"]:not([multiple])').setInputFiles({
     name: "session.json", mimeType: "application/json", buffer: readFileSync(file),
   });
-  await page.getByText("You said: alpha").waitFor();
+  await shown("You said: alpha").waitFor();
   await quiet(3);
-  assert.equal(await entries.count(), 3);
-  assert.equal(await entries.filter({ hasText: "Täglich & more" }).count(), 2);
+  await becomes(() => entries.count(), 3);
+  await becomes(() => entries.filter({ hasText: "Täglich & more" }).count(), 2);
   await say("beta");
-  await page.getByText("You said: beta").waitFor();
+  await shown("You said: beta").waitFor();
 
   await page.locator('input[type="file"]:not([multiple])').setInputFiles({
     name: "wrong.json", mimeType: "application/json", buffer: Buffer.from("{"),
@@ -55,15 +55,15 @@ await scenario({ tolerated: ["503"] }, async ({ page, shot, say, quiet, menu, bu
   await page.locator(".sessions li.current summary").click();
   await page.locator(".sessions li.current").getByRole("button", { name: "Delete" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".sessions .entry").length === 2);
-  await page.getByText("Write a message to begin a session", { exact: false }).waitFor();
+  await shown("Write a message to begin a session", { exact: false }).waitFor();
   assert.equal(new URL(page.url()).hash, "#app=desk&user=user");
 
   await page.getByLabel("user", { exact: true }).fill("ann");
   await page.keyboard.press("Enter");
-  await page.getByText("No sessions.").waitFor();
+  await shown("No sessions.").waitFor();
   await say("mine");
-  await page.getByText("You said: mine").waitFor();
-  assert.equal(await entries.count(), 1);
+  await shown("You said: mine").waitFor();
+  await becomes(() => entries.count(), 1);
   await page.reload();
-  await page.getByText("You said: mine").waitFor();
+  await shown("You said: mine").waitFor();
 });

@@ -1,17 +1,17 @@
 // Stop a run; the agents' graph lights the one that acts.
 
-import { assert, scenario } from "../harness.mjs";
+import { becomes, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"] }, async ({ page, server, shot, say, tab, button }) => {
+await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, tab, button }) => {
   await say("please ask the helper");
-  await page.getByText("one", { exact: true }).waitFor();
+  await shown("one", { exact: true }).waitFor();
   await tab("Agents").click();
   await page.getByRole("img", { name: "Agents: desk, helper; helper acts" }).waitFor();
   await page.locator("g.agent.lit").getByText("helper", { exact: true }).waitFor();
-  assert.equal(await page.locator("g.agent.lit").count(), 1);
+  await becomes(() => page.locator("g.agent.lit").count(), 1);
   await shot("lit");
   await tab("Timeline").click();
-  const bars = page.getByRole("group", { name: "Waterfall of the invocation" });
+  const bars = page.getByRole("list", { name: "Waterfall of the invocation" });
   for (const name of ["invoke_agent desk", "execute_tool transfer_to_agent", "chat scripted-helper"]) {
     await bars.getByText(name, { exact: true }).waitFor();
   }
@@ -24,9 +24,9 @@ await scenario({ tolerated: ["503"] }, async ({ page, server, shot, say, tab, bu
   await shot("stopped");
   await tab("Agents").click();
   await page.getByRole("img", { name: "Agents: desk, helper", exact: true }).waitFor();
-  assert.equal(await page.locator("g.agent.lit").count(), 0);
+  await becomes(() => page.locator("g.agent.lit").count(), 0);
   await tab("Chat").click();
   server.open();
   await say("after it");
-  await page.getByText("one two").or(page.getByText("You said: after it")).first().waitFor();
+  await shown("one two").or(shown("You said: after it")).first().waitFor();
 });

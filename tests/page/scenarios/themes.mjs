@@ -2,12 +2,12 @@
 
 import { assert, scenario } from "../harness.mjs";
 
-await scenario({ tolerated: ["503"], scheme: "dark" }, async ({ page, shot, say, tab, quiet, button }) => {
+await scenario({ tolerated: ["503"], scheme: "dark" }, async ({ page, shown, shot, say, tab, quiet, button }) => {
   const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const brightness = async () => Number(/\d+/.exec(await back())[0]);
   assert.ok((await brightness()) < 60); // as the system asks
   await say("What is the weather?");
-  await page.getByText("lookup gave", { exact: false }).waitFor();
+  await shown("lookup gave", { exact: false }).waitFor();
   await quiet(4);
   await say("wire it, please");
   await button("Approve").waitFor();
@@ -22,7 +22,7 @@ await scenario({ tolerated: ["503"], scheme: "dark" }, async ({ page, shot, say,
     await page.locator("button.event").nth(3).click();
     for (const name of ["Event", "Request", "Tokens"]) {
       await tab(name).click();
-      if (name === "Request") await page.getByText("System instruction").waitFor();
+      if (name === "Request") await shown("System instruction").waitFor();
       await shot(`${theme}-timeline-${name.toLowerCase()}`);
     }
     await button("Close details").click();

@@ -66,7 +66,7 @@ def serving(agents: Path) -> Iterator[str]:
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:  # it waits for live runs that nobody ends
                 process.kill()
                 process.wait()

@@ -106,13 +106,15 @@ async def test_a_failure_then_success_asks_once_each(stream: bool) -> None:
 
 @BOTH
 async def test_a_server_that_says_nothing(stream: bool) -> None:
-    error = await failure(Answer(silent=True), stream=stream, timeout=0.05)
+    error = await failure(Answer(silent=True, late=True), stream=stream, timeout=30)
     assert isinstance(error, ModelTimeoutError)
 
 
 async def test_a_stream_that_stops_without_ending() -> None:
     pieces = sse(chunks(Turn(text="Hello there")))
-    error = await failure(Answer(pieces, cut_after=60, hang=True), stream=True, timeout=0.05)
+    error = await failure(
+        Answer(pieces, cut_after=60, hang=True, late=True), stream=True, timeout=30
+    )
     assert isinstance(error, ModelTimeoutError)
 
 
@@ -151,17 +153,18 @@ async def collect(model: BaseLlm, got: list[LlmResponse]) -> None:
         got.append(response)  # noqa: PERF401 - what came before an error counts
 
 
-async def test_a_stream_cut_at_any_byte_executes_no_half_call(weather: Weather) -> None:
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.service), 7])
+async def test_a_stream_cut_at_any_byte_executes_no_half_call(weather: Weather, step: int) -> None:
     def get_weather(city: str) -> dict[str, Any]:
         """Tell the weather of a city."""
         return weather(city)
 
     turn = Turn(text="Let me see", calls=(Call("get_weather", {"city": "Rome"}),))
     pieces = sse(chunks(turn))
-    size = sum(map(len, pieces))
-    async with FakeServer([Answer(pieces, cut_after=cut) for cut in range(size)]) as server:
+    cuts = range(0, sum(map(len, pieces)), step)
+    async with FakeServer([Answer(pieces, cut_after=cut) for cut in cuts]) as server:
         model = llm(server.url)
-        for cut in range(size):
+        for cut in cuts:
             got: list[LlmResponse] = []
             with pytest.raises((ModelAnswerError, ModelConnectionError)) as caught:
                 await collect(model, got)

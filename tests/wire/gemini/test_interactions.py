@@ -186,9 +186,9 @@ async def test_failures_of_the_way() -> None:
         with pytest.raises(ModelRateLimitError):
             await ask(llm(server.url, use_interactions_api=True))
         assert len(server.requests) == 1
-    async with FakeServer([Answer(silent=True)]) as server:
+    async with FakeServer([Answer(silent=True, late=True)]) as server:
         with pytest.raises(ModelTimeoutError):
-            await ask(llm(server.url, use_interactions_api=True, timeout=0.05))
+            await ask(llm(server.url, use_interactions_api=True, timeout=30))
 
 
 def test_tools_that_the_service_runs() -> None:

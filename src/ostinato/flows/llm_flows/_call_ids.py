@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from ... import _clock, types
@@ -19,19 +19,26 @@ def generate_client_function_call_id() -> str:
     return AF_FUNCTION_CALL_ID_PREFIX + _clock.new_id()
 
 
-def populate_client_function_call_id(model_response_event: Event) -> None:
+def populate_client_function_call_id(
+    model_response_event: Event, taken: Container[str | None] = ()
+) -> None:
     """Give an id to every call of the event that has none.
 
     The calls are replaced, not edited: a model may hand out the same object again.
+
+    Args:
+      model_response_event: the event.
+      taken: ids that name something else already; a call with one of them gets another.
     """
     content = model_response_event.content
     if content is None or not content.parts:
         return
-    if all(p.function_call is None or p.function_call.id for p in content.parts):
+    calls = [p.function_call for p in content.parts if p.function_call is not None]
+    if all(call.id and call.id not in taken for call in calls):
         return
     parts = [
         p
-        if p.function_call is None or p.function_call.id
+        if p.function_call is None or (p.function_call.id and p.function_call.id not in taken)
         else p.model_copy(
             update={
                 "function_call": p.function_call.model_copy(

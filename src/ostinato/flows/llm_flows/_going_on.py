@@ -56,6 +56,8 @@ def pending_calls(ctx: InvocationContext, reached: Reached | None) -> Pending:
     resume = ctx.ports.resume
     if reached is None or reached.kind != "calls" or resume is None:
         return Pending(None, set(), False)
+    if reached.record is not None and any(ctx.log.is_over(c) for c, _ in reached.record.calls):
+        return Pending(None, set(), False)  # a task was gone on with just now, and is done
     return Pending(None, set(), resume.is_newest(reached.record))
 
 

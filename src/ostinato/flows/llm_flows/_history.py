@@ -20,12 +20,16 @@ from ...sessions.event_log import (
     in_force,
     visible_records,
 )
+from ._field_names import share_names_of_fields
 
 RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
 # A call of the framework's own, or of the tool of that name, which is long-running and has answers
 # that the model waits for.
 INPUT_REQUEST = "adk_request_input"
 CLIENT_ID_PREFIX = "adk-"
+
+
+_NO_IDS: frozenset[str | None] = frozenset()
 
 
 class _Stored(BaseModel):
@@ -54,8 +58,8 @@ class Entry:
     def __init__(
         self,
         content: types.Content,
-        calls: frozenset[str | None] = frozenset(),
-        responses: frozenset[str | None] = frozenset(),
+        calls: frozenset[str | None] = _NO_IDS,
+        responses: frozenset[str | None] = _NO_IDS,
         source: Any = None,
     ) -> None:
         self.content = content
@@ -72,9 +76,11 @@ class View:
       branch: its branch.
       keep_ids: whether ids made by the client stay in calls and responses.
       quote: mark quotes of other agents as untrusted data.
+      scope: isolation scope; what happened in any other is not seen.
+      path: node of a graph, where only its own run is seen; answers of the user are, too.
     """
 
-    __slots__ = ("agent_name", "branch", "keep_ids", "quote")
+    __slots__ = ("agent_name", "branch", "keep_ids", "path", "quote", "scope")
 
     def __init__(
         self,
@@ -82,11 +88,15 @@ class View:
         branch: str | None = None,
         keep_ids: bool = False,
         quote: bool = False,
+        scope: str | None = None,
+        path: str | None = None,
     ) -> None:
         self.agent_name = agent_name
         self.branch = branch
         self.keep_ids = keep_ids
         self.quote = quote
+        self.scope = scope
+        self.path = path
 
 
 class Projection:
@@ -173,11 +183,10 @@ def is_visible_part(part: types.Part) -> bool:
 
 def is_internal(record: EventRecord) -> bool:
     """Tell whether a record is a request of the framework's own, or the answer to one."""
-    if any(name in RESERVED_CALLS for _, name in (*record.calls, *record.responses)):
-        return True
-    return any(
-        name == INPUT_REQUEST and call not in record.long_running for call, name in record.calls
-    )
+    for call, name in record.calls:
+        if name in RESERVED_CALLS or (name == INPUT_REQUEST and call not in record.long_running):
+            return True
+    return any(name in RESERVED_CALLS for _, name in record.responses)
 
 
 class _Transcribed(Entry):
@@ -190,16 +199,19 @@ def make_entry(
     record: EventRecord, view: View, foreign_calls: set[str | None]
 ) -> Entry | _Transcribed | None:
     """Turn one record into an entry, or None where this view does not see it (Spec 2 §4.1)."""
-    if not belongs_to_branch(view.branch, record.branch):
+    if record.scope != view.scope or not belongs_to_branch(view.branch, record.branch):
         return None
+    if view.path is not None and record.path != view.path:
+        if record.author != "user" or not record.responses:
+            return None
     if (record.calls or record.responses) and is_internal(record):
         return None
     stored = _Stored.model_validate_json(record.data)
     content = stored.content
     if content is None or not content.role or not any(map(is_visible_part, content.parts or ())):
         return _transcription(stored)
-    calls = frozenset(call for call, _ in record.calls)
-    responses = frozenset(call for call, _ in record.responses)
+    calls = frozenset(call for call, _ in record.calls) if record.calls else _NO_IDS
+    responses = frozenset(call for call, _ in record.responses) if record.responses else _NO_IDS
     other = record.author not in ("user", view.agent_name) and bool(view.agent_name)
     if other and calls:
         foreign_calls |= calls
@@ -208,6 +220,7 @@ def make_entry(
         return None if quoted is None else Entry(quoted, source=record)
     if not view.keep_ids and (calls or responses):
         strip_client_ids(content)
+    share_names_of_fields(content)
     return Entry(content, calls, responses, record)
 
 
@@ -257,7 +270,10 @@ def _marked(text: str) -> str:
 def entries_of(
     records: Sequence[EventRecord], view: View, foreign_calls: set[str | None] | None = None
 ) -> list[Entry]:
-    """Turn records into entries: compaction applied, transcriptions merged, others quoted."""
+    """Turn records into entries: compaction applied, transcriptions merged, others quoted.
+
+    A summary is one of the conversation itself, so no other scope sees it.
+    """
     foreign = set[str | None]() if foreign_calls is None else foreign_calls
     summaries, hidden = summaries_of(records)
     entries: list[Entry] = []
@@ -267,7 +283,7 @@ def entries_of(
             entry = None
         if entry is not None:
             entries.append(entry)
-        for summary in summaries.get(index, ()):
+        for summary in summaries.get(index, ()) if view.scope is None else ():
             content = summary.compacted_content.model_copy(deep=True)
             quoted = quote_other_agent(content, "model", view.quote)
             if quoted is not None:

@@ -8,7 +8,7 @@ put into its queue, so that closing it ends them all.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ from ._live_tools import (
     StreamingTools,
     TaskCompleted,
 )
+from ._model_hooks import after_model, before_model, on_model_error
+from ._skeleton import Skeleton
 from .audio_cache_manager import AudioCacheManager
 
 _WAITING = 256  # responses that may wait for whoever reads the events, before reception waits too
@@ -47,18 +49,12 @@ class LiveSteps:
 
     Attributes:
       preprocess: fills in a request.
-      before_model, after_model, on_model_error: run the model's hooks.
       finalize: makes an event of a response.
       find_agent: finds the agent to transfer to.
     """
 
     preprocess: Callable[[InvocationContext, LlmRequest], AsyncGenerator[Event, None]]
-    before_model: Callable[[InvocationContext, LlmRequest, Event], Awaitable[LlmResponse | None]]
-    after_model: Callable[[InvocationContext, LlmResponse, Event], Awaitable[LlmResponse]]
-    on_model_error: Callable[
-        [InvocationContext, LlmRequest, Event, Exception], Awaitable[LlmResponse | None]
-    ]
-    finalize: Callable[[LlmRequest, LlmResponse, Event], Event]
+    finalize: Callable[[LlmRequest, LlmResponse, Skeleton], Event]
     find_agent: Callable[[InvocationContext, str], Any]
 
 
@@ -86,8 +82,8 @@ async def run_live(ctx: InvocationContext, steps: LiveSteps) -> AsyncGenerator[E
             tool_context=Context(ctx), llm_request=llm_request
         )
     llm_request.model = ctx.agent.canonical_live_model.model
-    skeleton = _skeleton(ctx)
-    answer = await steps.before_model(ctx, llm_request, skeleton)
+    skeleton = Skeleton(ctx)
+    answer = await before_model(ctx, llm_request, skeleton)
     if answer is not None:
         yield steps.finalize(llm_request, answer, skeleton)
         return
@@ -98,7 +94,9 @@ async def run_live(ctx: InvocationContext, steps: LiveSteps) -> AsyncGenerator[E
             async for event in events:
                 yield event
     except Exception as error:  # boundary: hooks may answer a model's error
-        answer = await steps.on_model_error(ctx, llm_request, skeleton, error)
+        if error is run.refusal:
+            raise
+        answer = await on_model_error(ctx, llm_request, skeleton, error)
         if answer is None:
             raise
         yield steps.finalize(llm_request, answer, skeleton)
@@ -123,6 +121,7 @@ class LiveRun:
 
     Attributes:
       transfer_to: the agent that is to go on; None where the run just ended.
+      refusal: what a guardrail raised about the user's words.
     """
 
     def __init__(
@@ -133,6 +132,7 @@ class LiveRun:
         steps: LiveSteps,
     ) -> None:
         self.transfer_to: str | None = None
+        self.refusal: Exception | None = None
         self._ctx = ctx
         self._requests = requests
         self._llm_request = llm_request
@@ -213,10 +213,15 @@ class LiveRun:
                     self._cache.cache_audio(self._ctx, request.blob, "input")
                 await self._line.send_realtime(request.blob)
             elif request.content is not None:
-                await self._tell(request.content)
+                await self._tell(request.content, checked=True)
 
-    async def _tell(self, content: types.Content) -> None:
-        """Store what the user, or a streaming tool, tells the model, and send it."""
+    async def _tell(self, content: types.Content, *, checked: bool = False) -> None:
+        """Store what the user, or a streaming tool, tells the model, and send it.
+
+        Args:
+          content: what is told.
+          checked: let guardrails see it between the two.
+        """
         if not content.role:
             content = content.model_copy(update={"role": "user"})
         run = self._ctx.run_config
@@ -228,7 +233,19 @@ class LiveRun:
             custom_metadata=run.custom_metadata if run is not None else None,
         )
         await self._put(event, shown=False)
+        for check in self._ctx.ports.live_input if checked else ():
+            await self._check(check(content))
         await self._line.send_content(content)
+
+    async def _check(self, found: AsyncGenerator[Event, None]) -> None:
+        """Hand on what a check of the user's words found; what it raises ends the run."""
+        try:
+            async with Aclosing(found) as events:
+                async for event in events:
+                    await self._put(event)
+        except Exception as error:  # boundary: it is no error of the model's, whose hooks look on
+            self.refusal = error
+            raise
 
     # -- from the model to events
 
@@ -257,8 +274,8 @@ class LiveRun:
             spending.begin_model_call(ctx.agent)
         event = _light_event(ctx, response) if response.partial and not self._hooked else None
         if event is None:
-            skeleton = _skeleton(ctx)
-            response = await self._steps.after_model(ctx, response, skeleton)
+            skeleton = Skeleton(ctx)
+            response = await after_model(ctx, response, skeleton)
             event = self._steps.finalize(self._llm_request, response, skeleton)
         if event.input_transcription is not None or _is_users(event.content):
             event.author = "user"
@@ -298,12 +315,14 @@ class LiveRun:
             async with Aclosing(act(self._ctx, item.event, self._tools, {call_id})) as events:
                 async for response in events:
                     await self._put(response)
-            if response is not None and response.get_function_responses():
+            if response is None or response.partial:
+                response = None  # an agent that runs as a tool showed something, and no more
+            elif response.get_function_responses():
                 await self._answer(response)
         except asyncio.CancelledError:
             if call_id not in self._taken_back:
                 raise
-            if response is None:
+            if response is None or response.partial:
                 await self._put(_taken_back_event(self._ctx, item.event, call_id))
         finally:
             self._calls.pop(call_id, None)
@@ -363,10 +382,6 @@ class _Item:
         self.taken.set()
         if self._takes_room:
             room.release()
-
-
-def _skeleton(ctx: InvocationContext) -> Event:
-    return Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch)
 
 
 def _light_event(ctx: InvocationContext, response: LlmResponse) -> Event:

@@ -5,6 +5,7 @@ Spec 1 §21).
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from typing import Any
 
 from ... import types
@@ -25,22 +26,25 @@ _INSTRUCTION = (
 class _OutputSchemaRequestProcessor(RequestEdit):
     """Offers `set_model_response` where the model does not take the output schema by itself."""
 
-    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+    def edit(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> Awaitable[None] | None:
         """Add tool and instruction."""
         agent = invocation_context.agent
-        if agent.output_schema is None or takes_schema(agent):
-            return
-        tool = SetModelResponseTool(agent.output_schema)
-        await tool.process_llm_request(
-            tool_context=Context(invocation_context), llm_request=llm_request
-        )
+        if agent.output_schema is None or agent.mode == "task" or takes_schema(agent):
+            return None
+        return self._offer_tool(invocation_context, llm_request)
+
+    async def _offer_tool(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
+        tool = SetModelResponseTool(ctx.agent.output_schema)
+        await tool.process_llm_request(tool_context=Context(ctx), llm_request=llm_request)
         llm_request.append_instructions([_INSTRUCTION])
 
 
 def takes_schema(agent: Any) -> bool:
     """Tell whether the agent's model answers by its output schema by itself."""
     model: BaseLlm = agent.canonical_model
-    if agent.tools:
+    if agent.tools or agent.delegates:
         return model.supports_output_schema_with_tools
     return model.capabilities.structured_output
 

@@ -14,7 +14,7 @@ from ...tools.model_mistake import ModelMistake
 
 def refused_repeat(ctx: InvocationContext, call: types.FunctionCall) -> ModelMistake | None:
     """Return what to answer a call that was made too often with no new result; else None."""
-    args, _, times = ctx.last_calls[call.name]
+    args, _, times, _ = ctx.last_calls[call.name]
     limit = ctx.run_config.max_repeated_calls if ctx.run_config is not None else 0
     if not 0 < limit <= times or args != call.args:
         return None
@@ -26,10 +26,10 @@ def refused_repeat(ctx: InvocationContext, call: types.FunctionCall) -> ModelMis
 
 
 def note_result(ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]) -> None:
-    """Note the result of a call that was run."""
-    seen, times = ctx.last_calls, 1
+    """Note the result of a call that was run; equal calls of one response count once."""
+    seen, times, asked = ctx.last_calls, 1, len(ctx.log)
     if call.name in seen:
-        args, result, before = seen[call.name]
+        args, result, before, then = seen[call.name]
         if args == call.args and result == response:
-            times += before
-    seen[call.name] = (call.args, response, times)
+            times = before if then == asked else before + 1
+    seen[call.name] = (call.args, response, times, asked)

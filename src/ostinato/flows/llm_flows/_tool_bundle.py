@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from ... import types
@@ -65,7 +66,10 @@ def hands_out_request(ctx: InvocationContext) -> bool:
         return True
     if agent.planner is not None and is_foreign(agent.planner):
         return True
-    return any(_edits_requests(tool) for tool in agent.tools)
+    for tool in agent.tools:
+        if type(tool) is not FunctionType and _edits_requests(tool):
+            return True
+    return False
 
 
 def is_foreign(thing: object) -> bool:

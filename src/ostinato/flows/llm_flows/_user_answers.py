@@ -6,7 +6,7 @@ from typing import Any
 
 from ...context.invocation import InvocationContext
 from ...events.event import Event
-from ...sessions.event_log import EventRecord
+from ...sessions.event_log import TASK_ANSWER, EventRecord
 
 
 class UserAnswer:
@@ -53,7 +53,7 @@ def user_answers(ctx: InvocationContext, name: str) -> list[UserAnswer]:
     log = ctx.log
     for index in range(len(log.records) - 1, -1, -1):
         record = log.records[index]
-        if record.author == "user":
+        if record.author == "user" and not record.kinds & TASK_ANSWER:
             break
     else:
         return []

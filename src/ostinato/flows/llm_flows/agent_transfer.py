@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...context.context import Context
@@ -20,35 +21,51 @@ if TYPE_CHECKING:
 class _AgentTransferLlmRequestProcessor(RequestEdit):
     """Adds the transfer tool and its instruction where there is somebody to transfer to."""
 
-    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+    def edit(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> Awaitable[None] | None:
         """Add tool and instruction."""
         agent = invocation_context.agent
         targets = _get_transfer_targets(agent)
-        if targets:
-            tool = TransferToAgentTool(agent_names=[t.name for t in targets])
-            llm_request.append_instructions(
-                [_build_transfer_instructions(tool.name, agent, targets)]
-            )
-            await tool.process_llm_request(
-                tool_context=Context(invocation_context), llm_request=llm_request
-            )
+        if not targets:
+            return None
+        tool = _transfer_tool(tuple(t.name for t in targets))
+        llm_request.append_instructions([_build_transfer_instructions(tool.name, agent, targets)])
+        return tool.process_llm_request(
+            tool_context=Context(invocation_context), llm_request=llm_request
+        )
 
 
 request_processor = _AgentTransferLlmRequestProcessor()
 
 
+@lru_cache(maxsize=1024)
+def _transfer_tool(names: tuple[str, ...]) -> TransferToAgentTool:
+    """Return the tool for these targets; its declaration is made once, not at each step."""
+    return TransferToAgentTool(agent_names=list(names))
+
+
 def _get_transfer_targets(agent: Any) -> list[AgentLike]:
-    """Return sub-agents, the parent and peers, as far as the agent may transfer (Spec 2 §8.3)."""
-    targets: list[AgentLike] = list(agent.sub_agents)
+    """Return sub-agents, the parent and peers, as far as the agent may transfer (Spec 2 §8.3).
+
+    Agents that are called like tools are none of them; nor is the parent, where it made the call.
+    """
+    targets: list[AgentLike] = [a for a in agent.sub_agents if not _is_called(a)]
     parent = agent.parent_agent
     # Only an agent that itself transfers can be gone back to, or passed by to a peer.
     if parent is None or not hasattr(parent, "disallow_transfer_to_parent"):
         return targets
-    if not agent.disallow_transfer_to_parent:
+    if not agent.disallow_transfer_to_parent and not _is_called(agent):
         targets.append(parent)
     if not agent.disallow_transfer_to_peers:
-        targets.extend(peer for peer in parent.sub_agents if peer.name != agent.name)
+        targets.extend(
+            peer for peer in parent.sub_agents if peer.name != agent.name and not _is_called(peer)
+        )
     return targets
+
+
+def _is_called(agent: Any) -> bool:
+    return getattr(agent, "mode", None) in ("task", "single_turn")
 
 
 def _build_transfer_instructions(

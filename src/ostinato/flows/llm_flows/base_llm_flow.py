@@ -6,33 +6,36 @@ Read top-down: `run_async`, one step, then its parts in the order they happen. `
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
-from ... import _clock
 from ... import context as contexts
+from ... import types
 from ..._aclosing import Aclosing
 from ..._log import get_logger
-from ...context.callbacks import checked, first_answer, plugin_answer
+from ...context.callbacks import checked
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
-from ...events.event import Event
-from ...events.event_actions import EventActions
-from ...models.llm_request import LlmRequest
+from ...events.event import MADE, Event
+from ...models.llm_request import EMPTY_REQUEST, LlmRequest
 from ...models.llm_response import LlmResponse
 from ...sessions._resume import Reached
 from ...telemetry.model_call import model_call
 from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
-from . import _output_schema_processor, contents, functions
+from . import _output_schema_processor, contents, delegation, functions
 from ._act import act
 from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
 from ._call_journal import note_calls
+from ._empty_response import has_substance, without_content
 from ._going_on import pending_calls, recorded_response, take_reached
+from ._grounding import note_grounding
 from ._live import LiveSteps, run_live
+from ._model_hooks import after_model, before_model, on_model_error
 from ._output_check import correction, problem_of, reject_output
+from ._skeleton import Skeleton
 from ._tool_bundle import ToolBundle, is_foreign
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
@@ -59,9 +62,6 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         """Run over a live connection (Spec 1 §17); see `_live.run_live`."""
         steps = LiveSteps(
             self._preprocess_async,
-            self._before_model,
-            self._after_model,
-            self._on_model_error,
             self._finalize_model_response_event,
             self._get_agent_to_run,
         )
@@ -94,7 +94,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     last_event = event
                     asked_for_credential |= _asks_for_credential(event)
                     yield event
+            if ctx.log.unanswered and delegation.waits(ctx):
+                ctx.end_invocation = True  # what follows a run, its last hooks, is yet to come
+                return
             if last_event is None or last_event.is_final_response() or asked_for_credential:
+                return
+            if ctx.agent.mode == "task" and delegation.is_done(ctx):
                 return
             if last_event.partial:
                 logger.warning("The last event is partial, which is not expected.")
@@ -109,19 +114,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
           ctx: the run.
           reached: how far an interrupted run had come, for the first step after it.
         """
-        if reached is not None and reached.kind == "structured" and reached.record is not None:
-            said = _output_schema_processor.get_structured_model_response(reached.record.event())
-            yield _output_schema_processor.create_final_model_response_event(ctx, said or "null")
+        follows = _what_follows(ctx, reached)
+        if follows is not None:
+            yield follows
             return
-        if reached is not None and reached.kind == "rejected" and reached.record is not None:
-            yield correction(ctx, problem_of(ctx, reached.record.event()) or "It is no output.")
-            return
-        llm_request = LlmRequest()
+        llm_request = EMPTY_REQUEST.fill()
         asks_user = False
-        async with Aclosing(self._preprocess_async(ctx, llm_request)) as events:
-            async for event in events:
-                asks_user |= _asks_for_confirmation(event)
-                yield event
+        at = await self._prepare(ctx, llm_request)
+        if at is not None:
+            async with Aclosing(self._preprocess_async(ctx, llm_request, at)) as events:
+                async for event in events:
+                    asks_user |= _asks_for_confirmation(event)
+                    yield event
         if ctx.end_invocation or asks_user:
             return
         if ctx.is_resumable or ctx.ports.resumed:
@@ -135,7 +139,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         yield event
             if pending.pauses:
                 return
-        skeleton = Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch)
+        skeleton = Skeleton(ctx)
         if reached is not None and reached.kind == "code" and reached.record is not None:
             responses = recorded_response(reached.record)
         else:
@@ -147,43 +151,69 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 ) as events:
                     async for event in events:
                         yield event
-                # The next event of this response must not share the one's id or time.
-                skeleton.id, skeleton.timestamp = _clock.new_id(), _clock.now()
+                skeleton.renew()
 
     async def _preprocess_async(
-        self, ctx: InvocationContext, llm_request: LlmRequest
+        self, ctx: InvocationContext, llm_request: LlmRequest, begin: int | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9)."""
-        for processor in self.request_processors:
+        """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9).
+
+        Args:
+          begin: where `_prepare` left off; None where it is still to begin.
+        """
+        at = await self._prepare(ctx, llm_request) if begin is None else begin
+        while at is not None and not ctx.end_invocation:
+            if at == len(self.request_processors):
+                async for event in resolve_toolset_auth(ctx, ctx.agent.tools):
+                    yield event
+                if not ctx.end_invocation:
+                    await self._add_tools(ctx, llm_request)
+                return
+            processor = self.request_processors[at]
+            if is_foreign(processor):
+                llm_request.contents = contents.copied(llm_request.contents)
+            async for event in processor.run_async(ctx, llm_request):
+                yield event
+            if not ctx.end_invocation:
+                at = await self._prepare(ctx, llm_request, at + 1)
+
+    async def _prepare(
+        self, ctx: InvocationContext, llm_request: LlmRequest, begin: int = 0
+    ) -> int | None:
+        """Do what yields no events: all there is to do for most agents.
+
+        Args:
+          begin: index of the first processor.
+
+        Returns:
+          Index of the next processor that may yield events, behind the last for toolsets that may;
+          None where all is done.
+        """
+        for index in range(begin, len(self.request_processors)):
+            processor = self.request_processors[index]
             if processor.edits_only:
                 pending = processor.edit(ctx, llm_request)
                 if pending is not None:
                     await pending
+                if ctx.end_invocation:
+                    return None
             elif processor.applies(ctx):
-                if is_foreign(processor):
-                    llm_request.contents = contents.copied(llm_request.contents)
-                async for event in processor.run_async(ctx, llm_request):
-                    yield event
-            if ctx.end_invocation:
-                return
-        toolsets = [tool for tool in ctx.agent.tools if isinstance(tool, BaseToolset)]
-        if toolsets:
-            async for event in resolve_toolset_auth(ctx, ctx.agent.tools):
-                yield event
-            if ctx.end_invocation:
-                return
-        if ctx.agent.tools:
-            await self._add_tools(ctx, toolsets, llm_request)
+                return index
+        if any(isinstance(tool, BaseToolset) for tool in ctx.agent.tools):
+            return len(self.request_processors)
+        await self._add_tools(ctx, llm_request)
+        return None
 
-    async def _add_tools(
-        self, ctx: InvocationContext, toolsets: Sequence[BaseToolset], llm_request: LlmRequest
-    ) -> None:
+    async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
         """Add the agent's tools; plain ones together, from what was compiled once."""
         agent = ctx.agent
+        if not (agent.tools or agent.mode == "task" or agent.delegates):
+            return
         context: Context | None = None
-        for toolset in toolsets:
-            context = context or Context(ctx)
-            await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
+        for tool in agent.tools:
+            if isinstance(tool, BaseToolset):
+                context = context or Context(ctx)
+                await tool.process_llm_request(tool_context=context, llm_request=llm_request)
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent: listing a toolset may mean asking a server.
             ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
@@ -194,10 +224,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             await tool.process_llm_request(tool_context=context, llm_request=llm_request)
 
     async def _call_llm_async(
-        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event
+        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Skeleton
     ) -> AsyncGenerator[LlmResponse, None]:
         """Call the model with its hooks around it (Spec 2 §5.1)."""
-        answer = await self._before_model(ctx, llm_request, skeleton)
+        answer = await before_model(ctx, llm_request, skeleton)
         if answer is not None:
             yield answer
             return
@@ -222,12 +252,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                             else spending.next_response(responses, agent)
                         )
                     except Exception as error:  # boundary: hooks may answer a model's error
-                        response = await self._on_model_error(ctx, llm_request, skeleton, error)
+                        response = await on_model_error(ctx, llm_request, skeleton, error)
                         call.end(error)
                         if response is None:
                             raise
                         complete = True
-                        yield await self._after_model(ctx, response, skeleton)
+                        yield await after_model(ctx, response, skeleton)
                         break
                     finally:
                         call.suspend()
@@ -239,20 +269,20 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         continue
                     if not response.partial:
                         complete = True
-                        if not _has_substance(response):
-                            response = _without_content(ctx, response)
-                    yield await self._after_model(ctx, response, skeleton)
+                        if not has_substance(response):
+                            response = without_content(ctx, response)
+                    yield await after_model(ctx, response, skeleton)
         finally:
             call.end()
         if not complete:
-            yield _without_content(ctx, LlmResponse())
+            yield without_content(ctx, LlmResponse())
 
     async def _postprocess_async(
         self,
         ctx: InvocationContext,
         llm_request: LlmRequest,
         llm_response: LlmResponse,
-        skeleton: Event,
+        skeleton: Skeleton,
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
         for processor in self.response_processors:
@@ -266,10 +296,14 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 yield self._finalize_model_response_event(llm_request, LlmResponse(), skeleton)
             return
         event = self._finalize_model_response_event(llm_request, response, skeleton)
+        note_grounding(ctx, event, llm_request.tools_dict)
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
+            if ctx.log.scopes:
+                delegation.rename_taken_calls(ctx, event, llm_request)
             note_calls(ctx, event, llm_request.tools_dict)
-        wrong = reject_output(ctx, event) if ctx.agent.output_schema is not None else None
+        by_schema = ctx.agent.output_schema is not None and ctx.agent.mode != "task"
+        wrong = reject_output(ctx, event) if by_schema else None
         yield event
         if wrong is not None:
             yield correction(ctx, wrong)
@@ -279,16 +313,19 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
 
     def _finalize_model_response_event(
-        self, llm_request: LlmRequest, llm_response: LlmResponse, model_response_event: Event
+        self,
+        llm_request: LlmRequest,
+        llm_response: LlmResponse,
+        model_response_event: Skeleton | Event,
     ) -> Event:
         """Merge the response into the skeleton; fill in call ids (Spec 2 §6.2)."""
-        fields = {
-            name: value
-            for name in llm_response.model_fields_set
-            if (value := getattr(llm_response, name)) is not None
-        }
+        given = llm_response.__dict__
+        fields = {n: v for n in llm_response.model_fields_set if (v := given[n]) is not None}
         skeleton = model_response_event
-        event = Event(
+        # What an adapter or a hook assigned later was not validated when the response was made.
+        plain = llm_response.content is None or type(llm_response.content) is types.Content
+        make = MADE.fill if plain else Event
+        event = make(
             **fields,
             id=skeleton.id,
             timestamp=skeleton.timestamp,
@@ -297,7 +334,6 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             branch=skeleton.branch,
             actions=skeleton.actions,
         )
-        skeleton.actions = EventActions()
         calls = event.get_function_calls()
         if calls:
             functions.populate_client_function_call_id(event)
@@ -316,11 +352,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         """Run the calls, then end with structured output or go on with another agent (Spec 2
         §6.3).
         """
+        tasks = delegation.task_calls(ctx, call_event, filters) if ctx.agent.delegates else ()
+        if tasks:
+            filters = delegation.others(call_event, tasks, filters)
         response: Event | None = None
         async with Aclosing(act(ctx, call_event, llm_request.tools_dict, filters)) as events:
             async for response in events:
                 yield response
-        if response is None or not response.get_function_responses():
+        if tasks:
+            async with Aclosing(delegation.run_tasks(ctx, tasks, response)) as events:
+                async for event in events:
+                    yield event
+        if response is None or response.partial or not response.get_function_responses():
             return
         structured = _output_schema_processor.get_structured_model_response(response)
         if structured is not None:
@@ -343,70 +386,20 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 f"{invocation_context.agent.name!r} set actions.transfer_to_agent to it. "
                 f"Root of the tree is {root.name!r}."
             )
+        delegation.check_transfer(invocation_context, agent)
         return agent
 
-    async def _before_model(
-        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event
-    ) -> LlmResponse | None:
-        """Run the before_model hooks; an answer replaces the call."""
-        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "before_model_callback"
-        callbacks = agent.canonical_before_model_callbacks
-        if not callbacks and not hooks.overrides(hook):
-            return None
-        context = Context(ctx, event_actions=skeleton.actions)
-        pending = hooks.run_before_model_callback(callback_context=context, llm_request=llm_request)
-        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
-        return answer or await first_answer(
-            callbacks,
-            LlmResponse,
-            hook,
-            agent.name,
-            callback_context=context,
-            llm_request=llm_request,
-        )
 
-    async def _after_model(
-        self, ctx: InvocationContext, llm_response: LlmResponse, skeleton: Event
-    ) -> LlmResponse:
-        """Run the after_model hooks; an answer replaces the response."""
-        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "after_model_callback"
-        callbacks = agent.canonical_after_model_callbacks
-        if not callbacks and not hooks.overrides(hook):
-            return llm_response
-        context = Context(ctx, event_actions=skeleton.actions)
-        pending = hooks.run_after_model_callback(
-            callback_context=context, llm_response=llm_response
-        )
-        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
-        answer = answer or await first_answer(
-            callbacks,
-            LlmResponse,
-            hook,
-            agent.name,
-            callback_context=context,
-            llm_response=llm_response,
-        )
-        return answer or llm_response
-
-    async def _on_model_error(
-        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Event, error: Exception
-    ) -> LlmResponse | None:
-        """Run the on_model_error hooks; an answer stands in for the response (Spec 2 §5.4)."""
-        hooks, agent, hook = ctx.plugin_manager, ctx.agent, "on_model_error_callback"
-        context = Context(ctx, event_actions=skeleton.actions)
-        pending = hooks.run_on_model_error_callback(
-            callback_context=context, llm_request=llm_request, error=error
-        )
-        answer = await plugin_answer(pending, LlmResponse, hook, agent.name)
-        return answer or await first_answer(
-            agent.canonical_on_model_error_callbacks,
-            LlmResponse,
-            hook,
-            agent.name,
-            callback_context=context,
-            llm_request=llm_request,
-            error=error,
-        )
+def _what_follows(ctx: InvocationContext, reached: Reached | None) -> Event | None:
+    """Return the event that an interrupted run owes to the output it had come to, if to any."""
+    if reached is None or reached.record is None:
+        return None
+    if reached.kind == "structured":
+        said = _output_schema_processor.get_structured_model_response(reached.record.event())
+        return _output_schema_processor.create_final_model_response_event(ctx, said or "null")
+    if reached.kind == "rejected":
+        return correction(ctx, problem_of(ctx, reached.record.event()) or "It is no output.")
+    return None
 
 
 def _asks_for_confirmation(event: Event) -> bool:
@@ -421,24 +414,4 @@ def _asks_for_credential(event: Event) -> bool:
         return True
     return bool(event.long_running_tool_ids) and any(
         call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
-    )
-
-
-def _has_substance(response: LlmResponse) -> bool:
-    """Tell whether a complete response says anything at all."""
-    has_parts = response.content is not None and bool(response.content.parts)
-    return has_parts or bool(response.error_code) or bool(response.interrupted)
-
-
-def _without_content(ctx: InvocationContext, response: LlmResponse) -> LlmResponse:
-    """Return an empty response, or one whose stream was cut, as the error it is."""
-    return response.model_copy(
-        update={
-            "error_code": "EMPTY_RESPONSE",
-            "error_message": (
-                f"The model {ctx.agent.canonical_model.model!r} of agent {ctx.agent.name!r} ended "
-                "its response without any content. Try again, or handle it in an "
-                "after_model_callback."
-            ),
-        }
     )

@@ -8,19 +8,21 @@ from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
 from ._output_schema_processor import takes_schema
 
-_LIVE_FIELDS = (
-    "response_modalities",
-    "speech_config",
-    "output_audio_transcription",
-    "input_audio_transcription",
-    "realtime_input_config",
-    "enable_affective_dialog",
-    "proactivity",
-    "session_resumption",
-    "context_window_compression",
-    "history_config",
-    "avatar_config",
-    "translation_config",
+_LIVE_FIELDS = frozenset(
+    (
+        "response_modalities",
+        "speech_config",
+        "output_audio_transcription",
+        "input_audio_transcription",
+        "realtime_input_config",
+        "enable_affective_dialog",
+        "proactivity",
+        "session_resumption",
+        "context_window_compression",
+        "history_config",
+        "avatar_config",
+        "translation_config",
+    )
 )
 
 
@@ -35,7 +37,7 @@ class _BasicLlmRequestProcessor(RequestEdit):
         settings: types.GenerateContentConfig | None = agent.generate_content_config
         if settings is not None:
             llm_request.config = settings.model_copy(deep=True)
-        if agent.output_schema is not None and takes_schema(agent):
+        if agent.output_schema is not None and agent.mode != "task" and takes_schema(agent):
             llm_request.set_output_schema(agent.output_schema)
         _copy_live_settings(invocation_context, llm_request)
 
@@ -49,6 +51,5 @@ def _copy_live_settings(ctx: InvocationContext, llm_request: LlmRequest) -> None
     if run is None:
         return
     live = run.streaming_mode is context.StreamingMode.BIDI
-    for name in _LIVE_FIELDS:
-        if live or name in run.model_fields_set:
-            setattr(llm_request.live_connect_config, name, getattr(run, name))
+    for name in _LIVE_FIELDS if live else _LIVE_FIELDS & run.model_fields_set:
+        setattr(llm_request.live_connect_config, name, getattr(run, name))

@@ -174,6 +174,7 @@ def _latest_prompt_token_count(log: EventLog, agent_name: str) -> int | None:
 async def _summarise(
     config: EventsCompactionConfig, model: BaseLlm | None, events: list[Event]
 ) -> Event | None:
+    events = [event for event in events if event.isolation_scope is None]
     if not events:
         return None
     summarizer: Summarizer | None = config.summarizer

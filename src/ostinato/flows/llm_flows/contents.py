@@ -6,7 +6,7 @@ The functions that take Events serve programs that call them directly (Spec 2 §
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import cache
 
 from pydantic import TypeAdapter
@@ -30,15 +30,18 @@ def _adapter() -> TypeAdapter[list[types.Content]]:
 class _ContentLlmRequestProcessor(RequestEdit):
     """Replaces `contents` by the conversation (Spec 2 §3.6)."""
 
-    async def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
+    def edit(
+        self, invocation_context: InvocationContext, llm_request: LlmRequest
+    ) -> Awaitable[None] | None:
         """Fill in the contents."""
         instructions = llm_request.contents
         llm_request.contents = request_contents(invocation_context)
         run = invocation_context.run_config
         if (run is not None and run.copy_contents) or hands_out_request(invocation_context):
             llm_request.contents = copied(llm_request.contents)
-        if instructions:
-            await _add_instructions_to_user_content(invocation_context, llm_request, instructions)
+        if not instructions:
+            return None
+        return _add_instructions_to_user_content(invocation_context, llm_request, instructions)
 
 
 request_processor = _ContentLlmRequestProcessor()
@@ -57,13 +60,18 @@ def request_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[
     quote = bool(ctx.run_config and ctx.run_config.quote_agents)
     start = 0
     if agent.include_contents == "none":
-        start = current_turn_start(log, ctx.branch, agent.name)
-    key = (agent.name, ctx.branch, keep_ids, quote, agent.include_contents)
+        start = current_turn_start(log, ctx.branch, agent.name, ctx.isolation_scope)
+    scope, path = ctx.isolation_scope, None
+    told = ctx.ports.told.get(scope or ctx.node_path or "") if ctx.ports.told else None
+    if told is not None and scope is None:  # a node of a graph: it was told its input, and sees
+        path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0  # this one run of it
+    key = (agent.name, ctx.branch, keep_ids, quote, agent.include_contents, scope, path)
     projection = log.views.get(key)
     if projection is None or projection.start != start:
-        view = View(agent.name, ctx.branch, keep_ids, quote)
+        view = View(agent.name, ctx.branch, keep_ids, quote, scope, path)
         projection = log.views[key] = Projection(view, start)
-    return list(projection.update(log))
+    seen = projection.update(log)
+    return list(seen) if told is None else [told, *seen]
 
 
 def copied(contents: list[types.Content]) -> list[types.Content]:
@@ -71,7 +79,9 @@ def copied(contents: list[types.Content]) -> list[types.Content]:
     return _adapter().validate_python(_adapter().dump_python(contents))
 
 
-def current_turn_start(log: EventLog, branch: str | None, agent_name: str) -> int:
+def current_turn_start(
+    log: EventLog, branch: str | None, agent_name: str, scope: str | None = None
+) -> int:
     """Index of the newest record that starts a turn: from the user or from another agent.
 
     An answer to an earlier call does not start a turn, its call would be cut off (Spec 2 §4.2).
@@ -80,7 +90,8 @@ def current_turn_start(log: EventLog, branch: str | None, agent_name: str) -> in
         record = log.records[index]
         if record.author == agent_name or (record.author == "user" and record.responses):
             continue
-        if _history.make_entry(record, View(agent_name, branch), set()) is not None:
+        view = View(agent_name, branch, scope=scope)
+        if _history.make_entry(record, view, set()) is not None:
             return index
     return 0
 

@@ -14,7 +14,7 @@ from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
-from ...events.event import Event
+from ...events.event import MADE, Event
 from ...models.invalid_args import INVALID_ARGS_KEY
 from ...sessions._resume import RERUN
 from ...sessions.session import copy_state
@@ -22,6 +22,7 @@ from ...telemetry.model_call import note_tool
 from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.model_mistake import ModelMistake
+from ...tools.waiting import WAITING
 from ._call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
 from ._call_ids import generate_client_function_call_id as generate_client_function_call_id
 from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
@@ -211,6 +212,8 @@ async def _run_call(
                 seen = name in ctx.last_calls
                 refusal = refused_repeat(ctx, function_call) if seen else None
                 result = refusal or await _run_with_hooks(run)
+            if result is WAITING:
+                return Outcome(None)
             if run.tool.is_long_running and not result:
                 await _store_end(run, None, alone=False)
                 return Outcome(None, flagged=_flagged(run))
@@ -275,6 +278,8 @@ async def _run_with_hooks(run: _Call) -> Any:
         )
     if result is None:
         result = await _run_tool(run)
+    if result is WAITING:
+        return result
     altered: Any = None
     if hooks.overrides("after_tool_callback"):
         altered = await plugin_answer(
@@ -422,7 +427,7 @@ def _response(run: _Call, result: Any) -> dict[str, Any]:
 def _response_event(run: _Call, response: dict[str, Any]) -> Event:
     """Build the response event of one call (Spec 2 §6.6)."""
     answer = types.FunctionResponse(id=run.call.id, name=run.tool.name, response=response)
-    return Event(
+    return MADE.fill(
         invocation_id=run.ctx.invocation_id,
         author=run.agent.name,
         branch=run.ctx.branch,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...context.invocation import InvocationContext
+from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
 
@@ -13,7 +16,10 @@ class InteractionsRequestProcessor(RequestEdit):
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
         """Fill in `previous_interaction_id` where the model chains."""
         ctx = invocation_context
-        if not getattr(ctx.agent.canonical_model, "use_interactions_api", False):
+        # Not by getattr: to find that a record has no such field is slow.
+        model: BaseLlm = ctx.agent.canonical_model
+        fields: dict[str, Any] = vars(model)
+        if not fields.get("use_interactions_api"):
             return
         for record in reversed(ctx.log.records):
             same = record.author == ctx.agent.name and record.branch == ctx.branch

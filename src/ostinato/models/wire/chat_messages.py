@@ -17,9 +17,9 @@ from .media import (
     is_text,
     other_text,
     refuse_file,
-    refuse_part,
     response_media,
     response_text,
+    user_pieces,
 )
 from .reading import signature_text
 
@@ -130,15 +130,7 @@ def _joined(pieces: list[Message]) -> str | list[Message]:
 
 
 def _pieces(part: types.Part) -> list[Message]:
-    """Return a part as pieces of a user's message; none for an empty part."""
-    if part.inline_data is not None:
-        return [_inline(part.inline_data)]
-    if part.file_data is not None:
-        return [_by_uri(part.file_data)]
-    text = part.text if part.text is not None else other_text(part)
-    if text is None and part.function_call is None:
-        raise refuse_part(part)
-    return [_text(text)] if text else []
+    return user_pieces(part, _text, _inline, _by_uri)
 
 
 def _inline(blob: types.Blob) -> Message:

@@ -26,7 +26,7 @@ def json_schema_of(schema: Any) -> dict[str, Any]:
       schema: a Schema, a dict in either dialect, or a type that pydantic knows.
     """
     if isinstance(schema, types.Schema):
-        return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return schema.json_schema.to_json_values()
     if isinstance(schema, dict):
         fields = cast(dict[str, Any], schema)
         kind = fields.get("type")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ... import types
 from .faults import Unsendable
+
+Piece = dict[str, Any]
 
 _AUDIO = {
     "audio/wav": "wav",
@@ -89,6 +92,33 @@ def response_media(response: types.FunctionResponse) -> list[types.Part]:
                 )
             )
     return parts
+
+
+def user_pieces(
+    part: types.Part,
+    say: Callable[[str], Piece],
+    inline: Callable[[types.Blob], Piece],
+    by_uri: Callable[[types.FileData], Piece],
+) -> list[Piece]:
+    """Return a part as pieces of a user's message; none for an empty part.
+
+    Args:
+      part: the part.
+      say: writes text in the API's form.
+      inline: writes bytes.
+      by_uri: writes a file at an address.
+
+    Raises:
+      Unsendable: the API cannot carry it.
+    """
+    if part.inline_data is not None:
+        return [inline(part.inline_data)]
+    if part.file_data is not None:
+        return [by_uri(part.file_data)]
+    text = part.text if part.text is not None else other_text(part)
+    if text is None and part.function_call is None:
+        raise refuse_part(part)
+    return [say(text)] if text else []
 
 
 def refuse_part(part: types.Part) -> Unsendable:

@@ -12,9 +12,9 @@ from .media import (
     file_name,
     other_text,
     refuse_file,
-    refuse_part,
     response_media,
     response_text,
+    user_pieces,
 )
 from .reading import fields_of, text_of
 
@@ -49,7 +49,7 @@ def _of_user(content: types.Content) -> list[Item]:
 def _output(response: types.FunctionResponse) -> Item:
     text = response_text(response)
     media = [piece for part in response_media(response) for piece in _pieces(part)]
-    output = [{"type": "input_text", "text": text}, *media] if media else text
+    output = [_text(text), *media] if media else text
     return {"type": "function_call_output", "call_id": response.id, "output": output}
 
 
@@ -65,7 +65,7 @@ def _of_model(content: types.Content) -> list[Item]:
             if text:
                 items.append(_said(text, part))
         else:  # only users' messages carry media
-            note = {"type": "input_text", "text": "[The assistant made this]"}
+            note = _text("[The assistant made this]")
             made = [note, *_pieces(part)]
             items.append({"type": "message", "role": "user", "content": made})
     return items
@@ -94,16 +94,12 @@ def _said(text: str, part: types.Part) -> Item:
     return {**message, "phase": phase} if phase else message
 
 
+def _text(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
 def _pieces(part: types.Part) -> list[Item]:
-    """Return a part as pieces of a user's message; none for an empty text."""
-    if part.inline_data is not None:
-        return [_inline(part.inline_data)]
-    if part.file_data is not None:
-        return [_by_uri(part.file_data)]
-    text = part.text if part.text is not None else other_text(part)
-    if text is None and part.function_call is None:
-        raise refuse_part(part)
-    return [{"type": "input_text", "text": text}] if text else []
+    return user_pieces(part, _text, _inline, _by_uri)
 
 
 def _inline(blob: types.Blob) -> Item:

@@ -25,6 +25,7 @@ from ..host import Host
 from ..place import checked, numbered, outline
 from ..problems import problem_of
 from ..runs import run_status
+from .task_list import TaskQuery
 from .tasks import (
     TERMINAL,
     WORKING,
@@ -41,7 +42,7 @@ APP = "app"  # where the context's state names the app
 _YES = frozenset({"approve", "approved", "confirm", "ok", "true", "yes"})
 _NO = frozenset({"deny", "false", "no", "reject", "rejected"})
 _POLL = 1.0  # seconds between looks at a run of another process
-_TASKS = 100  # on a page
+_TASKS = 50  # on a page
 
 logger = get_logger(__name__)
 
@@ -131,16 +132,18 @@ class Handler:
 
     @_tells
     async def on_list_tasks(self, params: Any, context: Any) -> Any:
-        """List the tasks of a context, the newest first, on one page."""
-        if not params.context_id:
-            raise _problem("UnsupportedOperationError", "Name a contextId.")
-        place = checked(place_of(context.state[APP], params.context_id))
-        _, records = await numbered(self._host.services.sessions, place)
-        names = list(dict.fromkeys(one.invocation_id for one in reversed(records)))
-        limit = min(params.page_size or _TASKS, _TASKS)
-        tasks = [await self._record(place, one, params) for one in names[:limit]]
-        answer = message_of("ListTasksResponse", {"totalSize": len(names), "pageSize": limit})
-        answer.tasks.extend(tasks)
+        """List the tasks of a context or of all, the newest first, page by page."""
+        shorten = need("a2a.utils.task", extra=EXTRA)
+        shorten.validate_history_length(params)
+        if params.HasField("page_size"):
+            shorten.validate_page_size(params.page_size)
+        query = _query_of(params)
+        tasks, token = await query.page(self._host, context.state[APP])
+        told = {"totalSize": len(tasks), "pageSize": query.size, "nextPageToken": token}
+        answer = message_of("ListTasksResponse", told)
+        answer.tasks.extend(
+            shorten.apply_history_length(message_of("Task", one), params) for one in tasks
+        )
         return answer
 
     @_tells
@@ -321,6 +324,19 @@ class Handler:
             raise _not_found()
         ids = {"taskId": task_id(place, invocation), "contextId": place.session_id}
         return message_of("TaskStatusUpdateEvent", {**ids, "status": task["status"]})
+
+
+def _query_of(params: Any) -> TaskQuery:
+    states = need("a2a.types", extra=EXTRA).TaskState
+    since = params.status_timestamp_after if params.HasField("status_timestamp_after") else None
+    return TaskQuery(
+        size=params.page_size or _TASKS,
+        token=params.page_token,
+        context=params.context_id,
+        state=states.Name(params.status) if params.status else None,
+        after=None if since is None else since.seconds + since.nanos / 1e9,
+        artifacts=params.include_artifacts,
+    )
 
 
 def _in_words(pending: Pending, words: str) -> Json:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
-from starlette.types import Message, Receive
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Message, Receive
 
 from ..._optional import need
 from ...a2a.wire import EXTRA
@@ -17,10 +18,12 @@ from ...errors import MissingExtraError
 from ..bodies import read_json
 from ..endpoint import Call, Endpoint
 from ..host import Host
+from ..later import Later, unspoken
 from ..problems import Problem, log_problem, on_problem, problem_of
 from .card import card
 from .handler import APP, Handler
 
+_PROTOCOL = "A2A"
 _CARD = "/.well-known/agent-card.json"
 _PARSE, _INVALID = -32700, -32600
 
@@ -31,9 +34,8 @@ async def agent_card(call: Call) -> dict[str, Any]:
     """Tell other agents what an app is and where it is spoken to."""
     try:
         need("a2a", extra=EXTRA)
-    except MissingExtraError as error:  # as the protocol's other routes, which are not there then
-        message = f"This server does not speak A2A. {error}"
-        raise Problem(404, "NotFoundError", message) from error
+    except MissingExtraError as error:
+        raise unspoken(_PROTOCOL, error) from error
     app = await call.host.agents.get(call.path["app"])
     return card(app, call.request, call.host.settings)
 
@@ -65,25 +67,36 @@ class _Contexts:
 
 
 def routes(host: Host, prefix: str) -> list[BaseRoute]:
-    """Return the routes of the protocol's methods; none where its SDK is not installed."""
-    try:
-        need("a2a", extra=EXTRA)
-    except MissingExtraError:
-        return []
+    """Return the routes of the protocol's methods."""
+    base = f"{prefix}/a2a/{{app}}"
+
+    async def make() -> ASGIApp:
+        return await asyncio.to_thread(_router, host, base)
+
+    methods = Later(_PROTOCOL, make)
+    return [Route(base, methods), Route(base + "/{method:path}", methods)]
+
+
+def _router(host: Host, base: str) -> Router:
+    """Return the SDK's own routes.
+
+    Raises:
+      MissingExtraError: the SDK is not installed.
+    """
     handler = Handler(host)
     contexts = _Contexts()
-    base = f"{prefix}/a2a/{{app}}"
     rpc = need("a2a.server.routes.jsonrpc_routes", extra=EXTRA).create_jsonrpc_routes(
         handler, base, context_builder=contexts
     )
     rest = need("a2a.server.routes.rest_routes", extra=EXTRA).create_rest_routes(
         handler, context_builder=contexts, path_prefix=base
     )
-    return [
+    found: list[BaseRoute] = [
         *(_guarded(one, _rpc_error) for one in rpc),
         # What is no Route is for tenants, which there are none of here.
         *(_guarded(one, on_problem) for one in rest if isinstance(one, Route)),
     ]
+    return Router(found, redirect_slashes=False)
 
 
 def _guarded(

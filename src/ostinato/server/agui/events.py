@@ -60,10 +60,15 @@ def _run(kind: str, body: RunAgentInput) -> Told:
     return found
 
 
-def outcome_of(pending: list[Pending]) -> Told:
-    """Return how a run ended: well, or with calls that wait for a person."""
+def outcome_of(pending: list[Pending], left: list[str]) -> Told:
+    """Return how a run ended: well, or with calls that wait for a person.
+
+    Args:
+      pending: the calls that wait for a person.
+      left: ids of the calls that were left to the client.
+    """
     if not pending:
-        return {"type": "success"}
+        return {"type": "success", **({"pendingToolCallIds": left} if left else {})}
     return {"type": "interrupt", "interrupts": [_interrupt(one) for one in pending]}
 
 

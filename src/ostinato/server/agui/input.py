@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ... import types
 from ...events.pending import Pending
 from ..media import addressed, inline
 from ..problems import Problem
 from ..runs import Wire
+
+_RESERVED = "adk_"
+_TOOLS = 128  # of one client
 
 
 class Source(Wire):
@@ -45,6 +48,7 @@ class Message(Wire):
     role: Literal["developer", "system", "assistant", "user", "tool", "activity", "reasoning"]
     content: str | list[AnyPart] | dict[str, Any] | None = None
     tool_call_id: str | None = None
+    error: str | None = None
 
     def parts(self, where: str) -> list[types.Part]:
         """Return its content as parts.
@@ -57,6 +61,17 @@ class Message(Wire):
         if not isinstance(self.content, list):
             return []
         return [_part(one, f"{where}.content.{n}") for n, one in enumerate(self.content)]
+
+    def result(self) -> Any:
+        """Return what the call that it answers is answered with.
+
+        Raises:
+          Problem: a part cannot be read.
+        """
+        text = "".join(part.text or "" for part in self.parts("messages"))
+        if self.error is None:
+            return text
+        return {"error": self.error, **({"result": text} if text else {})}
 
 
 def _part(one: TextPart | MediaPart, where: str) -> types.Part:
@@ -75,6 +90,46 @@ class Context(Wire):
 
     description: str
     value: str
+
+
+class Tool(Wire):
+    """A tool that the client runs.
+
+    Attributes:
+      name: what the model calls it by.
+      description: what the model is told about it.
+      parameters: JSON schema of an object; None for no arguments.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
+    description: str
+    parameters: dict[str, Any] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if name.startswith(_RESERVED):
+            raise ValueError(f"names that begin with {_RESERVED} are the runtime's own")
+        return name
+
+    @field_validator("parameters")
+    @classmethod
+    def _check_parameters(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if not schema:
+            return None
+        if schema.get("type", "object") != "object":
+            raise ValueError("they have to be the JSON schema of an object")
+        properties: Any = schema.get("properties", {})
+        if not isinstance(properties, dict) or not all(
+            isinstance(one, dict | bool) for one in cast("dict[str, Any]", properties).values()
+        ):
+            raise ValueError("their properties have to be JSON schemas by name")
+        required: Any = schema.get("required", [])
+        if not isinstance(required, list) or not all(
+            isinstance(one, str) for one in cast("list[Any]", required)
+        ):
+            raise ValueError("what is required has to be a list of names")
+        return schema
 
 
 class Resume(Wire):
@@ -117,7 +172,7 @@ class RunAgentInput(Wire):
       messages: the thread as the client has it; what follows its last answer is new.
       context: goes in front of the user's words.
       resume: answers to what the run before asked for.
-      tools: passed over: an agent has its own.
+      tools: what the client itself can do; the agents that talk with the user are offered it.
       forwarded_props: `userId` names the user.
     """
 
@@ -126,10 +181,19 @@ class RunAgentInput(Wire):
     parent_run_id: str | None = None
     state: Any = None
     messages: list[Message]
-    tools: list[Any] | None = None
+    tools: list[Tool] | None = Field(default=None, max_length=_TOOLS)
     context: list[Context] | None = None
     resume: list[Resume] | None = None
     forwarded_props: Any = None
+
+    @field_validator("tools")
+    @classmethod
+    def _check_tools(cls, tools: list[Tool] | None) -> list[Tool] | None:
+        names = [one.name for one in tools or ()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two tools are called {name}")
+        return tools
 
     def user(self) -> str:
         """Return whose session it is."""
@@ -154,10 +218,10 @@ class RunAgentInput(Wire):
         told = [types.Part(text=f"{one.description}: {one.value}") for one in self.context or ()]
         return [*told, *words]
 
-    def results(self) -> dict[str, str]:
+    def results(self) -> dict[str, Any]:
         """Return the results of calls that follow the last answer, by the call's id."""
         return {
-            one.tool_call_id: "".join(part.text or "" for part in one.parts("messages"))
+            one.tool_call_id: one.result()
             for one in self.messages[self._last() + 1 :]
             if one.role == "tool" and one.tool_call_id is not None
         }

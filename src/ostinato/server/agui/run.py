@@ -18,6 +18,7 @@ from ..endpoint import Call, Endpoint
 from ..place import checked, need_session
 from ..problems import Problem, problem_of, public_text
 from ..sse import SseResponse
+from .client_tools import ClientTools
 from .events import Telling, Told, encoded, finished, messages_of, outcome_of, started
 from .input import RunAgentInput
 
@@ -33,19 +34,20 @@ async def run(call: Call) -> Response:
         await begin(call.host, app, place.user_id, body.past(), session_id=place.session_id)
         session = await need_session(service, place)
     delta = _delta(session.state, body.state)
-    message = await _message(call, place, body)
+    message = await _message(call, session, place, body)
     settings = call.host.settings
     if message is None:
         frames = _held(body, session)
     else:
+        tools = ClientTools(body.tools or (), place.session_id)
         handle = call.host.runs.start(
-            app.runner,
+            app.runner_with(tools) if body.tools else app.runner,
             place,
             new_message=message,
             state_delta=delta or None,
             run_config=RunConfig(streaming_mode=StreamingMode.SSE),
         )
-        frames = _frames(call, place, handle, {**session.state, **delta})
+        frames = _frames(call, place, handle, {**session.state, **delta}, tools)
     return SseResponse(frames, heartbeat=settings.heartbeat, write_timeout=settings.write_timeout)
 
 
@@ -57,13 +59,20 @@ def _delta(known: dict[str, Any], state: Any) -> dict[str, Any]:
     return {key: value for key, value in told.items() if known.get(key) != value}
 
 
-async def _message(call: Call, place: Place, body: RunAgentInput) -> types.Content | None:
+async def _message(
+    call: Call, session: Session, place: Place, body: RunAgentInput
+) -> types.Content | None:
     """Return what is new, as a message; None where nothing is.
+
+    A result that the session has is the client's copy of what it was told, and not new.
 
     Raises:
       Problem: it answers what does not wait.
     """
-    answers: dict[str, Any] = dict(body.results())
+    answers = body.results()
+    if answers:
+        known = {one.id for event in session.events for one in event.get_function_responses()}
+        answers = {call_id: value for call_id, value in answers.items() if call_id not in known}
     if body.resume:
         pending = {one.call.id: one for one in await waiting(call.host, place)}
         for one in body.resume:
@@ -86,7 +95,7 @@ async def _held(body: RunAgentInput, session: Session) -> AsyncGenerator[bytes, 
 
 
 async def _frames(
-    call: Call, place: Place, handle: Run, state: dict[str, Any]
+    call: Call, place: Place, handle: Run, state: dict[str, Any], tools: ClientTools
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events of a run; a reader that is gone ends it."""
     over = False
@@ -107,18 +116,21 @@ async def _frames(
         over = True
         for one in telling.end():
             yield encoded(one)
-        yield encoded(failure or await _ending(call, place, handle, telling))
+        yield encoded(failure or await _ending(call, place, handle, telling, tools))
     finally:
         if not over:
             await handle.cancel()
 
 
-async def _ending(call: Call, place: Place, handle: Run, telling: Telling) -> Told:
+async def _ending(
+    call: Call, place: Place, handle: Run, telling: Telling, tools: ClientTools
+) -> Told:
     if telling.pieces.failure is not None:
         code, message = telling.pieces.failure
         return _error(code, public_text(message))
     try:
-        return finished(call.body, outcome_of(await waiting(call.host, place)), handle.usage)
+        pending = [one for one in await waiting(call.host, place) if not tools.has(one)]
+        return finished(call.body, outcome_of(pending, tools.called), handle.usage)
     except Exception as error:  # boundary: the stream has begun; the client is told in it
         problem = problem_of(error)
         return _error(problem.kind, problem.message)

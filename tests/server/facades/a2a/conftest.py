@@ -51,7 +51,7 @@ class Peer:
 @pytest.fixture(params=BINDINGS)
 async def peer(request: pytest.FixtureRequest, desk: Served) -> AsyncIterator[Peer]:
     """A client of each binding."""
-    async with httpx.AsyncClient(timeout=30) as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         made = [
             await create_client(
                 f"{desk.client.base_url}/a2a/desk",

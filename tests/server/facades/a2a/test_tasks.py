@@ -11,6 +11,7 @@ from a2a.types.a2a_pb2 import (
     GetTaskRequest,
     ListTasksRequest,
     SubscribeToTaskRequest,
+    TaskState,
 )
 from a2a.utils.errors import (
     InvalidParamsError,
@@ -20,6 +21,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from tests.server.conftest import Served
 from tests.server.facades.a2a.conftest import Peer
@@ -62,8 +64,41 @@ async def test_a_context_is_a_session(peer: Peer, desk: Served) -> None:
     assert [one.id for one in listed.tasks] == [second["id"], first["id"]]
     session = await desk.ask("GET", "/apps/desk/users/A2A_USER_c/sessions/c")
     assert len(session.json()["events"]) == 4
-    with pytest.raises(UnsupportedOperationError):
-        await peer.plain.list_tasks(ListTasksRequest())
+    assert not listed.next_page_token and not any(one.artifacts for one in listed.tasks)
+
+
+async def pages(peer: Peer, **query: Any) -> list[list[str]]:
+    """Return the ids on each page of a list."""
+    found: list[list[str]] = []
+    token = ""
+    while True:
+        page = await peer.plain.list_tasks(ListTasksRequest(page_token=token, **query))
+        found.append([one.id for one in page.tasks])
+        token = page.next_page_token
+        if not token:
+            return found
+
+
+async def test_all_contexts_are_listed_page_by_page(peer: Peer, desk: Served) -> None:
+    a1 = (await peer.task("one", contextId="a"))["id"]
+    pay = (await peer.task("pay", contextId="b"))["id"]
+    a2 = (await peer.task("two", contextId="a"))["id"]
+    await desk.ask("POST", "/apps/desk/users/ann/sessions/s", {})  # no context
+    assert await pages(peer) == [[a2, a1, pay]]
+    assert await pages(peer, page_size=2) == [[a2, a1], [pay]]
+    assert await pages(peer, page_size=1) == [[a2], [a1], [pay]]
+    assert await pages(peer, context_id="a", page_size=1) == [[a2], [a1]]
+    assert await pages(peer, status=TaskState.TASK_STATE_INPUT_REQUIRED) == [[pay]]
+    assert await pages(peer, status=TaskState.TASK_STATE_WORKING) == [[]]
+    done = await peer.plain.list_tasks(ListTasksRequest(include_artifacts=True, page_size=1))
+    assert texts(MessageToDict(done.tasks[0]))
+    later = Timestamp(seconds=done.tasks[0].status.timestamp.seconds + 60)
+    assert await pages(peer, status_timestamp_after=later) == [[]]
+    for bad in ({"page_token": "tasks_x"}, {"page_size": 101}, {"context_id": "a/b"}):
+        with pytest.raises(InvalidParamsError):
+            await peer.plain.list_tasks(ListTasksRequest(**bad))
+    with pytest.raises(TaskNotFoundError):
+        await peer.plain.list_tasks(ListTasksRequest(context_id="nobody"))
 
 
 async def test_a_stream(peer: Peer) -> None:
@@ -171,7 +206,7 @@ async def test_a_task_that_runs_is_followed_and_cancelled(live: Served, gate: Ga
         cancelled = await rpc(live, "CancelTask", {"id": task["id"]})
         assert cancelled["result"]["status"]["state"] == "TASK_STATE_CANCELED"
         assert "TASK_STATE_CANCELED" in [line async for line in lines][-1]
-    await asyncio.wait_for(gate.cancelled.wait(), 10)
+    await asyncio.wait_for(gate.cancelled.wait(), 60)
 
 
 async def test_a_client_that_vanishes_leaves_the_task(live: Served, gate: Gate) -> None:

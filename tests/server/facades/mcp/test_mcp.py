@@ -114,3 +114,17 @@ async def test_the_command_serves_standard_input(tmp_path: Path) -> None:
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         found = await client.call_tool("desk", {"message": "hi"})
     assert found.content[0].text == "You said hi"
+
+
+@pytest.mark.parametrize(
+    ("method", "status"),
+    [("POST", 406), ("DELETE", 405)],
+)
+async def test_what_is_refused_before_it_is_read_is_told(
+    served: Served, method: str, status: int
+) -> None:
+    headers = {"accept": "text/html", "mcp-protocol-version": "2026-07-28"}
+    answer = await served.ask(method, "/mcp", {}, headers=headers)
+    assert answer.status_code == status
+    assert answer.json()["error"]["code"] == -32600
+    assert answer.headers.get("allow") == ("POST" if status == 405 else None)

@@ -1,0 +1,1 @@
+"""A bakery whose agents are described in YAML."""

@@ -1,0 +1,3 @@
+"""The event planner example: helpers talk with the host until their tasks are done."""
+
+from . import agent as agent

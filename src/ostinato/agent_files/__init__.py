@@ -1,0 +1,1 @@
+"""What files that describe agents say: their text with its places, and the code they name."""

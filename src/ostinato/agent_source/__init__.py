@@ -1,0 +1,1 @@
+"""The Python program of an agent that files describe: `ostinato generate` writes it."""

@@ -1,0 +1,98 @@
+"""The tools of a file as expressions of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..agent_files.reading import at
+from ..agent_files.references import AgentRefConfig
+from ..tools.agent_tool import AgentTool, AgentToolConfig
+from ..tools.base_tool import BaseTool
+from ..tools.example_tool import ExampleTool, ExampleToolConfig
+from ..tools.tool_arguments import arguments_for
+from ..tools.tool_configs import ToolArgsConfig, ToolConfig
+from ..tools.tool_resolving import check_without_class, is_tool_class, named_tool
+from .layout import Expression, Item, call
+from .names import Names
+from .values import arguments, expression
+
+_ARGS = ("ostinato.tools.tool_configs", "ToolArgsConfig")
+
+
+def tool_source(
+    config: ToolConfig,
+    names: Names,
+    agent: Callable[[AgentRefConfig], str],
+    file: Callable[[], str],
+) -> Expression:
+    """Return the expression that makes a tool.
+
+    Args:
+      config: the tool's settings.
+      names: the program's names.
+      agent: writes the agent that a reference names, and returns its variable.
+      file: returns the name of the constant that holds the path of the present file.
+
+    Raises:
+      AgentFileError: there is no such tool.
+    """
+    with at("name"):
+        found = named_tool(config.name)
+        dotted = "." in config.name
+        name = names.use_dotted(config.name) if dotted else names.use("ostinato.tools", config.name)
+    if not is_tool_class(found):
+        check_without_class(found, config)
+        if config.args is None:
+            return name
+        return call(name, [Item(_args(config.args, names))])
+    args = config.args or ToolArgsConfig()
+    with at("args"):
+        if _made_by(found, AgentTool):
+            return _agent_tool(name, args, agent)
+        if _made_by(found, ExampleTool):
+            return _example_tool(name, args, names)
+        if _made_by(found, BaseTool):
+            return call(name, _arguments(found, args, names))
+    return call(f"{name}.from_config", [Item(_args(args, names)), Item(file())])
+
+
+def _made_by(found: Any, cls: type[BaseTool]) -> bool:
+    return found.from_config.__func__ is cls.from_config.__func__
+
+
+def _args(args: ToolArgsConfig, names: Names) -> Expression:
+    return call(names.use(*_ARGS), arguments(args.model_extra or {}, names))
+
+
+def _agent_tool(
+    name: str, args: ToolArgsConfig, agent: Callable[[AgentRefConfig], str]
+) -> Expression:
+    settings = AgentToolConfig.model_validate(args.model_dump())
+    with at("agent"):
+        items = [Item(agent(settings.agent), "agent=")]
+    options = ("skip_summarization", "include_plugins")
+    items += [
+        Item(str(getattr(settings, option)), f"{option}=")
+        for option in options
+        if option in settings.model_fields_set
+    ]
+    return call(name, items)
+
+
+def _example_tool(name: str, args: ToolArgsConfig, names: Names) -> Expression:
+    examples = ExampleToolConfig.model_validate(args.model_dump()).examples
+    if isinstance(examples, str):
+        return call(name, [Item(names.use_dotted(examples), "examples=")])
+    return call(name, [Item(expression(examples, names), "examples=")])
+
+
+def _arguments(cls: type[Any], args: ToolArgsConfig, names: Names) -> list[Item]:
+    """Return the arguments of a class; what stands for a function is that function's name."""
+    said = args.model_extra or {}
+    items: list[Item] = []
+    for name, value in arguments_for(cls, args).items():
+        is_code = isinstance(said[name], str) and said[name] is not value
+        source = names.use_dotted(said[name]) if is_code else expression(value, names)
+        items.append(Item(source, f"{name}="))
+    return items

@@ -1,0 +1,41 @@
+"""What nodes raise that google-adk's programs know by name; other errors are in `errors`."""
+
+from __future__ import annotations
+
+
+class NodeTimeoutError(Exception):
+    """A node ran longer than its `timeout`.
+
+    Args:
+      node_name: the node.
+      timeout: its limit, in seconds.
+    """
+
+    def __init__(self, *, node_name: str, timeout: float) -> None:
+        super().__init__(f"Node {node_name!r} timed out after {timeout} seconds.")
+        self.node_name = node_name
+        self.timeout = timeout
+
+
+class DynamicNodeFailError(Exception):
+    """A node that another one ran with `ctx.run_node` failed.
+
+    Args:
+      node_name: the node.
+      error: what it raised.
+      error_node_path: where: segments `name@run_id`, joined by `/`.
+    """
+
+    def __init__(self, node_name: str, error: Exception, error_node_path: str) -> None:
+        super().__init__(f"Dynamic node {node_name} failed at {error_node_path}: {error}")
+        self.node_name = node_name
+        self.error = error
+        self.error_node_path = error_node_path
+
+
+class NodeInterruptedError(BaseException):
+    """A node that this one ran waits for somebody; raised out of `ctx.run_node`.
+
+    Not an Exception, so that a node's own `except Exception` lets it pass: the node ends here, and
+    is run again once the answer is there.
+    """

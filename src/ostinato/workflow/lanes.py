@@ -1,0 +1,89 @@
+"""Lanes: async generators that run side by side, each of which goes on only when its event was
+taken, so that an event is committed before its maker sees the next line.
+
+Graphs, nodes that run other nodes, and ParallelAgent read from lanes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Hashable
+from typing import Generic, NamedTuple, TypeVar
+
+from .._aclosing import Aclosing
+from ..events.event import Event
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Step(NamedTuple, Generic[K]):
+    """What came out of a lane: an event, or its end.
+
+    Attributes:
+      key: which lane.
+      event: the event; None at the end.
+      error: what ended the lane, where it raised.
+    """
+
+    key: K
+    event: Event | None
+    error: BaseException | None = None
+
+
+class Lanes(Generic[K]):
+    """A changing number of generators, read as one stream."""
+
+    __slots__ = ("_queue", "_taken", "_tasks")
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[Step[K], asyncio.Future[None] | None]] = asyncio.Queue()
+        self._tasks: dict[K, asyncio.Task[None]] = {}
+        self._taken: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, key: K, run: AsyncGenerator[Event, None]) -> None:
+        """Start a generator in a lane of its own."""
+        self._tasks[key] = asyncio.create_task(self._drain(key, run))
+
+    async def next(self) -> Step[K]:
+        """Return what comes next from any lane; what came before is thereby taken."""
+        if self._taken is not None:
+            if not self._taken.done():
+                self._taken.set_result(None)
+            self._taken = None
+        step, self._taken = await self._queue.get()
+        if step.event is None:
+            self._tasks.pop(step.key, None)
+        return step
+
+    async def stop(self, key: K) -> None:
+        """Cancel one lane and close its generator; its end is not told."""
+        task = self._tasks.pop(key, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        """Cancel all lanes and close their generators."""
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _drain(self, key: K, run: AsyncGenerator[Event, None]) -> None:
+        error: BaseException | None = None
+        try:
+            async with Aclosing(run) as events:
+                async for event in events:
+                    taken = asyncio.get_running_loop().create_future()
+                    self._queue.put_nowait((Step(key, event), taken))
+                    await taken
+        except asyncio.CancelledError:
+            raise
+        except BaseException as raised:  # boundary: whoever reads the lanes gets it
+            error = raised
+        finally:
+            self._queue.put_nowait((Step(key, None, error), None))

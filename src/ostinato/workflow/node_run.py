@@ -1,0 +1,290 @@
+"""NodeRun: one run of one node, and how what the node gives becomes events of it.
+
+The scheduler runs it; a graph and `ctx.run_node` make it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from .. import types
+from ..context.context import Context
+from ..context.invocation import InvocationContext
+from ..context.node import BaseNode
+from ..errors import NodeError, NodeSchemaError
+from ..events.event import MADE, Event, NodeInfo
+from ..events.event_actions import EventActions
+from ..events.request_input import RequestInput
+from ..sessions.state import State
+from .lanes import Lanes
+from .past import mark_end, past_of
+from .rehydrate import PastRun
+from .values import checked
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What a node yields when it knows that nothing comes after it."""
+
+    value: Any
+
+
+@dataclass(slots=True)
+class NodeRun:
+    """One run of a node.
+
+    Attributes:
+      node: the node.
+      path: where it runs: segments `name@run_id`, joined by `/`.
+      invocation: the run's context, on the branch of this node.
+      node_input: its input.
+      author: author of the events it yields without one.
+      output_for: paths of the runs whose output its output is; its own first.
+      parent: the run that runs it; None for the root of a graph.
+      attempt: number of this attempt, from 1.
+      output, has_output, route: what it gave.
+      delegated: whether its output came from a node below it, whose event says so.
+      interrupts: ids of what it waits for.
+      silent: whether no event tells yet that it ended.
+      children: runs that it began with `ctx.run_node`, by path.
+      counts: how many of these it began, by name.
+      lanes: in which those run.
+    """
+
+    node: BaseNode
+    path: str
+    invocation: InvocationContext
+    node_input: Any
+    author: str
+    output_for: list[str]
+    parent: NodeRun | None = None
+    context: Context | None = None
+    attempt: int = 1
+    output: Any = None
+    has_output: bool = False
+    route: Any = None
+    delegated: bool = False
+    ended: bool = False
+    interrupts: set[str] = field(default_factory=set[str])
+    children: dict[str, Child] = field(default_factory=dict[str, "Child"])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    lanes: Lanes[str] | None = None
+
+    @property
+    def past(self) -> PastRun | None:
+        """What the log says about it; None where it says nothing."""
+        return past_of(self.invocation).runs.get(self.path)
+
+    def is_over(self) -> bool:
+        """Tell whether the log says that it has ended, so that nothing of it is left to do."""
+        past = self.past
+        if past is None or past.finished is None:
+            return False
+        return past.closed or not (past.said and self.invocation.is_resumable)
+
+    def begin(self, resume_inputs: dict[str, Any]) -> Context:
+        """Begin an attempt; return the node's context."""
+        self.output, self.has_output, self.route = None, False, None
+        self.delegated = self.ended = False
+        self.interrupts = set()
+        self.children, self.counts = {}, {}
+        self.context = ctx = Context(
+            self.invocation,
+            node=self.node,
+            node_path=self.path,
+            run_id=self.path.rpartition("@")[2],
+            resume_inputs=resume_inputs,
+            attempt_count=self.attempt,
+            parent_ctx=self.parent.context if self.parent is not None else None,
+        )
+        ctx.event_author, ctx.node_run, ctx.interrupt_ids = self.author, self, self.interrupts
+        return ctx
+
+    def deliver(self, output: Any) -> None:
+        """Take an output that a node below it gave and whose event says so."""
+        self.output, self.has_output, self.delegated = output, True, True
+
+    def take(self, item: Any) -> Event | None:
+        """Return the event of something that the node yielded; None where there is none."""
+        if isinstance(item, Last):
+            self.ended = True
+            event = self.take(item.value)
+            if event is None or not self._tells_end(event):
+                self._mark()
+            return event
+        if item is None:
+            return None
+        event = self._event(item)
+        if self.delegated and event.content is None and event.actions.is_empty():
+            return None  # nothing but an output, and a node below it has given that
+        if event.node_info.path:  # of a run below this one
+            self.interrupts.update(event.long_running_tool_ids or ())
+            return event
+        self._stamp(event)
+        return event
+
+    def last(self) -> Event | None:
+        """Return the event of what is left to say when the node has ended."""
+        ctx = self.context
+        assert ctx is not None
+        if ctx.output is not None and not self.has_output:
+            pending = self._pending_effects(ctx)
+            if pending is not None:
+                return pending
+            event = MADE.fill(output=ctx.output)
+            ctx.output = None
+            if ctx.route is not None:
+                event.actions.route, ctx.route = ctx.route, None
+            self._stamp(event)
+            return event
+        if ctx.route is not None and self.route is None:
+            event = Event(actions=EventActions(route=ctx.route))
+            ctx.route = None
+            self._mark_unless_waiting()
+            self._stamp(event)
+            return event
+        event = self._pending_effects(ctx)
+        if not self.ended:
+            self._mark_unless_waiting()
+        return event
+
+    def _mark_unless_waiting(self) -> None:
+        self.ended = True
+        if not self.interrupts and (not self.has_output or self.delegated):
+            if not (self.delegated and self.node.runs_graph):
+                self._mark()
+
+    def _pending_effects(self, ctx: Context) -> Event | None:
+        if not ctx.actions.state_delta and not ctx.actions.artifact_delta:
+            return None
+        event = Event()
+        self._stamp(event)
+        return event
+
+    def _mark(self) -> None:
+        route = self.route if self.context is None or not self.context.route else self.context.route
+        mark_end(self.invocation, self.path, route, self.output if self.delegated else None)
+
+    def _tells_end(self, event: Event) -> bool:
+        return self.has_output or bool(event.long_running_tool_ids)
+
+    def _event(self, item: Any) -> Event:
+        if isinstance(item, Event):
+            return item
+        if isinstance(item, RequestInput):
+            content = types.Content(role="model", parts=[item.part()])
+            return Event(content=content, long_running_tool_ids={item.interrupt_id})
+        if _is_content(item):
+            return Event(content=item)
+        return MADE.fill(output=item)
+
+    def _stamp(self, event: Event) -> None:
+        """Fill in where an event comes from, and take what it says about the run."""
+        assert self.context is not None
+        event.author = event.author or self.author
+        event.invocation_id = self.invocation.invocation_id
+        if event.branch is None:
+            event.branch = self.invocation.branch
+        if event.isolation_scope is None:
+            event.isolation_scope = self.invocation.isolation_scope
+        info = event.node_info
+        if self.delegated:  # a node below it has given the output
+            event.output, info.message_as_output = None, None
+        if event.output is not None or info.message_as_output:
+            self._take_output(event)
+            event.node_info = NodeInfo(
+                path=self.path,
+                output_for=list(self.output_for),
+                message_as_output=info.message_as_output,
+            )
+        else:
+            event.node_info = NodeInfo(path=self.path)
+        if event.partial:
+            return
+        self._take_effects(event, self.context)
+        if event.long_running_tool_ids:
+            self.interrupts.update(event.long_running_tool_ids)
+
+    def _take_output(self, event: Event) -> None:
+        if self.has_output:
+            raise NodeError(
+                f"Output already set: node {self.path} gave a second output. A node can produce at "
+                "most one; yield Event(message=...) for what is said on the way."
+            )
+        assert self.context is not None
+        value = event.output
+        if value is None:
+            value = self.context.output if self.context.output is not None else _text(event)
+            self.context.output = None
+        else:
+            event.output = value = self._checked_output(value)
+        self.output, self.has_output = value, True
+
+    def _checked_output(self, value: Any) -> Any:
+        if self.node.output_schema is not None:
+            value = checked(value, self.node.output_schema, f"The output of node {self.path}")
+        if type(value) in PLAIN:
+            return value
+        try:
+            return to_jsonable_python(value, by_alias=False)
+        except ValueError as error:
+            raise NodeSchemaError(
+                f"The output of node {self.path} holds what JSON cannot carry: {error}. Give text, "
+                "numbers, lists, dicts or a pydantic model; put anything else into an artifact."
+            ) from None
+
+    def _take_effects(self, event: Event, ctx: Context) -> None:
+        """Let an event carry what the node wrote into its context."""
+        actions, own = event.actions, ctx.actions
+        if actions is not own:
+            if actions.state_delta and ctx.state_schema is not None:
+                State({}, {}, ctx.state_schema).update(actions.state_delta)
+            if own.state_delta:
+                actions.state_delta = {**own.state_delta, **actions.state_delta}
+                own.state_delta.clear()
+            if own.artifact_delta:
+                actions.artifact_delta = {**own.artifact_delta, **actions.artifact_delta}
+                own.artifact_delta.clear()
+        if actions.route is not None:
+            self.route = actions.route
+
+
+class Child:
+    """A run begun by `ctx.run_node`, and who waits for it."""
+
+    __slots__ = ("ended", "error", "run")
+
+    def __init__(self, run: NodeRun) -> None:
+        self.run = run
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.error: BaseException | None = None
+
+    def end(self, error: BaseException | None) -> None:
+        """Note its end."""
+        self.error = error
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+def _is_content(item: Any) -> bool:
+    """Tell whether something is a Content, of google-genai too."""
+    if isinstance(item, types.Content):
+        return True
+    return type(item).__name__ == "Content" and hasattr(item, "parts") and hasattr(item, "role")
+
+
+def _text(event: Event) -> str:
+    parts = event.content.parts if event.content is not None else None
+    return "".join(p.text for p in parts or () if p.text and not p.thought)
+
+
+def plain_model(value: Any) -> Any:
+    """Return a model as a dict, anything else as it is."""
+    return value.model_dump() if isinstance(value, BaseModel) else value

@@ -1,0 +1,278 @@
+"""What the log says about the nodes of an invocation: which runs have finished, with which output,
+and which wait for whom. Pure: events and journal marks in, `Past` out.
+
+A run of a node is named by its path, such as `line@1/ask@2`. It has finished once an event of that
+very path holds its output, or a mark says that it ended without one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
+
+from ..events.request_input import REQUEST_INPUT
+from ..sessions._resume import is_last_word
+from ..sessions.event_log import (
+    TASK_END,
+    EventLog,
+    EventRecord,
+    is_task_of_graph,
+)
+from .answers import answer_of
+
+REQUEST_CREDENTIAL = "adk_request_credential"
+
+CREDENTIAL_ID = "wf_auth:"
+"""What the id of a node's request for a credential begins with; its path follows."""
+
+
+class Mark(NamedTuple):
+    """A run that ended and left no output event.
+
+    Attributes:
+      path: the run.
+      at: index of the first record after its end.
+      route: the route it gave.
+      output: its output, where another node's event holds it.
+    """
+
+    path: str
+    at: int
+    route: Any = None
+    output: Any = None
+
+
+class Request:
+    """Something that a run asked for, which is answered by a function response.
+
+    Attributes:
+      call_id: id of the call that stands for it.
+      path: the run that asked.
+      own: whether the node itself asked a person; else a long-running tool of an agent waits.
+      schema: JSON schema of the answer; None where anything goes.
+      answered: whether the answer is there.
+      answer: the answer.
+      withdrawn: whether nobody waits for it any more, because the run failed.
+      task: whether it is a task that an agent works on, where `answered` says that it is the
+        agent's turn.
+    """
+
+    __slots__ = ("answer", "answered", "call_id", "own", "path", "schema", "task", "withdrawn")
+
+    def __init__(self, call_id: str, path: str, own: bool, schema: dict[str, Any] | None) -> None:
+        self.call_id, self.path, self.own, self.schema = call_id, path, own, schema
+        self.answered = self.withdrawn = self.task = False
+        self.answer: Any = None
+
+
+class PastRun:
+    """What is known about one run.
+
+    Attributes:
+      records: indexes of its records and of those below it.
+      finished: place of its end in the log; None where it has not ended.
+      output, route: what it gave.
+      has_output: whether it gave an output.
+      requests: what it and those below it asked for, by call id.
+      said: whether its output is what an agent with a model said; where the app is resumable, an
+        event that the agent has ended comes after it.
+      closed: whether that event is there.
+      errors: how often it raised since it last asked for something or began.
+    """
+
+    __slots__ = (
+        "closed",
+        "errors",
+        "finished",
+        "has_output",
+        "output",
+        "records",
+        "requests",
+        "route",
+        "said",
+    )
+
+    def __init__(self) -> None:
+        self.records: list[int] = []
+        self.finished: float | None = None
+        self.output: Any = None
+        self.has_output = self.said = self.closed = False
+        self.route: Any = None
+        self.requests: dict[str, Request] = {}
+        self.errors = 0
+
+    @property
+    def waiting(self) -> set[str]:
+        """Ids of the requests that are not answered."""
+        return {r.call_id for r in self.requests.values() if not (r.answered or r.withdrawn)}
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Answers by call id."""
+        return {r.call_id: r.answer for r in self.requests.values() if r.answered and not r.task}
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether an agent is to go on with a task, whoever else waits."""
+        return any(r.task and r.answered for r in self.requests.values())
+
+
+class Past:
+    """What the nodes of one invocation had done, as far as the log was read.
+
+    Args:
+      invocation_id: the invocation.
+
+    Attributes:
+      runs: what is known, by path.
+      newest: greatest number among the run ids of each path without its run id.
+      leg: index of the first record after the user's newest message.
+    """
+
+    __slots__ = ("_asked", "_invocation_id", "_read_to", "leg", "newest", "runs")
+
+    def __init__(self, invocation_id: str) -> None:
+        self.runs: dict[str, PastRun] = {}
+        self.newest: dict[str, int] = {}
+        self.leg = 0
+        self._invocation_id = invocation_id
+        self._read_to: int | None = None
+        self._asked: dict[str, Request] = {}
+
+    def read(self, log: EventLog, marks: Iterable[Mark] = ()) -> None:
+        """Read the records that came since it was read last, and the marks."""
+        start = self._read_to
+        if start is None:
+            start = log.start_of(self._invocation_id) or 0
+        for index in range(start, len(log.records)):
+            record = log.records[index]
+            if record.invocation_id == self._invocation_id:
+                self._add(index, record)
+        self._read_to = len(log.records)
+        for mark in marks:
+            self.note(mark)
+
+    def note(self, mark: Mark) -> None:
+        """Take a mark into account."""
+        run = self._run(mark.path)
+        if run.finished is None:
+            run.finished, run.route = mark.at - 0.5, mark.route
+            if mark.output is not None:
+                run.output, run.has_output = mark.output, True
+
+    def request(self, call_id: str) -> Request | None:
+        """Return the newest request with an id; None where there is none."""
+        return self._asked.get(call_id)
+
+    def _run(self, path: str) -> PastRun:
+        return self.runs.setdefault(path, PastRun())
+
+    def _add(self, index: int, record: EventRecord) -> None:
+        path = record.path
+        if not path:
+            if record.author == "user":
+                self.leg = index + 1
+                self._take_message(record)
+            return
+        fields: dict[str, Any] = json.loads(record.data)
+        info: dict[str, Any] = fields["nodeInfo"]
+        run = self._run(path)
+        above = [run, *(self._run(each) for each in _ancestors(path))]
+        for each in above:
+            each.records.append(index)
+        for each in _ancestors(path):
+            self._count(each)
+        self._count(path)
+        if "output" in fields or info.get("messageAsOutput"):
+            said = "output" not in fields or bool(record.kinds & TASK_END)
+            self._take_output(index, run, fields, path, said)
+        self._take_effects(run, fields.get("actions") or {})
+        if fields.get("longRunningToolIds"):
+            self._take_requests(fields, path, above)
+        if record.scope is not None and is_task_of_graph(record.scope, path):
+            self._take_task(record, path, above)
+        if fields.get("errorCode") and "content" not in fields:
+            run.errors += 1
+            for request in run.requests.values():
+                request.withdrawn |= not (request.answered or request.task)
+
+    def _take_effects(self, run: PastRun, actions: dict[str, Any]) -> None:
+        if "route" in actions:
+            run.route = actions["route"]
+        if run.said and actions.get("endOfAgent"):
+            run.closed = True
+
+    def _count(self, path: str) -> None:
+        name, _, run_id = path.rpartition("@")
+        if run_id.isdigit():
+            self.newest[name] = max(self.newest.get(name, 0), int(run_id))
+
+    def _take_output(
+        self, index: int, run: PastRun, fields: dict[str, Any], path: str, said: bool
+    ) -> None:
+        value: Any = fields["output"] if "output" in fields else _text(fields)
+        for each in fields["nodeInfo"].get("outputFor") or [path]:
+            above = self._run(each)
+            above.output, above.has_output = value, True
+        run.finished, run.said = float(index), said
+
+    def _take_requests(self, fields: dict[str, Any], path: str, above: list[PastRun]) -> None:
+        long_running = set(fields["longRunningToolIds"])
+        for part in _parts(fields):
+            call: dict[str, Any] = part.get("functionCall") or {}
+            call_id = call.get("id")
+            if call_id not in long_running:
+                continue
+            args: dict[str, Any] = call.get("args") or {}
+            asks = call.get("name") == REQUEST_INPUT and "interruptId" in args
+            own = asks or call_id == CREDENTIAL_ID + path
+            request = Request(
+                cast(str, call_id), path, own, args.get("response_schema") if asks else None
+            )
+            self._asked[request.call_id] = request
+            for run in above:
+                run.requests[request.call_id] = request
+            above[0].errors = 0
+
+    def _take_task(self, record: EventRecord, path: str, above: list[PastRun]) -> None:
+        """Note whose turn it is in a task: the user's, where its agent has said something last."""
+        scope = record.scope or ""
+        request = self._asked.get(scope)
+        if request is None:
+            request = self._asked[scope] = Request(scope, path, False, None)
+            request.task = True
+        for run in above:
+            run.requests[scope] = request
+        request.answered = not is_last_word(record)
+
+    def _take_message(self, record: EventRecord) -> None:
+        """Take what the user said: answers, or words for a task."""
+        if record.scope in self._asked:
+            self._asked[record.scope].answered = True
+        for response in record.event().get_function_responses() if record.responses else ():
+            request = self._asked.get(response.id or "")
+            if request is None or request.answered or request.withdrawn:
+                continue
+            try:
+                request.answer = answer_of(response.response, request.schema)
+            except ValueError:  # by another program, which did not look; it is asked for again
+                continue
+            request.answered = True
+
+
+def _ancestors(path: str) -> list[str]:
+    found: list[str] = []
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        found.append(path)
+    return found
+
+
+def _parts(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    content: dict[str, Any] = fields.get("content") or {}
+    return content.get("parts") or []
+
+
+def _text(fields: dict[str, Any]) -> str:
+    return "".join(p["text"] for p in _parts(fields) if p.get("text") and not p.get("thought"))

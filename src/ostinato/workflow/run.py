@@ -1,0 +1,190 @@
+"""GraphRun: takes one run of a graph from START to where nothing is left to do, or to wait for.
+
+While one node is ready it runs in place; where several are, each gets a lane. What an interrupted
+run had done is taken from the log first, in the order in which it was done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator
+from heapq import heappop, heappush
+from typing import Any
+
+from .._aclosing import Aclosing
+from ..context.invocation import InvocationContext
+from ..errors import NodeError
+from ..events.event import Event
+from .graph import Graph, Stop
+from .lanes import Lanes
+from .node_run import NodeRun
+from .past import past_of
+from .schedule import execute
+
+_Ready = tuple[Stop, NodeRun]
+
+
+class GraphRun:
+    """One run of a graph.
+
+    Args:
+      graph: the graph.
+      run: the run of the node whose graph it is.
+      limit: how many nodes run at once; any number where None.
+    """
+
+    def __init__(self, graph: Graph, run: NodeRun, limit: int | None) -> None:
+        self._graph = graph
+        self._run = run
+        self._limit = limit or None
+        self._ready: deque[_Ready] = deque()
+        self._done: list[tuple[float, int, _Ready]] = []  # ends that the log tells, by their place
+        self._pushed = 0
+        self._counts: dict[str, int] = {}
+        self._joins: dict[str, dict[str, tuple[Any, str | None]]] = {}
+        self._outputs: dict[str, Any] = {}
+        self._past = past_of(run.invocation).runs
+
+    async def events(self, graph_input: Any) -> AsyncGenerator[Event, None]:
+        """Run the graph and yield its events; the output goes to the run of its node.
+
+        Raises:
+          NodeError: two last nodes gave an output, or a route leads nowhere.
+          Exception: what a node raised; those beside it are cancelled.
+        """
+        start = self._graph.start
+        self._go_on(start.always, start.node.name, graph_input, self._run.invocation.branch)
+        while True:
+            while self._done:
+                self._end(*heappop(self._done)[2])
+            if not self._ready:
+                break
+            if len(self._ready) == 1:
+                stop, run = self._ready.popleft()
+                async with Aclosing(execute(run)) as events:
+                    async for event in events:
+                        yield event
+                self._end(stop, run)
+            else:
+                async with Aclosing(self._side_by_side()) as events:
+                    async for event in events:
+                        yield event
+        self._give_output()
+
+    async def _side_by_side(self) -> AsyncGenerator[Event, None]:
+        """Run what is ready, and what becomes ready meanwhile, in lanes; until all have ended."""
+        lanes = Lanes[str]()
+        running: dict[str, _Ready] = {}
+        try:
+            while True:
+                while self._done:
+                    self._end(*heappop(self._done)[2])
+                while self._ready and (self._limit is None or len(lanes) < self._limit):
+                    stop, run = self._ready.popleft()
+                    running[run.path] = (stop, run)
+                    lanes.start(run.path, execute(run))
+                if not len(lanes):
+                    return
+                step = await lanes.next()
+                if step.event is not None:
+                    yield step.event
+                    continue
+                if step.error is not None:
+                    raise step.error
+                self._end(*running.pop(step.key))
+        finally:
+            await lanes.aclose()
+
+    def _end(self, stop: Stop, run: NodeRun) -> None:
+        """Take the end of a node's run and go on with what comes after it."""
+        if run.interrupts:
+            self._run.interrupts |= run.interrupts
+            return
+        if stop.node.wait_for_output and not run.has_output:
+            return
+        if stop.last:
+            if run.has_output:
+                self._outputs[stop.node.name] = run.output
+            return
+        targets = stop.after(run.route)
+        if targets is None:
+            raise NodeError(
+                f"Node {run.path} gave the route {run.route!r}, and no edge takes it. There are "
+                f"{list(stop.by_route)}; add an edge for it, or one for DEFAULT_ROUTE."
+            )
+        self._go_on(targets, stop.node.name, run.output, run.invocation.branch)
+
+    def _go_on(self, targets: list[Stop], source: str, value: Any, branch: str | None) -> None:
+        for target in targets:
+            if target.joins:
+                self._join(target, source, value, branch)
+                continue
+            run_id = self._number(target)
+            own = branch
+            if len(targets) > 1:
+                segment = f"{target.node.name}@{run_id}"
+                own = f"{branch}.{segment}" if branch else segment
+            self._add(target, run_id, value, own)
+
+    def _join(self, target: Stop, source: str, value: Any, branch: str | None) -> None:
+        name = target.node.name
+        arrived = self._joins.setdefault(name, {})
+        arrived[source] = (value, branch)
+        if len(arrived) < len(target.before):
+            return
+        del self._joins[name]
+        inputs = {one: arrived[one][0] for one in target.before}
+        branches = [arrived[one][1] for one in target.before]
+        self._add(target, self._number(target), inputs, _common(branches))
+
+    def _number(self, stop: Stop) -> int:
+        number = self._counts[stop.node.name] = self._counts.get(stop.node.name, 0) + 1
+        return number
+
+    def _add(self, stop: Stop, run_id: int, value: Any, branch: str | None) -> None:
+        parent, node = self._run, stop.node
+        path = f"{parent.path}/{node.name}@{run_id}"
+        run = NodeRun(
+            node,
+            path,
+            _on_branch(parent.invocation, branch),
+            value,
+            parent.author,
+            [path, *parent.output_for] if stop.last else [path],
+            parent,
+        )
+        past = self._past.get(path)
+        if past is not None and past.finished is not None and run.is_over() and not past.waiting:
+            run.output, run.has_output, run.route = past.output, past.has_output, past.route
+            self._pushed += 1
+            heappush(self._done, (past.finished, self._pushed, (stop, run)))
+        else:
+            self._ready.append((stop, run))
+
+    def _give_output(self) -> None:
+        if self._run.interrupts or not self._outputs:
+            return
+        if len(self._outputs) > 1:
+            raise NodeError(
+                f"Workflow {self._run.node.name}: multiple terminal nodes produced output "
+                f"({len(self._outputs)}): {', '.join(self._outputs)}. A workflow must have at most "
+                "one terminal output; join them, or let all but one give none."
+            )
+        self._run.deliver(next(iter(self._outputs.values())))
+
+
+def _on_branch(invocation: InvocationContext, branch: str | None) -> InvocationContext:
+    if branch == invocation.branch:
+        return invocation
+    return invocation.model_copy(update={"branch": branch})
+
+
+def _common(branches: list[str | None]) -> str | None:
+    """Return the branch that several have grown from."""
+    ways = [branch.split(".") if branch else [] for branch in branches]
+    shared: list[str] = []
+    for parts in zip(*ways, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return ".".join(shared) or None

@@ -1,0 +1,343 @@
+"""Running one node: input and output checked, time-out, retries, what it had done before, and the
+nodes that it runs itself with `ctx.run_node`.
+
+`execute` yields the events of a run; a graph, a node and an agent that holds a graph call it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from .._aclosing import Aclosing
+from ..context.context import Context
+from ..context.invocation import InvocationContext
+from ..errors import CallerError, NodeError
+from ..events.event import Event, NodeInfo
+from .failure import DynamicNodeFailError, NodeInterruptedError, NodeTimeoutError
+from .lanes import Lanes
+from .node_run import Child, NodeRun, plain_model
+from .nodes import as_node
+from .past import past_of, read_on
+from .values import checked
+
+_MAIN = ""  # the lane of the node itself, beside those of the nodes that it runs
+_END: Any = object()
+
+
+async def execute(run: NodeRun) -> AsyncGenerator[Event, None]:
+    """Run a node to its end or to where it waits, and yield its events.
+
+    A run that had finished, or waits for an answer that is not there, yields nothing.
+
+    Raises:
+      Exception: what the node raised in its last attempt; the log says where.
+    """
+    inputs = _pick_up(run)
+    if inputs is None:
+        return
+    while True:
+        try:
+            async with Aclosing(_attempt(run, inputs)) as events:
+                async for event in events:
+                    yield event
+            _keep_output(run)
+            return
+        except CallerError:
+            raise  # of the run itself: cancelled, taken over, an answer that nobody waits for
+        except DynamicNodeFailError as raised:
+            error, raised_from = raised.error, raised
+        except Exception as raised:  # boundary: on record with its place, and retried if so asked
+            error, raised_from = raised, None
+        ports = run.invocation.ports
+        if ports.recorded is not error:
+            ports.recorded = error
+            if not hasattr(error, "__notes__"):
+                error.add_note(f"Raised by workflow node {run.path} (attempt {run.attempt}).")
+            yield _error_event(run, error)
+        config = run.node.retry_config
+        pause = config.pause_after(run.attempt, error) if config is not None else None
+        if pause is None:
+            raise error from raised_from
+        await asyncio.sleep(pause)
+        run.attempt += 1
+        past = read_on(run.invocation).runs.get(run.path)
+        inputs = past.answers if past is not None else {}
+
+
+def _pick_up(run: NodeRun) -> dict[str, Any] | None:
+    """Take over what the log says about a run.
+
+    Returns:
+      The answers to what it asked for, where it is to be run; None where it has ended or waits.
+    """
+    past = run.past
+    if past is None:
+        return {}
+    waiting = past.waiting
+    if run.is_over():
+        run.output, run.has_output, run.route = past.output, past.has_output, past.route
+        run.interrupts = waiting
+        return None
+    if not run.node.rerun_on_resume and past.requests:
+        own = [r for r in past.requests.values() if r.own and r.path == run.path]
+        own = [r for r in own if not r.withdrawn]
+        if own and waiting:
+            run.interrupts = waiting
+            return None
+        if own:
+            answers = {r.call_id: r.answer for r in own}
+            run.output = next(iter(answers.values())) if len(answers) == 1 else answers
+            run.has_output, run.route = True, past.route
+            return None
+        if waiting and not past.has_turn and not _broke_off(run):
+            run.interrupts = waiting
+            return None
+    config = run.node.retry_config
+    run.attempt = past.errors % (config.attempts if config is not None else 1) + 1
+    return past.answers
+
+
+def _broke_off(run: NodeRun) -> bool:
+    """Tell whether a process died while a node's agents were at work."""
+    ports, past = run.invocation.ports, run.past
+    if ports.resume is None or past is None or not past.records:
+        return False
+    return past.records[-1] >= past_of(run.invocation).leg
+
+
+def _keep_output(run: NodeRun) -> None:
+    """Take the output that the log tells, of an agent that had nothing but its end left to say."""
+    past = run.past
+    if past is not None and past.said and not run.has_output:
+        run.output, run.has_output = past.output, True
+
+
+async def _attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[Event, None]:
+    ctx, node = run.begin(inputs), run.node
+    events = _events(run, ctx)
+    if node.rerun_on_resume and not node.runs_graph:
+        events = _with_children(run, events)
+    async with Aclosing(events):
+        async for event in events:
+            yield event
+
+
+async def _events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]:
+    """Yield the events of the node itself."""
+    node, node_input = run.node, run.node_input
+    if node.input_schema is not None:
+        fitted = checked(node_input, node.input_schema, f"The input of node {run.path}")
+        node_input = plain_model(fitted) if isinstance(node_input, dict) else fitted
+    items = node.run(ctx=ctx, node_input=node_input)
+    if node.timeout is not None:
+        items = _within(items, node.timeout, node.name)
+    asked = run.past.requests if run.past is not None else {}
+    try:
+        async with Aclosing(items):
+            async for item in items:
+                event = run.take(item)
+                if event is None:
+                    continue
+                ids = event.long_running_tool_ids
+                if ids and ids <= asked.keys() and not _asks_anew(ids, asked):
+                    continue  # it asked before, and nobody has answered yet
+                yield event
+    except NodeInterruptedError:
+        return
+    except BaseExceptionGroup as group:
+        if group.split(NodeInterruptedError)[1] is not None:
+            raise
+        return
+    while (event := run.last()) is not None:
+        yield event
+
+
+def _asks_anew(ids: set[str], asked: dict[str, Any]) -> bool:
+    return any(asked[one].answered or asked[one].withdrawn for one in ids)
+
+
+async def _within(
+    items: AsyncGenerator[Any, None], seconds: float, name: str
+) -> AsyncGenerator[Any, None]:
+    """Yield what comes, as long as the time allows."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    async with Aclosing(items):
+        while True:
+            limit = asyncio.timeout_at(deadline)
+            try:
+                async with limit:
+                    item = await anext(items, _END)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                raise NodeTimeoutError(node_name=name, timeout=seconds) from None
+            if item is _END:
+                return
+            yield item
+
+
+async def _with_children(
+    run: NodeRun, events: AsyncGenerator[Event, None]
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of a node and of the nodes that it runs, as they come."""
+    lanes = run.lanes = Lanes[str]()
+    lanes.start(_MAIN, events)
+    try:
+        while len(lanes):
+            step = await lanes.next()
+            if step.event is not None:
+                yield step.event
+            elif step.key == _MAIN:
+                if step.error is not None:
+                    raise step.error
+            else:
+                run.children[step.key].end(step.error)
+    finally:
+        run.lanes = None
+        await lanes.aclose()
+        for child in run.children.values():
+            child.ended.cancel()
+
+
+async def run_node(
+    ctx: Context,
+    node: Any,
+    node_input: Any,
+    *,
+    use_as_output: bool = False,
+    run_id: str | None = None,
+    use_sub_branch: bool = False,
+    override_branch: str | None = None,
+    override_isolation_scope: str | None = None,
+    raise_on_wait: bool = False,
+) -> Any:
+    """Run a node for another one and return its output; arguments as for `Context.run_node`."""
+    parent: NodeRun | None = ctx.node_run
+    target = as_node(node)
+    if parent is None:
+        return await _run_alone(ctx, target, node_input, run_id)
+    lanes = parent.lanes
+    if not parent.node.rerun_on_resume or lanes is None:
+        raise NodeError(
+            f"Node {parent.path} runs node {target.name!r} and must have rerun_on_resume=True: "
+            "where that one waits for somebody, this one is run again to get its output."
+        )
+    name = _segment(parent, target.name, run_id)
+    path = f"{parent.path}/{name}"
+    child = parent.children.get(path)
+    if child is None:
+        run = NodeRun(
+            target,
+            path,
+            _placed(
+                parent.invocation,
+                override_branch or (_below(parent, name) if use_sub_branch else None),
+                override_isolation_scope,
+            ),
+            node_input,
+            parent.author,
+            _stands_for(parent, path, use_as_output),
+            parent,
+        )
+        child = parent.children[path] = Child(run)
+        lanes.start(path, execute(run))
+    try:
+        await asyncio.shield(child.ended)
+    except asyncio.CancelledError:
+        await lanes.stop(path)
+        raise
+    return _outcome(parent, child, use_as_output, raise_on_wait)
+
+
+def _outcome(parent: NodeRun, child: Child, use_as_output: bool, raise_on_wait: bool) -> Any:
+    run = child.run
+    if isinstance(child.error, CallerError):
+        raise child.error
+    if child.error is not None and not isinstance(child.error, Exception):
+        raise child.error  # a guardrail ends the whole run
+    if child.error is not None:
+        raise DynamicNodeFailError(run.node.name, child.error, run.path) from child.error
+    if run.interrupts:
+        parent.interrupts |= run.interrupts
+        raise NodeInterruptedError
+    if raise_on_wait and run.node.wait_for_output and not run.has_output:
+        raise NodeInterruptedError
+    if use_as_output and run.has_output:
+        parent.deliver(run.output)
+    return run.output
+
+
+def _segment(parent: NodeRun, name: str, run_id: str | None) -> str:
+    if run_id is None:
+        number = parent.counts[name] = parent.counts.get(name, 0) + 1
+        return f"{name}@{number}"
+    if run_id.isdigit() or not run_id or set(run_id) & set("@/"):
+        raise NodeError(
+            f"run_id {run_id!r} of node {name!r} in {parent.path} must contain non-numeric "
+            "characters, and neither '@' nor '/': plain numbers are given by run_node itself."
+        )
+    return f"{name}@{run_id}"
+
+
+def _stands_for(parent: NodeRun, path: str, use_as_output: bool) -> list[str]:
+    if not use_as_output:
+        return [path]
+    for other in parent.children.values():
+        if len(other.run.output_for) > 1:
+            raise NodeError(
+                f"Node {parent.path} already has a use_as_output delegate: {other.run.path}. Only "
+                "one node can give its output."
+            )
+    return [path, *parent.output_for]
+
+
+def _below(parent: NodeRun, segment: str) -> str:
+    branch = parent.invocation.branch
+    return f"{branch}.{segment}" if branch else segment
+
+
+def _placed(
+    invocation: InvocationContext, branch: str | None, scope: str | None
+) -> InvocationContext:
+    changes: dict[str, Any] = {}
+    if branch is not None and branch != invocation.branch:
+        changes["branch"] = branch
+    if scope is not None:
+        changes["isolation_scope"] = scope
+    return invocation.model_copy(update=changes) if changes else invocation
+
+
+async def _run_alone(ctx: Context, node: Any, node_input: Any, run_id: str | None) -> Any:
+    """Run a node for a tool or a callback: its events are committed, but not handed on."""
+    invocation = ctx.get_invocation_context()
+    past = past_of(invocation)
+    if run_id is None:
+        run_id = str(past.newest.get(node.name, 0) + 1)
+        past.newest[node.name] = int(run_id)
+    path = f"{node.name}@{run_id}"
+    run = NodeRun(node, path, invocation, node_input, node.name, [path])
+    async with Aclosing(execute(run)) as events:
+        async for event in events:
+            if not event.partial:
+                await invocation.ports.commit((event,))
+    if run.interrupts:
+        raise NodeError(
+            f"Node {path} waits for somebody, and was run by a tool or a callback, which cannot "
+            "wait. Put it into a graph, or run it from a node."
+        )
+    return run.output
+
+
+def _error_event(run: NodeRun, error: Exception) -> Event:
+    return Event(
+        author=run.author,
+        invocation_id=run.invocation.invocation_id,
+        branch=run.invocation.branch,
+        isolation_scope=run.invocation.isolation_scope,
+        error_code=type(error).__name__,
+        error_message=str(error),
+        node_info=NodeInfo(path=run.path),
+    )

@@ -1,0 +1,74 @@
+"""Inputs and outputs of nodes, fitted to the types that the nodes declare."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from .. import types
+from ..errors import NodeSchemaError
+from .answers import answer_of
+
+
+def checked(value: Any, schema: Any, place: str) -> Any:
+    """Return a value in the type that a node declares.
+
+    The text of a Content counts for a str, and as JSON for any other type.
+
+    Args:
+      value: the value.
+      schema: a type, a Schema, or a JSON schema.
+      place: what it is, for the error.
+
+    Raises:
+      NodeSchemaError: it does not fit.
+    """
+    if type(value) is schema:
+        return value
+    if isinstance(schema, types.Schema):
+        schema = schema.json_schema.to_json_values()
+    if isinstance(schema, dict):
+        try:
+            return answer_of({"result": value}, cast(dict[str, Any], schema))
+        except ValueError as error:
+            raise NodeSchemaError(f"{place} does not fit its schema: {error}.") from None
+    if isinstance(value, types.Content) and schema is not types.Content:
+        return _of_content(value, schema, place)
+    if isinstance(value, BaseModel) and not _is_class(schema, value):
+        value = value.model_dump()
+    try:
+        return _adapter(schema).validate_python(value)
+    except ValidationError as error:
+        raise NodeSchemaError(f"{place} is not {_name(schema)}: {error}") from error
+
+
+def _of_content(content: types.Content, schema: Any, place: str) -> Any:
+    adapter = _adapter(schema)
+    try:
+        return adapter.validate_python(content)
+    except ValidationError:
+        pass
+    text = "".join(part.text or "" for part in content.parts or () if not part.thought)
+    if schema is str:
+        return text
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        raise NodeSchemaError(
+            f"{place} is a message whose text is not {_name(schema)}: {error}"
+        ) from error
+
+
+def _is_class(schema: Any, value: Any) -> bool:
+    return isinstance(schema, type) and isinstance(value, schema)
+
+
+def _name(schema: Any) -> str:
+    return str(getattr(schema, "__name__", schema))
+
+
+@lru_cache(maxsize=1024)
+def _adapter(schema: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(schema)
