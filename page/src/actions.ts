@@ -179,11 +179,10 @@ async function loadSpans(invocation?: string): Promise<void> {
   }
 }
 
-/** Load the spans of what runs: the waterfall grows with it. */
-export async function loadRunningSpans(): Promise<void> {
+/** Load the spans of what ran last: the waterfall grows with it. */
+export async function loadLatestSpans(): Promise<void> {
   const latest = s.partials.value[0] ?? s.events.value[s.events.value.length - 1]?.event;
-  const invocation = latest?.invocationId;
-  if (s.running.value && invocation) await loadSpans(invocation);
+  if (latest?.invocationId) await loadSpans(latest.invocationId);
 }
 
 /** Take what the session's stream brings until another session is opened; reconnect where it breaks. */
@@ -339,7 +338,9 @@ export async function send(parts: Part[]): Promise<void> {
 /** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
 async function settle(where: Place, turn: number): Promise<void> {
   const found = await tried(() => api.status(where));
-  if (found && turn === opened && !["running", "left"].includes(found.state)) idle();
+  if (!found || turn !== opened || ["running", "left"].includes(found.state)) return;
+  idle();
+  void loadLatestSpans(); // the mark of the run before may have come after this one began
 }
 
 export async function stop(): Promise<void> {

@@ -17,7 +17,7 @@ SHOTS = ROOT / ".ostinato" / "shots"
 SCENARIOS = sorted(path.stem for path in (HERE / "scenarios").glob("*.mjs"))
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-_LONGEST = 900  # seconds that one scenario may take
+_LONGEST = 500  # seconds that one scenario may take
 
 
 def chromium() -> str:

@@ -161,12 +161,13 @@ async def test_a_client_that_takes_nothing_is_let_go(live: Served) -> None:
 
 async def test_a_second_conversation_waits_for_the_first(live: Served) -> None:
     await make(live)
-    async with talk(live) as first, talk(live) as second:
+    async with talk(live) as first:
         await first.send(json.dumps(say("one")))
         assert await hear(first) == "You said one"
-        await second.send(json.dumps(say("two")))
-        await first.send(json.dumps(CLOSE))
-        assert await hear(second) == "You said two"
+        async with talk(live) as second:
+            await second.send(json.dumps(say("two")))
+            await first.send(json.dumps(CLOSE))
+            assert await hear(second) == "You said two"
 
 
 async def test_a_client_that_floods_is_not_read_and_then_let_go(
@@ -175,12 +176,13 @@ async def test_a_client_that_floods_is_not_read_and_then_let_go(
     settings = replace(settings, agents=folder, grace=0.0, write_timeout=0.2, live_backlog=2)
     async with listening(settings) as live:
         await make(live)
-        async with talk(live) as first, talk(live) as second:
+        async with talk(live) as first:
             await first.send(json.dumps(say("one")))
             assert await hear(first) == "You said one"
-            for number in range(20):  # it waits for the first, and takes none of them
-                await second.send(json.dumps(say(str(number))))
-            code, reason = await ended(second)
+            async with talk(live) as second:
+                for number in range(20):  # it waits for the first, and takes none of them
+                    await second.send(json.dumps(say(str(number))))
+                code, reason = await ended(second)
             assert (code, reason.partition(":")[0]) == (1013, "Backlog")
             await first.send(json.dumps(say("two")))
             assert await hear(first) == "You said two"

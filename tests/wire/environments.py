@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venvs"
 # What every environment's tests need beside this package; the versions are constraints.txt's.
-RUNS_TESTS = ("pytest", "pytest-asyncio", "pytest-xdist")
+RUNS_TESTS = ("pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
 _LENIENT = (
     *("-W", "ignore::ResourceWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),

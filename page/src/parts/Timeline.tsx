@@ -95,9 +95,9 @@ function Bars() {
     return () => clearInterval(timer);
   }, [s.running.value]);
   useEffect(() => {
-    void act.loadRunningSpans();
+    void act.loadLatestSpans();
     if (!s.running.value) return;
-    const timer = setInterval(act.loadRunningSpans, 1000);
+    const timer = setInterval(act.loadLatestSpans, 1000);
     return () => clearInterval(timer);
   }, [s.running.value, s.total.value]);
   const event = s.chosen.value?.event;

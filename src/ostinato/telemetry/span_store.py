@@ -72,7 +72,7 @@ class SqliteSpanStore:
         limit: int = 10_000,
     ) -> list[SpanRecord]:
         """Return the newest spans of a session and of agents that ran as tools within it, oldest
-        first, without contents and texts.
+        first, without contents and texts: all that was noted here before, and what others stored.
 
         Args:
           app_name: the app.
@@ -82,6 +82,7 @@ class SqliteSpanStore:
           limit: how many at most.
         """
         place = (app_name, user_id, session_id)
+        await self.flush()
         return await self._threads.reader.submit(
             lambda db: rows.of_session(db, place, invocation_id, limit), _as_is
         )
@@ -95,6 +96,7 @@ class SqliteSpanStore:
           span_id: the span.
           of: app, user and session that it has to belong to.
         """
+        await self.flush()
         return await self._threads.reader.submit(lambda db: rows.one(db, span_id, of), _one_as_is)
 
     async def forget(self, app_name: str, user_id: str, session_id: str) -> None:
