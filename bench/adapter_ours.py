@@ -196,7 +196,7 @@ class Adk(scenarios.Adapter):
 
 
 class Ours(Adk):
-    variants = ("", "inline")
+    variants = ("",)
     persist_kinds = (
         "SqliteSessionService NORMAL",
         "SqliteSessionService FULL",

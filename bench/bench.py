@@ -44,6 +44,9 @@ PEERS = {
         "adapter_adk.py", "adk", "a2a_stub", frozenset({"s1", "s8", "s9", "wire", "layers"})
     ),
     "ours": Peer("adapter_ours.py"),
+    "ours-inline": Peer(
+        "adapter_ours.py", None, "inline", frozenset({"s1", "s5", "s6", "s9", "wire", "layers"})
+    ),
     "openai-agents": Peer("adapter_openai_agents.py", "openai-agents"),
     "pydantic-ai": Peer("adapter_pydantic_ai.py", "pydantic-ai"),
     "langgraph": Peer("adapter_langgraph.py", "langgraph"),
@@ -81,7 +84,7 @@ class Mode:
     cap_s: int
     base_cap_s: int
     arguments: dict[str, list[str]] = field(default_factory=dict)
-    of_stub: frozenset[str] | None = None  # scenarios of google-adk's variant; None is all
+    of_variants: frozenset[str] | None = None  # scenarios of peers' variants; None is all
 
 
 MODES = {
@@ -94,7 +97,7 @@ MODES = {
         {"s2": ["secs=2"], "layers": ["secs=2"]},
     ),
     "quick": Mode(
-        ("adk", "adk-stub", "ours", "floor"),
+        ("adk", "adk-stub", "ours", "ours-inline", "floor"),
         "calls,s1,s2,s4,s5,s6,s7,s8,s3,s9",
         1,
         5,
@@ -233,7 +236,8 @@ def jobs(peer, scenario, info, mode):
         layers = LAYERS if peer in WITH_LAYERS else ()
         return [("layers:" + x, ["layers", "layer=" + x, *more]) for x in layers]
     if scenario == "s2":
-        variants = info["variants"] if mode == "full" and peer != "adk-stub" else [""]
+        variant = PEERS[peer].variant
+        variants = info["variants"] if mode == "full" and not variant else [""]
         return [
             ("s2" + (":" + v if v else ""), ["s2", *(["variant=" + v] if v else []), *more])
             for v in variants
@@ -244,14 +248,14 @@ def jobs(peer, scenario, info, mode):
 def cap_of(peer, scenario, key, mode):
     """Seconds after which a growing session of this peer is stopped."""
     first = scenario == "s3" or key.endswith(":SqliteSessionService")
-    long = peer == "ours" or (peer == "adk" and first and scenario != "s9")
+    long = peer.startswith("ours") or (peer == "adk" and first and scenario != "s9")
     return MODES[mode].base_cap_s if long else MODES[mode].cap_s
 
 
 def measure(rows, peer, scenario, options):
     """Run one scenario of one peer and keep its figures in `rows`."""
-    wanted = MODES[options.mode].of_stub
-    stays = peer == "adk-stub" and wanted is not None and scenario not in wanted
+    wanted = MODES[options.mode].of_variants
+    stays = PEERS[peer].variant and wanted is not None and scenario not in wanted
     if stays or scenario in PEERS[peer].leaves:
         return
     if scenario == "calls":

@@ -1,10 +1,11 @@
 """The figures of a run as one table: a column per peer, then how many times less ours takes than
-google-adk and than its cheaper variant, both in the same run, and the goal."""
+google-adk, with plain functions called in the event loop as google-adk does and in threads as is
+our default, and than google-adk's cheaper variant, all in one run; last the goal."""
 
 from dataclasses import dataclass
 
-BASE, STUB, OURS = "adk", "adk-stub", "ours"
-NAMES = {BASE: "google-adk", STUB: "google-adk, a2a_stub"}
+BASE, STUB, OURS, INLINE = "adk", "adk-stub", "ours", "ours-inline"
+NAMES = {BASE: "google-adk", STUB: "google-adk, a2a_stub", INLINE: "ours, inline"}
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ def verdict(row, value, base):
 
 def order(table):
     """The columns: google-adk, the other peers, the bounds, ours last."""
-    peers = [peer for peer in table if peer not in (BASE, STUB, OURS)]
-    first = [peer for peer in (BASE, STUB) if peer in table]
-    return [*first, *peers, *([OURS] if OURS in table else [])]
+    peers = [peer for peer in table if peer not in (BASE, STUB, OURS, INLINE)]
+    first, last = ([p for p in pair if p in table] for pair in ((BASE, STUB), (INLINE, OURS)))
+    return [*first, *peers, *last]
 
 
 def main_lines(table):
@@ -127,8 +128,8 @@ def main_lines(table):
     peers = order(table)
     versions = [str(table[p]["info"].get("version", "-")).replace("?", "-") for p in peers]
     lines = [
-        ["", *[NAMES.get(p, p) for p in peers], "adk/ours", "stub/ours", "goal"],
-        ["version", *versions, "", "", ""],
+        ["", *[NAMES.get(p, p) for p in peers], "adk/inline", "adk/ours", "stub/ours", "goal"],
+        ["version", *versions, "", "", "", ""],
     ]
     for row in ROWS:
         values = {p: find(table[p], row.scenario, row.field) for p in peers}
@@ -141,7 +142,8 @@ def main_lines(table):
             )
             base = base if ours_at == base_at else None
         apart = " / " in row.field and row.most is not None
-        ends = ["", ""] if apart else [times(ours, base), times(ours, values.get(STUB))]
+        pairs = ((values.get(INLINE), base), (ours, base), (ours, values.get(STUB)))
+        ends = ["", "", ""] if apart else [times(value, other) for value, other in pairs]
         cells = [number(value) for value in values.values()]
         lines.append([row.label, *cells, *ends, verdict(row, ours, base)])
     return lines
