@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ostinato.agents import LlmAgent
-from ostinato.errors import RunCancelledError
+from ostinato.errors import LeaseLostError, RunCancelledError
 from ostinato.testing import ScriptedModel, call, final_text
 from tests.flows.kit import SESSION, USER, Store, Talk
 from tests.runners.owners import Owner
@@ -123,6 +123,28 @@ async def test_another_process_cancels_through_the_store(two_owners: list[Owner]
     log = await talk.check_sound()
     assert "cancelled" in answers(log)[0]
     assert final_text(await talk.say("And now?")) == "All right."
+
+
+async def test_a_cancelled_run_that_is_handed_over_meanwhile_is_cancelled_there(
+    two_owners: list[Owner],
+) -> None:
+    one, two = two_owners
+    work = Work()
+    run = one.talk([call("dig")], [work.dig]).runner.start(
+        user_id=USER, session_id=SESSION, new_message="Go"
+    )
+    await work.begun.acquire()
+    await run.hand_over()
+    with pytest.raises(LeaseLostError):
+        await run.result()
+    other = two.talk(["All right."], [work.dig])
+    assert await other.runner.cancel(user_id=USER, session_id=SESSION)
+    done = await other.runner.resume_open()
+    assert [(one.outcome, "cancelled" in one.reason) for one in done] == [("failed", True)]
+    assert work.cancelled == ["dig", "dig"]
+    assert "cancelled" in answers(await other.check_sound())[0]
+    assert await other.runner.resume_open() == []
+    assert final_text(await other.say("And now?")) == "All right."
 
 
 def nothing() -> str:

@@ -242,6 +242,26 @@ async def test_cancelling(store: Store, session: Session) -> None:
     assert not await store.request_cancel(PLACE)
 
 
+async def test_a_cancelled_invocation_stays_so_for_whoever_takes_it_over(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    fence = await begin(store, session, claim())
+    assert await store.request_cancel(PLACE, "e-1")
+    await store.hand_over(PLACE, fence)
+    lease = await store.lease(PLACE)
+    assert lease is not None
+    fence = await begin(store, session, claim("you", over=lease.token))
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, fence.token, False, True)]
+    await store.hand_over(PLACE, fence)
+    assert await store.request_cancel(PLACE), "nobody runs it, but somebody will"
+    clock.now += 100
+    fence = await begin(store, session, claim("she"))
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, fence.token, False, True)]
+    await store.release(PLACE, fence)
+    fence = await begin(store, session, claim("she"))
+    assert await store.renew([(PLACE, fence)], 30.0) == [Renewal(PLACE, fence.token, False, False)]
+
+
 async def test_parking(store: Store, session: Session) -> None:
     fence = await begin(store, session, claim())
     await store.park(PLACE, Fence("me", 2), "nobody may")

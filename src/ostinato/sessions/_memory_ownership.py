@@ -65,8 +65,8 @@ class Owned:
         self.lease = new = grant(place, self.lease_at(now), first, wish, revision)
         self.clear(passed_by(before, wish))
         if before is None or before.invocation_id != new.invocation_id:
-            self.begun = now
-        self.stamp, self.cancelled = now, False
+            self.begun, self.cancelled = now, False
+        self.stamp = now
         if wish.message is not None and not wish.keep_message:
             self.take(wish.message)
         return Fence(new.owner, new.token)
@@ -162,6 +162,7 @@ class MemoryOwnership(BaseSessionService):
             lease = found and found.held(fence)
             if found is not None and lease is not None:
                 found.lease = replace(lease, owner="", stuck=reason)
+                found.cancelled = False
 
     async def hand_over(self, place: Place, fence: Fence) -> None:
         """End a lease whose invocation stays open; see `DurableStore`."""

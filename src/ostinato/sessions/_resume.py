@@ -105,7 +105,7 @@ def waits_for_answer(
         )
     ):
         return True
-    if invocation_id not in log.with_long_running:
+    if not log.called_long_running(invocation_id):
         return False
     answered: set[str | None] = set()
     for record in log.invocation(invocation_id):

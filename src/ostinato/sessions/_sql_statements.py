@@ -101,11 +101,12 @@ APPENDS = {
     "touch": "UPDATE sessions SET update_time = :time WHERE {row}",
     "touch state": "UPDATE sessions SET state = {as json state}, update_time = :time WHERE {row}",
     "advance": "UPDATE ostinato_sessions SET " + _ADVANCE,
-    # `begun` first: MySQL reads what it has just written.
+    # `begun` and `cancelled` first: MySQL reads what it has just written.
     "advance claimed": "UPDATE ostinato_sessions SET begun = CASE WHEN invocation_id = :invocation "
-    "AND begun IS NOT NULL THEN begun ELSE {now} END, owner = :owner, process = :process, "
+    "AND begun IS NOT NULL THEN begun ELSE {now} END, cancelled = CASE WHEN invocation_id = "
+    ":invocation THEN cancelled ELSE 0 END, owner = :owner, process = :process, "
     "token = :token, expires = {now} + :seconds, invocation_id = :invocation, digest = :digest, "
-    "attempts = :attempts, stuck = '', cancelled = 0, " + _ADVANCE,
+    "attempts = :attempts, stuck = '', " + _ADVANCE,
     "message": "SELECT invocation_id, owner, process, payload, expires - {now} "
     "FROM ostinato_inbox WHERE pos = :pos",
     "take message": "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation",

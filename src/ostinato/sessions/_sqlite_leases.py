@@ -49,8 +49,8 @@ def claim(db: sqlite3.Connection, sid: int, place: Place, wish: Claim, revision:
         "ON CONFLICT DO UPDATE SET owner = excluded.owner, process = excluded.process, "
         "token = excluded.token, expires = excluded.expires, digest = excluded.digest, "
         "begun = iif(invocation_id = excluded.invocation_id, begun, excluded.begun), "
-        "invocation_id = excluded.invocation_id, attempts = excluded.attempts, stuck = '', "
-        "cancelled = 0",
+        "cancelled = iif(invocation_id = excluded.invocation_id, cancelled, 0), "
+        "invocation_id = excluded.invocation_id, attempts = excluded.attempts, stuck = ''",
         (
             sid,
             new.owner,

@@ -284,20 +284,19 @@ class EventLog:
       scopes: isolation scopes that have events, each named by the call that was delegated; with the
         record that ended its task, once there is one.
       tasks: tasks within graphs that are not done, by their scope: the first record of each.
-      with_long_running: invocations that called long-running tools.
       views: projections of this log, kept by whoever makes them under a key of their own.
     """
 
     __slots__ = (
         "_first",
         "_ids",
+        "_with_long_running",
         "offset",
         "records",
         "scopes",
         "tasks",
         "unanswered",
         "views",
-        "with_long_running",
     )
 
     def __init__(self, records: Iterable[EventRecord] = (), *, offset: int = 0) -> None:
@@ -306,7 +305,7 @@ class EventLog:
         self.views: dict[Hashable, Any] = {}
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
-        self.with_long_running: set[str] = set()
+        self._with_long_running: set[str] | None = None  # an empty set for each session is 200 B
         self.unanswered: dict[str | None, EventRecord] = {}
         self.scopes: dict[str, EventRecord | None] = {}
         self.tasks: dict[str, EventRecord] = {}
@@ -324,7 +323,8 @@ class EventLog:
         self._first.setdefault(record.invocation_id, len(self.records))
         self.records.append(record)
         if record.long_running:
-            self.with_long_running.add(record.invocation_id)
+            self._with_long_running = self._with_long_running or set()
+            self._with_long_running.add(record.invocation_id)
         if record.scope is not None:
             ended = record if record.kinds & TASK_END else self.scopes.get(record.scope)
             self.scopes[record.scope] = ended
@@ -334,6 +334,8 @@ class EventLog:
             self.unanswered[call] = record
         for call, _ in record.responses:
             self.unanswered.pop(call, None)
+        if record.responses and not self.unanswered:
+            self.unanswered.clear()  # gives its memory back
         return True
 
     def _note_task(self, scope: str, record: EventRecord) -> None:
@@ -366,6 +368,10 @@ class EventLog:
                 branch is None or record.branch == branch
             ):
                 yield record
+
+    def called_long_running(self, invocation_id: str) -> bool:
+        """Tell whether an invocation called long-running tools."""
+        return invocation_id in (self._with_long_running or ())
 
     def is_over(self, call_id: str | None) -> bool:
         """Tell whether a call was delegated, and is answered: in whichever invocation that was."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
@@ -40,14 +40,20 @@ from .state import SCOPED_PREFIXES, State, write_key
 class _Scope:
     """State of one scope: its values and its removed keys."""
 
-    __slots__ = ("removed", "value")
+    __slots__ = ("_removed", "value")
 
     def __init__(self) -> None:
         self.value: dict[str, Any] = {}
-        self.removed: set[str] = set()
+        self._removed: set[str] | None = None  # an empty set for each session is 200 B
+
+    @property
+    def removed(self) -> Iterable[str]:
+        return self._removed or ()
 
     def write(self, key: str, value: Any) -> None:
-        write_key(self.value, self.removed, key, value)
+        removed = self._removed or set[str]()
+        write_key(self.value, removed, key, value)
+        self._removed = removed or None
 
     def merged(self) -> dict[str, Any]:
         return self.value | dict.fromkeys(self.removed)

@@ -63,7 +63,7 @@ def wait_for_answers(ctx: Context) -> None:
     """
     invocation = ctx.get_invocation_context()
     log = invocation.log
-    if log.tasks or invocation.invocation_id in log.with_long_running:
+    if log.tasks or log.called_long_running(invocation.invocation_id):
         past = read_on(invocation).runs.get(ctx.node_path)
         if past is not None:
             ctx.node_run.interrupts.update(past.waiting)

@@ -6,7 +6,7 @@ earlier contents (rewind, compaction, a late response, live transcriptions) rebu
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -68,8 +68,8 @@ class Entry:
         self.source = source
 
 
-class View:
-    """Who looks at the conversation, and how.
+class View(NamedTuple):
+    """Who looks at the conversation, and how; the key of its projection.
 
     Attributes:
       agent_name: the agent; messages of others are quoted to it.
@@ -80,23 +80,12 @@ class View:
       path: node of a graph, where only its own run is seen; answers of the user are, too.
     """
 
-    __slots__ = ("agent_name", "branch", "keep_ids", "path", "quote", "scope")
-
-    def __init__(
-        self,
-        agent_name: str,
-        branch: str | None = None,
-        keep_ids: bool = False,
-        quote: bool = False,
-        scope: str | None = None,
-        path: str | None = None,
-    ) -> None:
-        self.agent_name = agent_name
-        self.branch = branch
-        self.keep_ids = keep_ids
-        self.quote = quote
-        self.scope = scope
-        self.path = path
+    agent_name: str
+    branch: str | None = None
+    keep_ids: bool = False
+    quote: bool = False
+    scope: str | None = None
+    path: str | None = None
 
 
 class Projection:
@@ -109,15 +98,15 @@ class Projection:
       contents: the contents of everything before `cursor`.
     """
 
-    __slots__ = ("_foreign_calls", "_last", "_stale", "contents", "cursor", "start", "view")
+    __slots__ = ("_asked", "_foreign_calls", "_stale", "contents", "cursor", "start", "view")
 
     def __init__(self, view: View, start: int = 0) -> None:
         self.view = view
         self.start = start
         self.cursor = start
         self.contents: list[types.Content] = []
-        self._last: Entry | None = None
-        self._foreign_calls: set[str | None] = set()
+        self._asked = _NO_IDS  # ids of the calls of the last content
+        self._foreign_calls: set[str | None] | None = None
         self._stale = False
 
     def update(self, log: EventLog) -> list[types.Content]:
@@ -136,25 +125,27 @@ class Projection:
 
     def _extend(self, record: EventRecord) -> bool:
         """Append one record's content; False where earlier contents would have to change."""
-        entry = make_entry(record, self.view, self._foreign_calls)
+        foreign = self._foreign_calls or set()
+        entry = make_entry(record, self.view, foreign)
+        self._foreign_calls = foreign or None  # most have none
         if entry is None:
             return True
         if isinstance(entry, _Transcribed):
             return False
-        if entry.responses and (self._last is None or not entry.responses <= self._last.calls):
+        if not entry.responses <= self._asked:
             return False
         self.contents.append(entry.content)
-        self._last = entry
+        self._asked = entry.calls
         return True
 
     def _rebuild(self, log: EventLog) -> None:
-        self._foreign_calls.clear()
-        kept = visible_records(log, self.start)
-        entries = entries_of(kept, self.view, self._foreign_calls)
+        kept, foreign = visible_records(log, self.start), set[str | None]()
+        entries = entries_of(kept, self.view, foreign)
+        self._foreign_calls = foreign or None
         arranged = arrange(entries)
         self.contents = [e.content for e in arranged]
         self.cursor = len(log.records)
-        self._last = arranged[-1] if arranged else None
+        self._asked = arranged[-1].calls if arranged else _NO_IDS
         # A late response shapes only the request it ends; the next one is laid out anew.
         self._stale = bool(entries and entries[-1].responses and arranged != entries)
 

@@ -65,11 +65,10 @@ def request_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[
     told = ctx.ports.told.get(scope or ctx.node_path or "") if ctx.ports.told else None
     if told is not None and scope is None:  # a node of a graph: it was told its input, and sees
         path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0  # this one run of it
-    key = (agent.name, ctx.branch, keep_ids, quote, agent.include_contents, scope, path)
-    projection = log.views.get(key)
+    view = View(agent.name, ctx.branch, keep_ids, quote, scope, path)
+    projection = log.views.get(view)
     if projection is None or projection.start != start:
-        view = View(agent.name, ctx.branch, keep_ids, quote, scope, path)
-        projection = log.views[key] = Projection(view, start)
+        projection = log.views[view] = Projection(view, start)
     seen = projection.update(log)
     return list(seen) if told is None else [told, *seen]
 
