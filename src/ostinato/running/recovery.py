@@ -13,6 +13,7 @@ from .. import context
 from .._aclosing import Aclosing
 from .._log import get_logger
 from .._shielded import shielded
+from .._task_group import TaskGroup
 from ..auth.redaction import public_message
 from ..context.deps import NOT_GIVEN
 from ..context.invocation import new_invocation_context_id
@@ -234,7 +235,7 @@ class Recovery:
         places = {lease.place: None for lease in await self.left_open(app_name)}
         places.update(dict.fromkeys(await self._durable.waiting_places(app_name)))
         gate = asyncio.Semaphore(limit)
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = [group.create_task(self._settle(place, gate)) for place in places]
         return [recovered for task in tasks for recovered in task.result()]
 

@@ -78,6 +78,8 @@ class Lanes(Generic[K]):
         try:
             async with Aclosing(run) as events:
                 async for event in events:
+                    if key not in self._tasks:
+                        return  # stopped, and nobody takes what it says of that
                     taken = asyncio.get_running_loop().create_future()
                     self._queue.put_nowait((Step(key, event), taken))
                     await taken

@@ -104,7 +104,16 @@ def _broke_off(run: NodeRun) -> bool:
     ports, past = run.invocation.ports, run.past
     if ports.resume is None or past is None or not past.records:
         return False
-    return past.records[-1] >= past_of(run.invocation).leg
+    if past.records[-1] >= past_of(run.invocation).leg:
+        return True
+    # Or before that: somebody answered a call of another node, and nobody had gone on with this.
+    log = run.invocation.log
+    made = (log.records[index] for index in past.records)
+    return any(
+        call in log.unanswered and call not in record.long_running and call not in log.scopes
+        for record in made
+        for call, _ in record.calls
+    )
 
 
 def _keep_output(run: NodeRun) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ... import _clock, types
 from ..._aclosing import Aclosing
+from ..._task_group import TaskGroup
 from ...context.callbacks import checked
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -169,7 +170,7 @@ class LiveRun:
         """Run all tasks until one of them ends the run."""
         ctx = self._ctx
         try:
-            async with asyncio.TaskGroup() as group:
+            async with TaskGroup() as group:
                 self._group = group
                 self._streams = ctx.ports.streams = StreamingTools(ctx, group, self._tell)
                 self._tools = self._tools_of(self._llm_request.tools_dict)
@@ -183,8 +184,6 @@ class LiveRun:
                 for task in (*tasks, *self._calls.values()):
                     task.cancel()
                 self._streams.cancel()
-        except BaseExceptionGroup as errors:
-            raise _first(errors) from None
         finally:
             ctx.ports.streams = None
             self._out.put_nowait(None)
@@ -416,9 +415,3 @@ def _taken_back_event(ctx: InvocationContext, event: Event, call_id: str) -> Eve
         content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
         timestamp=_clock.now(),
     )
-
-
-def _first(error: BaseException) -> BaseException:
-    """Return the first error of a group; the others came of it or with it."""
-    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    return _first(inner[0]) if inner else error

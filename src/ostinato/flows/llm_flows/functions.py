@@ -5,11 +5,11 @@ The flow calls `run_function_calls` for each response of the model that asks for
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import types
+from ..._task_group import TaskGroup
 from ...context.callbacks import first_answer, plugin_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
@@ -168,7 +168,7 @@ async def run_function_calls(
         call = wanted[0]
         outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), alone=True)]
     else:
-        async with asyncio.TaskGroup() as group:
+        async with TaskGroup() as group:
             tasks = [
                 group.create_task(_run_call(ctx, c, tools_dict, answers.get(c.id or "")))
                 for c in wanted

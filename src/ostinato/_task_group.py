@@ -1,0 +1,35 @@
+"""TaskGroup: asyncio's, whose first error comes out by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+
+class TaskGroup(asyncio.TaskGroup):
+    """Tasks that end together; where one raises, the others are cancelled.
+
+    What it raised comes out of the `async with` as it is, not in an ExceptionGroup: whoever called
+    is told apart by type what went wrong, and it is to make no difference how many ran.
+    """
+
+    async def __aexit__(
+        self,
+        et: type[BaseException] | None,
+        exc: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        """Wait for the tasks.
+
+        Raises:
+          BaseException: what the first task that failed raised; the others came of it or with it.
+        """
+        try:
+            await super().__aexit__(et, exc, tb)
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
+
+
+def _first(error: BaseException) -> BaseException:
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    return _first(inner[0]) if inner else error
