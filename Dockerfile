@@ -8,7 +8,7 @@ COPY page/ ./
 RUN npm run build
 
 FROM python:3.13-slim AS wheels
-ARG EXTRAS=server,postgres,google,openai,anthropic,gcs,otel
+ARG EXTRAS=server,postgres,google,openai,anthropic,gcs,otel,yaml,a2a,mcp
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src/ src/
