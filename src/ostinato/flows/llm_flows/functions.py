@@ -194,8 +194,10 @@ async def _run_call(
     past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
     if past is not None and past.status == "finished":
         event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        noted = event.custom_metadata if event is not None else None
-        return Outcome(event, flagged=(noted or {}).get(RERUN, ()))
+        if event is None:
+            return Outcome(None)
+        ctx.ports.finished[function_call.id or ""] = event
+        return Outcome(event, flagged=(event.custom_metadata or {}).get(RERUN, ()))
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
     in_doubt = past is not None and past.status == "started"
