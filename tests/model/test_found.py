@@ -72,6 +72,25 @@ FOUND: dict[str, tuple[str, int, Steps]] = {
             ("crash", {"which": 1}),
         ],
     ),
+    # A third process is cancelled before it looks at a call that another two had begun.
+    "a long-running call that ran twice says so although its run is cancelled at once": (
+        "single",
+        29641,
+        [
+            *[("cancel", {"which": 0})] * 3,
+            send("act", 1, 4),
+            ("send", {"kind": "order", "policy": "interrupt", "turns": 5, "which": 1}),
+            send("say", 0, 1),
+            ("cancel", {"which": 0}),
+            ("go_on_together", {"turns": 18}),
+            ("crash", {"which": 0}),
+            send("say", 1, 1),
+            ("crash", {"which": 0}),
+            ("go_on_together", {"turns": 27}),
+            ("crash", {"which": 0}),
+            ("cancel", {"which": 0}),
+        ],
+    ),
 }
 
 

@@ -57,9 +57,10 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     ]
     text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
     events = [_seal(ctx, calls, text) for calls in _by_event(waiting)]
-    told = _told(ctx) if ctx.ports.repeated else ()
-    again = [c for c in staying if c.call_id in ctx.ports.repeated and c.call_id not in told]
-    return [*events, *(_ran_again(ctx, calls) for calls in _by_event(again))]
+    again = [call for call in staying if _run_before(ctx, call)]
+    told = _told(ctx) if again else ()
+    untold = [call for call in again if call.call_id not in told]
+    return [*events, *(_ran_again(ctx, calls) for calls in _by_event(untold))]
 
 
 def _told(ctx: InvocationContext) -> set[str]:
@@ -72,7 +73,7 @@ def _told(ctx: InvocationContext) -> set[str]:
 def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
     """Return the event by which alone the log says that calls which stay open ran again."""
     event = _answer(calls, [])
-    again = [call_id for call in calls for call_id in ctx.ports.repeated[call.call_id]]
+    again = [call_id for call in calls for call_id in _run_before(ctx, call)]
     event.content, event.custom_metadata = None, {RERUN: again}
     return event
 
