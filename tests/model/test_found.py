@@ -91,6 +91,37 @@ FOUND: dict[str, tuple[str, int, Steps]] = {
             ("cancel", {"which": 0}),
         ],
     ),
+    # What a long-running call had done twice stands in the journal, and its run is cancelled.
+    "a long-running call that ended in a run before says so too": (
+        "parallel",
+        29641,
+        [
+            send("both", 1, 6),
+            ("crash", {"which": 0}),
+            ("crash", {"which": 1}),
+            ("cancel", {"which": 0}),
+            ("send", {"kind": "order", "policy": "interrupt", "turns": 8, "which": 1}),
+            send("act", 0, 8),
+            ("go_on_together", {"turns": 50}),
+            ("crash", {"which": 1}),
+            send("act", 1, 1),
+            ("go_on_together", {"turns": 31}),
+            send("order", 0, 1),
+            ("cancel", {"which": 0}),
+            ("send", {"kind": "say", "policy": "reject", "turns": 2, "which": 0}),
+            ("crash", {"which": 1}),
+            ("send", {"kind": "both", "policy": "interrupt", "turns": 4, "which": 1}),
+            ("send", {"kind": "say", "policy": "reject", "turns": 7, "which": 0}),
+            send("both", 1, 5),
+            ("crash", {"which": 0}),
+            ("cancel", {"which": 1}),
+            ("leave", {"number": 2, "which": 0}),
+            ("go_on_together", {"turns": 17}),
+            ("send", {"kind": "order", "policy": "reject", "turns": 8, "which": 1}),
+            ("go_on_together", {"turns": 30}),
+            ("crash", {"which": 0}),
+        ],
+    ),
 }
 
 
@@ -99,7 +130,9 @@ def test_what_was_found_stays_mended(name: str) -> None:
     tree, number, steps = FOUND[name]
     for _ in range(2):  # what a process does for the first time takes other turns of its loop
         machine = Machine()
-        machine.begin(name=tree, resumable=False, poison=False, away=[False] * 3, seed=number)
+        machine.begin(
+            name=tree, resumable=False, poison=False, away=[False, False, True], seed=number
+        )
         for step, arguments in steps:
             getattr(machine, step)(**arguments)
             machine.nothing_is_broken()

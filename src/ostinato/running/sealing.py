@@ -10,7 +10,11 @@ from ..agents.base_agent import BaseAgent
 from ..context.invocation import InvocationContext
 from ..errors import InputValidationError
 from ..events.event import Event, NodeInfo
-from ..flows.llm_flows.functions import merge_parallel_function_response_events, stored_event
+from ..flows.llm_flows.functions import (
+    merge_parallel_function_response_events,
+    reruns,
+    stored_event,
+)
 from ..sessions._durable_store import DurableStore, Place
 from ..sessions._resume import RERUN, SEALED, OpenCall, open_calls
 from ..sessions.event_log import EventLog
@@ -101,10 +105,13 @@ def _seal(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
 
 
 def _run_before(ctx: InvocationContext, call: OpenCall) -> Sequence[str]:
-    """Return the ids under which a call is in doubt: this run ran it again, or was about to."""
+    """Return the ids under which a call is in doubt: this run ran it again or was about to, or an
+    earlier one had.
+    """
     row = None if ctx.ports.journal is None else ctx.ports.journal.row(call.call_id)
-    in_doubt = [call.call_id] if row is not None and row.status == "started" else []
-    return ctx.ports.repeated.get(call.call_id, in_doubt)
+    if call.call_id in ctx.ports.repeated or row is None:
+        return ctx.ports.repeated.get(call.call_id, ())
+    return [call.call_id] if row.status == "started" else reruns(row)
 
 
 def _stored(ctx: InvocationContext, call: OpenCall) -> Event | None:

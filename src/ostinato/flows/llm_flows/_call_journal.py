@@ -131,6 +131,11 @@ def has_response(row: JournalRow) -> bool:
     return row.result is not None and json.loads(row.result)["response"] is not None
 
 
+def reruns(row: JournalRow) -> Sequence[str]:
+    """Return the ids of calls that may have run twice, by the row of a call that has ended."""
+    return json.loads(row.result)["rerun"] if row.result is not None else ()
+
+
 def stored_event(
     row: JournalRow | None, call: tuple[str | None, str], author: str, branch: str | None
 ) -> Event | None:

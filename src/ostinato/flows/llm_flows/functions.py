@@ -29,6 +29,7 @@ from ._call_ids import get_long_running_function_calls as get_long_running_funct
 from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
 from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
 from ._call_journal import refused, result_text, settle
+from ._call_journal import reruns as reruns
 from ._call_journal import stored_event as stored_event
 from ._merged_responses import deep_merge_dicts as deep_merge_dicts
 from ._merged_responses import find_event_by_function_call_id as find_event_by_function_call_id
@@ -194,10 +195,9 @@ async def _run_call(
     past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
     if past is not None and past.status == "finished":
         event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        if event is None:
-            return Outcome(None)
-        ctx.ports.finished[function_call.id or ""] = event
-        return Outcome(event, flagged=(event.custom_metadata or {}).get(RERUN, ()))
+        if event is not None:
+            ctx.ports.finished[function_call.id or ""] = event
+        return Outcome(event, flagged=reruns(past))
     tool = tools_dict.get(name)
     context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
     in_doubt = past is not None and past.status == "started"
