@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
+from typing import cast
+
+_Group = BaseExceptionGroup[BaseException]
 
 
 class TaskGroup(asyncio.TaskGroup):
@@ -30,6 +33,6 @@ class TaskGroup(asyncio.TaskGroup):
             raise _first(errors) from None
 
 
-def _first(error: BaseException) -> BaseException:
-    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    return _first(inner[0]) if inner else error
+def _first(group: _Group) -> BaseException:
+    error = group.exceptions[0]
+    return _first(cast(_Group, error)) if isinstance(error, BaseExceptionGroup) else error

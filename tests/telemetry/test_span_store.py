@@ -107,6 +107,25 @@ async def test_without_contents_none_are_kept(tmp_path: Path) -> None:
     assert b"secret wish" not in (tmp_path / "traces.db").read_bytes()
 
 
+async def test_what_was_noted_is_read_at_once(store: SqliteSpanStore) -> None:
+    await Conversation(agent("Done.")).say("Rome, please")
+    found = await store.of_session("test", "user", "session")
+    assert [span.name for span in found] == ["invocation", "invoke_agent clerk", "chat scripted"]
+    assert all(span.end is not None for span in found)
+
+
+async def test_who_only_reads_waits_for_no_writer(store: SqliteSpanStore, tmp_path: Path) -> None:
+    await Conversation(agent("Done.")).say("Rome, please")
+    noted = await spans_of(store)
+    other = sqlite3.connect(tmp_path / "traces.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    reader = SqliteSpanStore(tmp_path / "traces.db")
+    assert await reader.of_session("test", "user", "session") == noted
+    assert await reader.span(noted[0].id) is not None
+    other.close()
+    await reader.close()
+
+
 async def test_a_growing_prompt_is_kept_once(store: SqliteSpanStore, tmp_path: Path) -> None:
     talk = Conversation(agent(*[f"Answer {n}" for n in range(30)]))
     for number in range(30):

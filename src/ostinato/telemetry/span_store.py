@@ -82,7 +82,7 @@ class SqliteSpanStore:
           limit: how many at most.
         """
         place = (app_name, user_id, session_id)
-        await self.flush()
+        await self._catch_up()
         return await self._threads.reader.submit(
             lambda db: rows.of_session(db, place, invocation_id, limit), _as_is
         )
@@ -96,7 +96,7 @@ class SqliteSpanStore:
           span_id: the span.
           of: app, user and session that it has to belong to.
         """
-        await self.flush()
+        await self._catch_up()
         return await self._threads.reader.submit(lambda db: rows.one(db, span_id, of), _one_as_is)
 
     async def forget(self, app_name: str, user_id: str, session_id: str) -> None:
@@ -107,6 +107,11 @@ class SqliteSpanStore:
     async def flush(self) -> None:
         """Wait until all that was noted is stored."""
         await self._threads.writer.submit(lambda db: None, _nothing)
+
+    async def _catch_up(self) -> None:
+        """Wait for what was noted here; who only reads takes no lock of the file."""
+        if self._threads.writer.has_begun:
+            await self.flush()
 
     async def close(self) -> None:
         """Store what was noted and close the file; harmless when repeated."""
