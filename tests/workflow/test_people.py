@@ -12,7 +12,7 @@ from ostinato.errors import InputValidationError, RequestWithdrawnError
 from ostinato.events import Event
 from ostinato.events.request_input import RequestInput
 from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
-from tests.flows.kit import Store, Talk
+from tests.flows.kit import SESSION, USER, Store, Talk
 from tests.workflow.kit import asked, gives, lines, shows
 
 
@@ -46,6 +46,28 @@ async def test_a_run_pauses_and_the_answer_is_the_node_s_output(store: Store) ->
     second = await one.say(reply(call.id, {"result": "yes"}))
     assert lines(second) == ["flow@1/show@1 = \"show got 'yes'\""] and ran == ["quiet"]
     assert {e.invocation_id for e in await one.stored()} == {first[0].invocation_id}
+
+
+async def test_an_answer_with_an_idempotency_key_is_refused_before_any_node_runs_again(
+    store: Store,
+) -> None:
+    ran: list[str] = []
+
+    def quiet(node_input: Any) -> None:
+        ran.append("quiet")
+
+    one = talk(store, (START, quiet, asks(message="Sure?"), shows()))
+    (call,) = asked(await one.say())
+    before = [event.id for event in await one.stored()]
+    answer = reply(call.id, {"result": "yes"})
+    with pytest.raises(InputValidationError, match="send it without an idempotency key"):
+        async for _ in one.runner.run_async(
+            user_id=USER, session_id=SESSION, new_message=answer, idempotency_key="k"
+        ):
+            pass
+    assert [event.id for event in await one.stored()] == before and ran == ["quiet"]
+    assert lines(await one.say(answer)) == ["flow@1/show@1 = \"show got 'yes'\""]
+    assert ran == ["quiet"]
 
 
 @pytest.mark.spec(217)

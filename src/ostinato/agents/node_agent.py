@@ -16,6 +16,7 @@ from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..errors import AgentConfigError
 from ..events.event import Event
+from ..sessions.event_log import END_OF_AGENT
 from ..workflow.node_run import NodeRun
 from ..workflow.past import forget_ends, keep_ends, mark_end, past_of
 from ..workflow.schedule import execute
@@ -73,7 +74,7 @@ class NodeAgent(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         node: BaseNode = self.root_node
-        path = _path(ctx, node)
+        path = _path(ctx, node, self.name)
         run = NodeRun(node, path, ctx, _message(ctx), node.name, [path])
         async with Aclosing(execute(run)) as events:
             async for event in events:
@@ -120,15 +121,28 @@ def within(node: BaseNode) -> Iterator[BaseNode]:
             left.append(one.root_node)
 
 
-def _path(ctx: InvocationContext, node: BaseNode) -> str:
+def _path(ctx: InvocationContext, node: BaseNode, agent: str) -> str:
     """Return where the node runs: the run that was interrupted, or a new one."""
     above = f"{ctx.node_path}/{node.name}" if ctx.node_path else node.name
     past = past_of(ctx)
     newest = past.newest.get(above, 0)
     run = past.runs.get(f"{above}@{newest}")
-    if newest == 0 or (run is not None and run.finished is not None):
+    ended = run is not None and run.finished is not None and not _owes_end(ctx, agent, newest)
+    if newest == 0 or ended:
         newest = past.newest[above] = newest + 1
     return f"{above}@{newest}"
+
+
+def _owes_end(ctx: InvocationContext, agent: str, runs: int) -> bool:
+    """Tell whether the event is missing that ends the last of an agent's runs.
+
+    The mark that its node ended may have been stored before it, with the event of an agent beside
+    it: the process died between the two.
+    """
+    if not ctx.is_resumable or not ctx.ports.resumed:
+        return False
+    records = ctx.log.invocation(ctx.invocation_id)
+    return sum(r.author == agent and bool(r.kinds & END_OF_AGENT) for r in records) < runs
 
 
 def _message(ctx: InvocationContext) -> types.Content | None:

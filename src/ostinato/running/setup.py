@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, cast
 
 from .. import types
@@ -29,7 +29,7 @@ from ..events.event_actions import NO_ACTIONS
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 from ..plugins.plugin_manager import PluginManager
-from ..sessions._durable_store import InboxMessage, Lease
+from ..sessions._durable_store import Fence, InboxMessage, Lease, Place
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.event_log import EventRecord
 from ..sessions.session import Session, log_of
@@ -64,9 +64,12 @@ class RunnerSetup:
     Attributes:
       spending: what the run that this runner works for has used of its budget; None where it works
         for none.
+      within: tells the session that the run belongs to which this runner works for, and its owner's
+        fence; None where it works for none.
     """
 
     spending: Spending | None = None
+    within: Callable[[], tuple[Place, Fence] | None] | None = None
 
     def __init__(
         self,
@@ -149,7 +152,7 @@ class RunnerSetup:
             self._digest = tree_digest(self.agent)
         live = request.live is not None or request.ends_live
         digest = LIVE_DIGEST if live else self._digest
-        return Turn(self._store, self._keeper(), request, digest, over=over)
+        return Turn(self._store, self._keeper(), request, digest, over=over, within=self.within)
 
     async def _get_or_create_session(self, request: RunRequest, *, asks: bool = True) -> Session:
         return await self._store.load(
@@ -173,6 +176,12 @@ class RunnerSetup:
         if answered is not None and not request.once:
             check_answers(log_of(session), new_message)
             turn.invocation_id = answered.invocation_id
+        elif answered is not None and graph_of(self.agent, answered) is not None:
+            # Under the key's own invocation the graph would begin anew, and run its nodes again.
+            raise InputValidationError(
+                f"The message answers invocation {answered.invocation_id!r} of a workflow graph, "
+                "which goes on with it; send it without an idempotency key."
+            )
         ctx = await self._new_invocation_context(session, turn, new_message)
         sealing: list[Event] = []
         if answered is not None:
