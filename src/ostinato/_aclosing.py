@@ -1,7 +1,8 @@
 """Closing of async generators, so that a consumer that stops early ends its source at once.
 
 `ostinato.utils.context_utils.Aclosing` is the public face; every `async for` over a generator of
-ours goes through it.
+ours goes through it. Where every step of a run passes, a `try` that ends in `aclose()` does the
+same: each block would keep two objects for as long as the run waits for its model.
 """
 
 from __future__ import annotations

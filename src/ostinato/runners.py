@@ -7,6 +7,7 @@ it on) is in `running/driver.py`; `Run` (in `running/run.py`) is the handle that
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import artifacts, context, memory, running, sessions, types
@@ -101,13 +102,15 @@ class Runner(RunnerDriver):
           NothingToResumeError: the invocation to resume does not exist.
           Exception: what the agent's code raised.
         """
-        request = self._request(
-            (user_id, session_id), new_message, invocation_id, state_delta, run_config, deps
-        )
+        place = user_id, session_id
+        request = self._request(place, new_message, invocation_id, state_delta, run_config, deps)
         request.yield_user_message = yield_user_message
-        async with Aclosing(self._run(request, idempotency_key)) as events:
+        events = self._run(request, idempotency_key)
+        try:
             async for event in events:
                 yield event
+        finally:
+            await events.aclose()
 
     def _request(
         self,
@@ -145,6 +148,7 @@ class Runner(RunnerDriver):
                 credential_service=self.credential_service,
             )
             runner.spending = request["parent"].ports.spending
+            runner.within = partial(self._held, request["parent"].session)
             return runner
 
         return running.spawn(StoreAccess(service), make_runner, **request)
@@ -358,9 +362,8 @@ class Runner(RunnerDriver):
             user_id, session_id = session.user_id, session.id
         if not user_id or not session_id:
             raise InputValidationError("run_live needs user_id and session_id.")
-        request = self._request(
-            (user_id, session_id), None, None, None, live_config(run_config), deps
-        )
+        config = live_config(run_config)
+        request = self._request((user_id, session_id), None, None, None, config, deps)
         request.live = live_request_queue
         async with Aclosing(self._run(request, None)) as events:
             async for event in events:

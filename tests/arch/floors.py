@@ -104,6 +104,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_resume",
         "_schema",
         "_sqlite_file",
+        "_sqlite_line",
         "_sqlite_worker",
     }
 )

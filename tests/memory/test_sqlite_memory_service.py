@@ -22,7 +22,7 @@ from ostinato.events.event import Event
 from ostinato.memory import SqliteMemoryService
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.runners import Runner
-from ostinato.sessions import InMemorySessionService, SqliteSessionService, _sqlite_worker
+from ostinato.sessions import InMemorySessionService, SqliteSessionService, _sqlite_line
 from ostinato.sessions.session import Session
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import load_memory, preload_memory
@@ -303,7 +303,7 @@ async def test_an_sqlite_without_full_text_search_is_named(
         db.close()
         raise sqlite3.OperationalError(str(caught.value).replace("nosuch", "fts5"))
 
-    monkeypatch.setattr(_sqlite_worker, "connect", without)
+    monkeypatch.setattr(_sqlite_line, "connect", without)
     with pytest.raises(StoreError, match=r"'m\.db' needs an SQLite with the module fts5"):
         await found(make(), "fox")
 

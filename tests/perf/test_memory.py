@@ -73,3 +73,23 @@ async def test_a_bounded_cache_is_bounded(tmp_path: Path) -> None:
     events = EVENTS * 2 * len(names)
     grown = [(after[i] - before[i]) / events for i in (0, 1)]
     assert max(grown) < 0.5, f"each event left {grown[0]:.2f} blocks, {grown[1]:.2f} objects"
+
+
+async def test_a_session_that_was_read_weighs_what_it_weighed(tmp_path: Path) -> None:
+    """Else a bounded cache holds more and more memory as sessions leave it and come back."""
+    path, names = str(tmp_path / "sessions.db"), ["a", "b", "c", "d"]
+    weights: list[float] = []
+    for turns in (TURNS, 1):
+        service = SqliteSessionService(path, synchronous="NORMAL")
+        bench = Bench(service, QuickModel(model="quick"))
+        if not weights:
+            await bench.open("warm", *names)
+        await bench.turns("warm", range(20))
+        before = kept()[0]
+        for name in names:
+            await bench.turns(name, range(turns))
+        events = EVENTS * (TURNS if not weights else TURNS + 1) * len(names)
+        weights.append((kept()[0] - before) / events)
+        await service.close()
+    talked, read = weights
+    assert read < 1.1 * talked, f"memory blocks per event: {talked:.1f} talked, {read:.1f} read"

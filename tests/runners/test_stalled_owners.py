@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from ostinato import types
+from ostinato.agents import LlmAgent
 from ostinato.durable.inbox import Work
+from ostinato.errors import LeaseLostError
 from ostinato.running import ahead
 from ostinato.running.recovery import Recovery
 from ostinato.running.turn import Turn
 from ostinato.sessions._durable_store import InboxMessage
-from ostinato.testing import call, final_text
+from ostinato.testing import ScriptedModel, call, final_text
+from ostinato.tools import AgentTool
+from tests.flows.kit import SESSION, Talk
 from tests.runners.owners import PLACE, Owner
 from tests.runners.owners import two_owners as two_owners
 from tests.runners.test_busy_sessions import Gate, words
@@ -97,6 +101,52 @@ async def test_a_message_that_others_ran_is_not_run_again_by_its_own_caller(
     stalled.let.set()
     assert final_text(await second) == "To the second."
     assert words(await ours.stored()) == ["first", "To the first.", "second", "To the second."]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+async def test_who_was_taken_over_before_it_made_an_agent_s_session_runs_no_agent_in_it(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    one, two = two_owners
+    effects: list[str] = []
+
+    def asking(owner: Owner) -> Talk:
+        inner = LlmAgent(name="inner", model=ScriptedModel([call("act"), "Found."]), tools=[act])
+        turns = [call("inner", request="find")] if owner is one else ["Done."]
+        root = LlmAgent(name="root", model=ScriptedModel(turns), tools=[AgentTool(inner)])
+        return Talk(root, owner.store)
+
+    gate = Gate()
+
+    async def act() -> str:
+        effects.append("done")
+        await gate.wait()
+        return "acted"
+
+    stalled, create = Gate(), one.service.create_session
+
+    async def create_late(**named: Any) -> Any:
+        if named.get("session_id") != SESSION:
+            await stalled.wait()
+        return await create(**named)
+
+    ours, theirs = asking(one), asking(two)
+    monkeypatch.setattr(one.service, "create_session", create_late)
+    caller = asyncio.create_task(ours.say("first"))
+    await stalled.begun.wait()
+    with monkeypatch.context() as patch:
+        patch.setattr(ahead, "is_dead", lambda process: process != "")
+        other = asyncio.create_task(theirs.runner.resume_open())
+        await gate.begun.wait()
+    for let, waited in ((gate, other), (stalled, caller))[:: 1 if ended else -1]:
+        let.let.set()
+        if waited is caller:
+            with pytest.raises(LeaseLostError):
+                await caller
+        else:
+            await other
+    assert effects == ["done"]
+    assert final_text(await theirs.stored()) == "Done."
 
 
 async def test_whose_callers_wait_is_not_believed_dead_by_itself(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
+from ostinato.sessions import _sqlite_line
 from ostinato.sessions._durable_store import Claim, Fence, Place
 from ostinato.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from ostinato.sessions.database_session_service import DatabaseSessionService
@@ -24,6 +29,18 @@ STALE = (
 PLACE = Place("app", "ann", "s1")
 
 Store = InMemorySessionService | SqliteSessionService | DatabaseSessionService
+
+
+def trace_statements(monkeypatch: pytest.MonkeyPatch, note: Callable[[str], object]) -> None:
+    """Have each statement noted that SQLite connections made from now on execute, where it runs."""
+    inner = _sqlite_line.connect
+
+    def traced(*args: Any) -> sqlite3.Connection:
+        connection = inner(*args)
+        connection.set_trace_callback(note)
+        return connection
+
+    monkeypatch.setattr(_sqlite_line, "connect", traced)
 
 
 def said(text: str, delta: dict[str, Any] | None = None, **fields: Any) -> Event:

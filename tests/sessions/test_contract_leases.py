@@ -242,6 +242,36 @@ async def test_cancelling(store: Store, session: Session) -> None:
     assert not await store.request_cancel(PLACE)
 
 
+async def test_a_claim_within_another_session_needs_the_fence_of_that_one(
+    store: Store, session: Session, clock: Clock
+) -> None:
+    names = {"app_name": PLACE.app_name, "user_id": PLACE.user_id}
+    await store.create_session(**names, session_id="outer")
+    outer = Place(PLACE.app_name, PLACE.user_id, "outer")
+
+    async def take(owner: str) -> Fence:
+        opened = await store.open_session(**outer._asdict())
+        assert opened is not None
+        clock.now += 100
+        given = await store.append(opened, (), (), None, claim(owner, "e-0"))
+        assert given is not None
+        return given
+
+    mine = await take("me")
+    fence = await begin(store, session, claim("me", within=(outer, mine)))
+    await store.append(session, [said("within")], (), fence)
+    await store.release(PLACE, fence)
+    session = await reloaded(store, session)
+    theirs = await take("you")
+    late = claim("me", "e-2", within=(outer, mine))
+    await refused(store, session, LeaseLostError, claim=late)
+    fence = await begin(store, session, claim("you", "e-2", within=(outer, theirs)))
+    await store.release(PLACE, fence)
+    await store.delete_session(**outer._asdict())
+    gone = claim("you", "e-3", within=(outer, theirs))
+    await refused(store, await reloaded(store, session), SessionNotFoundError, claim=gone)
+
+
 async def test_a_cancelled_invocation_stays_so_for_whoever_takes_it_over(
     store: Store, session: Session, clock: Clock
 ) -> None:

@@ -159,3 +159,16 @@ def test_find_call_takes_the_newest() -> None:
     found = log.find_call("c1")
     assert found is not None and found.id == "b"
     assert log.find_call("c2") is None
+
+
+def test_a_stored_call_without_a_name_is_read_like_one_that_was_appended() -> None:
+    record = EventRecord.stored(
+        id="1",
+        invocation_id="e-1",
+        author="a",
+        branch=None,
+        timestamp=1.0,
+        data='{"content":{"role":"model","parts":[{"functionCall":{"id":"c","name":null}}]}}',
+    )
+    appended = EventRecord.of(Event.model_validate_json(record.data))
+    assert record.calls == appended.calls == (("c", ""),)

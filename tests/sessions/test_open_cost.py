@@ -13,7 +13,7 @@ import pytest
 
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions, EventCompaction
-from ostinato.sessions import _sqlite_worker
+from ostinato.sessions import _sqlite_line
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.event_log import EventRecord
 from ostinato.sessions.session import log_of, revision_of
@@ -31,7 +31,7 @@ class Meter:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.steps = 0
         self.statements: list[str] = []
-        inner = _sqlite_worker.connect
+        inner = _sqlite_line.connect
 
         def metered(*args: Any) -> sqlite3.Connection:
             connection = inner(*args)
@@ -39,7 +39,7 @@ class Meter:
             connection.set_trace_callback(self.statements.append)
             return connection
 
-        monkeypatch.setattr(_sqlite_worker, "connect", metered)
+        monkeypatch.setattr(_sqlite_line, "connect", metered)
 
     def _step(self) -> int:
         self.steps += 1

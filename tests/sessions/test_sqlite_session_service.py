@@ -21,12 +21,13 @@ from ostinato.errors import (
 )
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
-from ostinato.sessions import _sqlite_file, _sqlite_schema, _sqlite_worker
+from ostinato.sessions import _sqlite_file, _sqlite_line, _sqlite_schema
 from ostinato.sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Place
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.session import Session, log_of
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.types import Content, Part
+from tests.sessions.talk import trace_statements
 
 OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
 KEY: dict[str, Any] = {**OWNER, "session_id": "s1"}
@@ -57,14 +58,7 @@ Make = Callable[..., SqliteSessionService]
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that connections made from now on execute."""
     seen: list[str] = []
-    inner = _sqlite_worker.connect
-
-    def traced(*args: Any) -> sqlite3.Connection:
-        connection = inner(*args)
-        connection.set_trace_callback(seen.append)
-        return connection
-
-    monkeypatch.setattr(_sqlite_worker, "connect", traced)
+    trace_statements(monkeypatch, seen.append)
     return seen
 
 
@@ -429,7 +423,7 @@ async def test_the_file_is_in_wal_mode_with_the_level_asked_for(
     path: Path, make: Make, level: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[Any] = []
-    inner = _sqlite_worker.connect
+    inner = _sqlite_line.connect
 
     def spy(*args: Any) -> sqlite3.Connection:
         connection = inner(*args)
@@ -437,7 +431,7 @@ async def test_the_file_is_in_wal_mode_with_the_level_asked_for(
         found.append([connection.execute(f"PRAGMA {p}").fetchone()[0] for p in pragmas])
         return connection
 
-    monkeypatch.setattr(_sqlite_worker, "connect", spy)
+    monkeypatch.setattr(_sqlite_line, "connect", spy)
     await make(synchronous=level).create_session(**KEY)
     assert found == [["wal", {"FULL": 2, "NORMAL": 1}[level], 1, _sqlite_schema.VERSION, 10_000]]
 
@@ -527,7 +521,7 @@ async def test_a_file_that_is_read_only(
     def read_only(file: _sqlite_file.SqliteFile) -> sqlite3.Connection:
         return sqlite3.connect(f"file:{file.path}?mode=ro", uri=True, isolation_level=None)
 
-    monkeypatch.setattr(_sqlite_worker, "connect", read_only)
+    monkeypatch.setattr(_sqlite_line, "connect", read_only)
     service = make()
     with pytest.raises(StoreError, match=r"'s\.db' cannot be written"):
         await service.append_event(session, said("hello"))
@@ -538,7 +532,7 @@ async def test_a_file_that_is_read_only(
 async def test_a_full_disk_takes_nothing_by_halves(
     path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inner = _sqlite_worker.connect
+    inner = _sqlite_line.connect
     pages = [0]
 
     def small(*args: Any) -> sqlite3.Connection:
@@ -548,7 +542,7 @@ async def test_a_full_disk_takes_nothing_by_halves(
         return connection
 
     session = await make().create_session(**KEY, state={"n": 0})
-    monkeypatch.setattr(_sqlite_worker, "connect", small)
+    monkeypatch.setattr(_sqlite_line, "connect", small)
     pages[0] = 30
     service = make()
     await service.append_event(session, said("fits", {"n": 1}))

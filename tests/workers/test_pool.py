@@ -139,8 +139,7 @@ async def test_a_worker_that_sleeps_past_its_lease_adds_nothing_afterwards(
     # With no room for more it looks for nothing else; the store's lock is not to sleep with it.
     sleeping, living = await two(crew, gate, "pay", "--concurrency", "1")
     held = gate.arrivals[0]
-    await crew.renewed("s")
-    sleeping.send(signal.SIGSTOP)
+    await crew.put_to_sleep(sleeping, "s")
     await crew.expire()
     await gate.wait("pay", pids=[living.pid])
     await living.line("finished")

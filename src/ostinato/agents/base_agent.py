@@ -266,11 +266,14 @@ class BaseAgent(RunnableNode):
                     tracing.resume()
             if ctx.end_invocation:
                 return
-            async with Aclosing(run(ctx)) as events:
+            events = run(ctx)
+            try:
                 async for event in events:
                     tracing.suspend()
                     yield event
                     tracing.resume()
+            finally:
+                await events.aclose()
             if ctx.end_invocation:
                 return
             event = await self._handle_after_agent_callback(ctx)

@@ -44,8 +44,8 @@ async def guarded_live(
             async for event in tell(ctx, "input", [(owner, one, await one.run(view, said))]):
                 yield event
 
-    checks = ctx.ports.live_input
-    checks.append(check_input)
+    ports = ctx.ports
+    ports.live_input = (*ports.live_input, check_input)
     turn = _Turn()
     try:
         async with Aclosing(run) as events:
@@ -65,7 +65,7 @@ async def guarded_live(
                     async for told in check_input(heard):
                         yield told
     finally:
-        checks.remove(check_input)
+        ports.live_input = tuple(one for one in ports.live_input if one is not check_input)
 
 
 class _Turn:

@@ -264,16 +264,19 @@ class LlmAgent(LlmHooks[Deps, Text]):
           ctx: what toolsets filter by.
         """
         tools: list[BaseTool] = []
+        # By its name is slow to find.
+        known: dict[int, FunctionTool] = (self.__pydantic_private__ or {})["_wrapped"]
         for tool in self.tools:
-            if isinstance(tool, BaseTool):
+            wrapped = known.get(id(tool))
+            if wrapped is not None and wrapped.func is tool:
+                tools.append(wrapped)
+            elif isinstance(tool, BaseTool):
                 apart = tool.wants_own_agent and len(self.tools) > 1
                 tools.append(self._in_own_agent(tool) if apart else tool)
             elif isinstance(tool, BaseToolset):
                 tools.extend(await tool.get_tools_with_prefix(ctx))
             else:
-                wrapped = self._wrapped.get(id(tool))
-                if wrapped is None or wrapped.func is not tool:
-                    wrapped = self._wrapped[id(tool)] = FunctionTool(tool)
+                wrapped = known[id(tool)] = FunctionTool(tool)
                 tools.append(wrapped)
         if self.mode == "task":
             tools.append(self.finish_tool)

@@ -53,7 +53,7 @@ class SequentialAgent(BaseAgent):
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run the sub-agents live in order; the model of each says when its task is done."""
         for sub_agent in self.sub_agents:
-            ctx.ports.with_end.add(sub_agent.name)
+            ctx.ports.with_end |= {sub_agent.name}
             async with Aclosing(sub_agent.run_live(ctx)) as events:
                 async for event in events:
                     yield event

@@ -294,7 +294,8 @@ class InvocationContext(BaseModel):
           tool_name: name of the tool.
         """
         ports = self.ports
-        ports.unbegun.discard(call_id or "")
+        if call_id in ports.unbegun:
+            ports.unbegun -= {call_id}
         if ports.journal is not None:
             rows = ports.journal.begin(call_id, tool_name)
             if rows:
@@ -373,6 +374,7 @@ NEW_RUN = Blank(
         session=cast(Session, None),
     ),
     fresh={"plugin_manager": NoHooks},
+    notes_given=False,
 )
 """Makes the context of an invocation; the runner gives it services, session and ports."""
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ._ports import Commit, RunJournal, Schedule, SendsEvents, Spawn, Streams
 
 
+# Shared: each empty set is 216 bytes, and most runs need none.
+NO_NAMES: frozenset[str] = frozenset()
+
+
 async def _no_commit(events: Sequence[Event], rows: Sequence[JournalRow] = ()) -> None:
     """Commit nothing: there is no runner."""
 
@@ -95,7 +99,7 @@ class RunPorts:
         self.spending = spending
         self.mistakes: dict[str, int] = {}
         self.finished: dict[str, Event] = {}
-        self.unbegun: set[str] = set()
+        self.unbegun: frozenset[str] = NO_NAMES
         self.relays: dict[str, SendsEvents] = {}
         self.told: dict[str, types.Content] = {}
         self.repeated: dict[str, list[str]] = {}
@@ -104,8 +108,8 @@ class RunPorts:
         self.resume: Resume | None = None
         self.checkpoints: Sequence[Checkpoint] = ()
         self.streams: Streams | None = None
-        self.live_input: list[Callable[[types.Content], AsyncGenerator[Event, None]]] = []
-        self.with_end: set[str] = set()
+        self.live_input: Sequence[Callable[[types.Content], AsyncGenerator[Event, None]]] = ()
+        self.with_end: frozenset[str] = NO_NAMES
         self.deps: Any = NOT_GIVEN
         self.guards: Any = None
         self.past: Any = None

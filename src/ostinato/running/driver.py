@@ -27,7 +27,7 @@ from ..errors import (
     StaleSessionError,
 )
 from ..events.event import Event
-from ..sessions._durable_store import Place
+from ..sessions._durable_store import Fence, Place
 from ..sessions._resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..telemetry.tracing import span
@@ -53,6 +53,12 @@ class RunnerDriver(RunnerSetup):
 
     def _key(self, place: Place) -> SessionKey:
         return (id(self.session_service), place.app_name, place.user_id, place.session_id)
+
+    def _held(self, session: Session) -> tuple[Place, Fence] | None:
+        """Return the place of a session and the fence under which it runs here, if it does."""
+        place = Place(session.app_name, session.user_id, session.id)
+        fence = TURNS.fence(self._key(place))
+        return None if fence is None else (place, fence)
 
     def _recovery(self, config: context.RunConfig, deps: Any = NOT_GIVEN) -> Recovery | None:
         """Return who goes on with what others left behind; None where there are no others."""
@@ -123,13 +129,17 @@ class RunnerDriver(RunnerSetup):
             raise InputValidationError(
                 "run_async needs new_message, or the invocation_id of an invocation to resume."
             )
-        async with self._in_turn(request) as turn, Aclosing(self._invocation(turn)) as events:
-            async for event in events:
-                try:
-                    yield event
-                except GeneratorExit:
-                    SESSION_LOCKS.closing(self._key(request.place))
-                    raise
+        async with self._in_turn(request) as turn:
+            events = self._invocation(turn)
+            try:
+                async for event in events:
+                    try:
+                        yield event
+                    except GeneratorExit:
+                        SESSION_LOCKS.closing(self._key(request.place))
+                        raise
+            finally:
+                await events.aclose()
 
     async def _on_busy(self, turn: Turn) -> None:
         """Do as a request wants that finds its session taken by a run of this process."""
@@ -154,6 +164,8 @@ class RunnerDriver(RunnerSetup):
             session = turn.session = await self._get_or_create_session(turn.request, asks=asks)
             try:
                 return await act(session, turn)
+            except LeaseLostError:
+                raise
             except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
                 if turn.takes_over or not turn.unclaimed:
                     raise
@@ -289,9 +301,12 @@ class RunnerDriver(RunnerSetup):
                 raise GuardrailStop
             else:
                 ctx.ports.guards = guards_above(self.app, ctx.agent)
-                async with Aclosing(execute_fn(ctx)) as events:
+                events = execute_fn(ctx)
+                try:
                     async for event in events:
                         yield await self._commit(ctx, event, config)
+                finally:
+                    await events.aclose()
         except LeaseLostError:
             raise  # the session is another owner's now, who goes on with the invocation
         except Exception as error:  # boundary: the log says how it ended, the caller gets the error

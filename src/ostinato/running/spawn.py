@@ -9,6 +9,7 @@ from .. import types
 from .._aclosing import Aclosing
 from ..artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService
 from ..context.invocation import InvocationContext
+from ..errors import AlreadyExistsError
 from ..events.event import Event
 from .store_access import StoreAccess
 
@@ -54,7 +55,12 @@ async def spawn(
     if parent.ports.resume is not None:
         begun = await store.open_hidden(parent.session, session_id)
     if begun is None:
-        await store.create_hidden(parent.session, session_id, state)
+        try:
+            await store.create_hidden(parent.session, session_id, state)
+        except AlreadyExistsError:  # left over; or of who took this run over, which the store tells
+            await parent.ports.commit(())
+            await store.delete_hidden(parent.session, session_id)
+            await store.create_hidden(parent.session, session_id, state)
     if call_id:
         parent.ports.leftovers[call_id] = lambda: store.delete_hidden(parent.session, session_id)
     artifacts = parent.artifact_service

@@ -154,8 +154,11 @@ class StoreAccess:
         )
 
     async def create_hidden(self, parent: Session, session_id: str, state: dict[str, Any]) -> None:
-        """Create a hidden session anew."""
-        await self.delete_hidden(parent, session_id)
+        """Create a hidden session.
+
+        Raises:
+          AlreadyExistsError: there is one.
+        """
         await self._service.create_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id, state=state
         )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .._shielded import shielded
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper
 from ..errors import CallerError, LeaseLostError
 from ..events.event import Event
-from ..sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease
+from ..sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Lease, Place
 from ..sessions.event_log import EventRecord
 from ..sessions.session import Session, newest_of, revision_of
 from .request import RunRequest
@@ -33,6 +33,7 @@ class Turn:
       request: what is asked for.
       digest: digest of the agent tree.
       over: the invocation or the message that a dead owner left behind, which this turn runs.
+      within: tells the session that the request works for, and its owner's fence.
 
     Attributes:
       session: the session as loaded last; set before the first commit.
@@ -52,6 +53,7 @@ class Turn:
         digest: str,
         *,
         over: Lease | InboxMessage | None = None,
+        within: Callable[[], tuple[Place, Fence] | None] | None = None,
     ) -> None:
         self.request = request
         self.session: Session | None = None
@@ -63,6 +65,7 @@ class Turn:
         self.digest = digest
         self.paused = False
         self._over = over
+        self._within = within
         self._queued = False
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
@@ -133,6 +136,7 @@ class Turn:
             jump=isinstance(self._over, Lease),
             message=self.request.id,
             keep_message=not events,
+            within=None if self._within is None else self._within(),
         )
         try:
             self.fence = await self._store.commit(self.session, events, rows, claim=claim)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from ..durable.running import SessionKey
 from ..durable.session_locks import SESSION_LOCKS
 from ..errors import CallerError
+from ..sessions._durable_store import Fence
 from .turn import Turn
 
 
@@ -46,6 +47,11 @@ class Turns:
                 turn.stop(reason)
                 return True
         return False
+
+    def fence(self, key: SessionKey) -> Fence | None:
+        """Return the fence under which a session runs here; None where it has none."""
+        with self._mutex:
+            return next((turn.fence for turn in self._turns.get(key, ()) if turn.fence), None)
 
     def hand_over(self, key: SessionKey, request_id: str) -> None:
         """Mark the turn of a request as handed over, whose task is then to be cancelled."""

@@ -76,6 +76,8 @@ class Claim:
       jump: whether messages of others that wait are overtaken: for resuming what had begun.
       message: the message in the inbox that it begins with, by its invocation id.
       keep_message: leave it there: its events come with a later claim of the same owner.
+      within: the session that the invocation works for and the fence of its owner, who has to have
+        it still; None where it works for none.
     """
 
     owner: str
@@ -88,6 +90,7 @@ class Claim:
     jump: bool = False
     message: str | None = None
     keep_message: bool = False
+    within: tuple[Place, Fence] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,8 @@ class DurableStore(Protocol):
           The fence that a claim gave, otherwise None.
 
         Raises:
-          LeaseLostError: the fence's token is no longer the stored one.
+          LeaseLostError: the token of the fence, or that within the claim, is no longer the stored
+            one.
           SessionBusyError: the claim found another owner's lease; an invocation that another owner
             began and did not release, even where its lease has ended, unless the claim is `over` it
             or for the same invocation; or another owner's message first in the inbox, unless it is

@@ -113,6 +113,8 @@ class SqlAppends:
             `DurableStore.append`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
+        if batch.claim is not None and batch.claim.within is not None:
+            await self._check_within(db, *batch.claim.within)
         changes = _changes(batch)
         names = _lookup(batch.key, bool(changes.own), batch.claim is not None)
         locked = await self._locked(db, batch.key, names)
@@ -258,6 +260,11 @@ class SqlAppends:
         if any(changes is not None and changes.own for _, changes in batch.events):
             await self._check_outside(db, batch, locked, standing(), names)
         return None
+
+    async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
+        """Refuse a claim that works for somebody who no longer owns the session it is made for."""
+        outer = await self._locked(db, place, _lookup(place, False, False))
+        check_fence(fence, outer.owner if outer.token else None, outer.token)
 
     async def _check_outside(
         self,

@@ -231,7 +231,9 @@ def _is_plain(batch: Batch, entry: Entry) -> bool:
     claim = batch.claim
     if claim is None:
         return batch.fence is not None
-    return claim.over is None and not claim.jump and claim.revision in (None, entry.seq)
+    if claim.over is not None or claim.jump or claim.within is not None:
+        return False
+    return claim.revision in (None, entry.seq)
 
 
 def _owner(claim: Claim | None, fence: Fence | None) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ MEMORY = ":memory:"
 
 _BUSY_SECONDS = 10.0
 _PAUSE_SECONDS = 0.01
+_LONGEST_LOG = 20_000  # pages: 80 MB
 _OLDEST = (3, 35)  # RETURNING
 _STATE = (
     "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
@@ -88,7 +89,7 @@ def file_path(db_path: str | os.PathLike[str]) -> str:
 
 
 def connect(file: SqliteFile) -> sqlite3.Connection:
-    """Open a connection for the calling thread and bring the file to this version.
+    """Open a connection and bring the file to this version.
 
     Raises:
       StoreError: the file is not one of ours, or is newer than this program.
@@ -96,13 +97,33 @@ def connect(file: SqliteFile) -> sqlite3.Connection:
     """
     if sqlite3.sqlite_version_info < _OLDEST:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old; 3.35 or newer is needed.")
-    connection = sqlite3.connect(file.path, timeout=_BUSY_SECONDS, isolation_level=None)
+    # One thread at a time uses it: who does holds the lock of its line.
+    connection = sqlite3.connect(
+        file.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     try:
         _prepare(connection, file)
     except (sqlite3.Error, StoreError):
         connection.close()  # which takes back a migration that was cut short
         raise
     return connection
+
+
+def wait_for_others(connection: sqlite3.Connection, waits: bool) -> None:
+    """Have a connection wait for other programs' transactions, or give up at once."""
+    connection.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000) if waits else 0}")
+
+
+def leave_checkpoints(connection: sqlite3.Connection) -> None:
+    """Have commits not empty the write-ahead log, which waits for the disk: `checkpoint` does, and
+    a commit only where the log has grown very long meanwhile.
+    """
+    connection.execute(f"PRAGMA wal_autocheckpoint={_LONGEST_LOG}")
+
+
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log as far as nobody reads it."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _prepare(connection: sqlite3.Connection, file: SqliteFile) -> None:

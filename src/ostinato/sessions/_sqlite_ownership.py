@@ -34,7 +34,7 @@ class SqliteOwnership(BaseSessionService):
         return await _answer(self._reader.submit(work, _same))
 
     async def _write(self, work: Callable[[sqlite3.Connection], _A]) -> _A:
-        return await _answer(self._writer.submit(work, _same))
+        return await _answer(self._writer.submit(work, _same, brief=True))
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""
@@ -55,7 +55,7 @@ class SqliteOwnership(BaseSessionService):
         if wait:
             await self._write(lambda db: leases.release(db, place, fence, keep_rows))
         else:
-            self._writer.post(lambda db: leases.release(db, place, fence, keep_rows))
+            self._writer.post(lambda db: leases.release(db, place, fence, keep_rows), brief=True)
 
     async def park(self, place: Place, fence: Fence, reason: str) -> None:
         """Give a lease back and mark its invocation as stuck; see `DurableStore`."""

@@ -156,6 +156,8 @@ def append(
             raise StaleSessionError(STALE)
     fence = None
     if batch.claim is not None:
+        if batch.claim.within is not None:
+            _check_within(db, *batch.claim.within)
         fence = leases.claim(db, sid, Place(*key), batch.claim, revision)
     elif batch.fence is not None:
         check_fence(batch.fence, owner, token or 0)
@@ -179,6 +181,14 @@ def append(
     leases.write_journal(db, sid, batch.rows)
     move_tail(db, done)
     return done, fence
+
+
+def _check_within(db: sqlite3.Connection, place: Place, fence: Fence) -> None:
+    """Refuse a claim that works for somebody who no longer owns the session it is made for."""
+    row = db.execute(_STANDING, place).fetchone()
+    if row is None:
+        raise session_not_found(place)
+    check_fence(fence, row[3], row[4] or 0)
 
 
 def _check_outside(db: sqlite3.Connection, sid: int, batch: Batch, revision: int) -> None:

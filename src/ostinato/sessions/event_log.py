@@ -8,14 +8,14 @@ a session is shared by its store, by the `Session` handed to a run and by the pr
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from pydantic_core import to_json
-
-from ..errors import InputValidationError, StoreError
+from ..errors import StoreError
 from ..events.event import Event
 from ..events.event_actions import EventActions, EventCompaction
+from ._event_text import text_of, unstorable
 
 # Kinds of records that the runtime looks for without building the Event.
 COMPACTION = 1
@@ -30,14 +30,6 @@ TASK_ANSWER = 256  # that output as the answer to the call that delegated the ta
 
 FINISH_TASK = "finish_task"
 """Name of the tool with which an agent says that the task it was given is done."""
-
-_COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
-_ALIASES = {
-    name: field.serialization_alias or name
-    for name, field in Event.model_fields.items()
-    if name not in _COLUMNS
-}
-
 
 # Shared, as every set that lives on costs each pass of the collector.
 _NO_IDS: frozenset[str] = frozenset()
@@ -113,9 +105,9 @@ class EventRecord:
         actions = event.actions
         has_effects = not actions.is_empty()
         try:
-            data = _json_of(event, has_effects, fallback)
+            data = text_of(event, has_effects, fallback)
         except ValueError as error:
-            raise _unstorable(event, error) from error
+            raise unstorable(event, error) from error
         record = cls(
             id=event.id,
             invocation_id=event.invocation_id,
@@ -158,7 +150,7 @@ class EventRecord:
         record = cls(
             id=id,
             invocation_id=invocation_id,
-            author=author,
+            author=sys.intern(author),  # authors are few, and a store reads a new text for each row
             branch=branch,
             timestamp=timestamp,
             data=data,
@@ -177,11 +169,12 @@ class EventRecord:
         for part in parts:
             if "functionCall" in part:
                 call = part["functionCall"]
-                self.calls += ((call.get("id"), call.get("name", "")),)
+                self.calls += ((call.get("id"), sys.intern(call.get("name") or "")),)
             elif "functionResponse" in part:
                 response = part["functionResponse"]
-                self.responses += ((response.get("id"), response.get("name", "")),)
-        self.long_running = frozenset(fields.get("longRunningToolIds") or ())
+                self.responses += ((response.get("id"), sys.intern(response.get("name") or "")),)
+        if fields.get("longRunningToolIds"):  # else the shared empty set: each other is 216 bytes
+            self.long_running = frozenset(fields["longRunningToolIds"])
         self.scope = fields.get("isolationScope")
         if "actions" in fields:
             actions = EventActions.model_validate(fields["actions"])
@@ -221,45 +214,6 @@ def _task_kinds(record: EventRecord, has_output: bool, path: str) -> int:
     if has_output and any(name == FINISH_TASK for _, name in record.responses):
         return TASK_END
     return 0
-
-
-def _json_of(event: Event, has_effects: bool, fallback: Any) -> str:
-    """Return what the columns do not hold; nulls, and what says nothing, are left out."""
-    idle = set[str]()
-    if not has_effects:
-        idle.add("actions")
-    if not event.node_info.path:
-        idle.add("node_info")
-    if type(event) is not Event:  # whose fields may be more, and serialised in their own ways
-        return event.model_dump_json(
-            by_alias=True, exclude_none=True, exclude={*_COLUMNS, *idle}, fallback=fallback
-        )
-    # Most fields are None: to pick the others costs half of what the serialiser takes over those.
-    fields = {
-        _ALIASES[name]: value
-        for name, value in vars(event).items()
-        if value is not None and name in _ALIASES and name not in idle
-    }
-    return to_json(
-        fields,
-        by_alias=True,
-        exclude_none=True,
-        bytes_mode="base64",
-        inf_nan_mode="null",
-        fallback=fallback,
-    ).decode()
-
-
-def _unstorable(event: Event, error: ValueError) -> InputValidationError:
-    """Return the error that says which part of an event JSON cannot carry."""
-    place = f"The event by {event.author!r}"
-    for key, value in event.actions.state_delta.items():
-        try:
-            to_json({key: value}, fallback=repr)
-        except ValueError:
-            place = f"State key {key!r}"
-            break
-    return InputValidationError(f"{place} holds a value that JSON cannot carry: {error}")
 
 
 def _kinds(actions: EventActions) -> int:
@@ -320,6 +274,8 @@ class EventLog:
         if record.id in self._ids:
             return False
         self._ids.add(record.id)
+        if self.records and record.invocation_id == self.records[-1].invocation_id:
+            record.invocation_id = self.records[-1].invocation_id  # one text for all its events
         self._first.setdefault(record.invocation_id, len(self.records))
         self.records.append(record)
         if record.long_running:

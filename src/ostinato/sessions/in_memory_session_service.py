@@ -301,6 +301,9 @@ class InMemorySessionService(MemoryOwnership):
         given = None
         first = len(stored.log) + 1
         if claim is not None:
+            if claim.within is not None:
+                outer, held = claim.within
+                self._stored(outer).check(held)
             given = stored.claim(Place(*key), claim, first - 1)
         elif fence is not None:
             stored.check(fence)
@@ -323,10 +326,13 @@ class InMemorySessionService(MemoryOwnership):
 
     def _find(self, session: Session) -> tuple[tuple[str, str, str], _Stored]:
         key = (session.app_name, session.user_id, session.id)
+        return key, self._stored(key)
+
+    def _stored(self, key: tuple[str, str, str]) -> _Stored:
         stored = self._sessions.get(key)
         if stored is None:
             raise session_not_found(key)
-        return key, stored
+        return stored
 
     def _write(self, key: tuple[str, str, str], stored: _Stored, delta: dict[str, Any]) -> None:
         for name, value in delta.items():

@@ -27,11 +27,12 @@ class _Backing:
       log: records behind the events; None for a session that was built by hand.
       seen: how many records of the log the session shows.
       mirror: the events that were handed out, as they were then; None before that.
-      mirrored: the record of each.
+      mirrored: the record of each; None before that.
       tombstones: removed state keys.
       revision: number of the newest event up to which the store's session is known here in full.
       newest: number of the event that came through this object last, or was loaded last.
-      own: ids of events that came through this object and are newer than `revision`, or will be.
+      own: ids of events that came through this object and are newer than `revision`, or will be;
+        None before the first.
       basis: what of the store it was made from without asking the store; the claim of the first
         append checks it. None where the store was asked.
     """
@@ -52,11 +53,11 @@ class _Backing:
         self.log: EventLog | None = None
         self.seen = 0
         self.mirror: list[Event] | None = None
-        self.mirrored: list[EventRecord] = []
+        self.mirrored: list[EventRecord] | None = None
         self.tombstones: set[str] = set()
         self.revision = 0
         self.newest = 0
-        self.own: set[str] = set()
+        self.own: set[str] | None = None  # an empty set is 216 bytes, and most need none
         self.basis: Any = None
 
 
@@ -142,7 +143,7 @@ class Session(BaseModel):
         twin.events = events
         backing, mine = _backing_of(twin), _backing_of(self)
         backing.tombstones = set(mine.tombstones)
-        backing.revision, backing.own = mine.revision, set(mine.own)
+        backing.revision, backing.own = mine.revision, set(mine.own or ())
         return twin
 
 
@@ -197,7 +198,7 @@ def log_of(session: Session) -> EventLog:
     if backing.log is not None and (events is None or events == backing.mirror):
         return backing.log
     events = events or []
-    known = {id(e): r for e, r in zip(backing.mirror or (), backing.mirrored, strict=False)}
+    known = {id(e): r for e, r in zip(backing.mirror or (), backing.mirrored or (), strict=False)}
     records = [known.get(id(e)) or EventRecord.of(e, fallback=repr) for e in events]
     backing.log = log = EventLog(records)
     backing.mirror, backing.mirrored, backing.seen = list(events), records, len(log)
@@ -233,7 +234,7 @@ def newest_of(session: Session) -> int:
 
 def own_of(session: Session) -> set[str]:
     """Return the ids of events that came through `session` and are beyond its revision."""
-    return _backing_of(session).own
+    return _backing_of(session).own or set()
 
 
 def begin_append(session: Session, ids: Iterable[str]) -> tuple[int, set[str]]:
@@ -246,8 +247,9 @@ def begin_append(session: Session, ids: Iterable[str]) -> tuple[int, set[str]]:
       Its revision, and the ids of all events that came through `session` and are beyond that.
     """
     backing = _backing_of(session)
-    backing.own.update(ids)
-    return backing.revision, backing.own
+    own = backing.own = set[str]() if backing.own is None else backing.own
+    own.update(ids)
+    return backing.revision, own
 
 
 def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> None:
@@ -263,7 +265,8 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
     backing.newest = last
     if first == backing.revision + 1:
         backing.revision = last
-        backing.own.difference_update(ids)
+        if backing.own:
+            backing.own.difference_update(ids)
 
 
 def tombstones_of(session: Session) -> set[str]:
@@ -282,7 +285,7 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     if "events" in fields:
         events: list[Event] = fields["events"]
         events.append(event)
-        if backing.mirror is not None:
+        if backing.mirror is not None and backing.mirrored is not None:
             backing.mirror.append(event)
             backing.mirrored.append(record)
     if backing.log is not None:

@@ -36,14 +36,16 @@ from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow
 from .session import Session, apply_event, basis_of, begin_append, note_append
 
 _READERS = 2
+_BRIEF = 16  # events
 
 
 class SqliteSessionService(SqliteOwnership):
     """Session service that keeps sessions in a SQLite file (FEATURES rows 190 to 194).
 
     State values have to be JSON. An event is on disk when `append_event` returns: with "FULL" it
-    outlives a power cut, with "NORMAL" a crash of the process only. The file is opened at first
-    use; call `close` when done.
+    outlives a power cut, with "NORMAL" a crash of the process only. With "FULL" threads write; with
+    "NORMAL" the event loop may, for as long as a commit takes (some 30 us), but never waits for
+    another program or for the disk. The file is opened at first use; call `close` when done.
 
     Args:
       db_path: path of the file, made where it does not exist; ":memory:" keeps all in memory.
@@ -66,7 +68,7 @@ class SqliteSessionService(SqliteOwnership):
                 f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
             )
         file = SqliteFile(file_path(db_path), FORMAT, synchronous)
-        self._threads = Threads(file, readers=_READERS)
+        self._threads = Threads(file, readers=_READERS, alone=synchronous == "NORMAL")
         self._writer, self._reader = self._threads.writer, self._threads.reader
         self._cache = SessionCache(cache_bytes)
 
@@ -88,6 +90,7 @@ class SqliteSessionService(SqliteOwnership):
         return await self._writer.submit(
             lambda db: rows_of.create(db, key, changes, _clock.now()),
             lambda loaded: cached_view(key, self._cache.admit(key, loaded, None), None),
+            brief=True,
         )
 
     async def get_session(
@@ -287,7 +290,7 @@ class SqliteSessionService(SqliteOwnership):
             return fence
 
         try:
-            return await self._writer.submit(work, show)
+            return await self._writer.submit(work, show, brief=not events[_BRIEF:])
         except UnicodeEncodeError as error:
             raise InputValidationError(
                 f"An event for session {key[2]!r} has an id, an author, a branch or a journal row "

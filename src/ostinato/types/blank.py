@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 _R = TypeVar("_R", bound=BaseModel)
 _new = object.__new__
-_set = object.__setattr__
 # A record's slots, by their own setters: by name, the class is searched for each.
+_set_fields = vars(BaseModel)["__dict__"].__set__
 _set_given = vars(BaseModel)["__pydantic_fields_set__"].__set__
 _set_extra = vars(BaseModel)["__pydantic_extra__"].__set__
 _set_private = vars(BaseModel)["__pydantic_private__"].__set__
@@ -25,15 +25,22 @@ class Blank(Generic[_R]):
       first: makes a record the usual way, when one is first needed: its fields are the defaults.
       fresh: how to make the defaults that two records must not share, by field; empty lists, dicts
         and sets are made anew by themselves.
+      notes_given: whether records know which of their fields were given; False where nobody asks,
+        and so many sets of names would be kept for nothing.
     """
 
-    __slots__ = ("_fields", "_first", "_fresh", "_kind", "_private", "_private_fresh")
+    __slots__ = ("_fields", "_first", "_fresh", "_given", "_kind", "_private", "_private_fresh")
 
     def __init__(
-        self, first: Callable[[], _R], fresh: Mapping[str, Callable[[], Any]] | None = None
+        self,
+        first: Callable[[], _R],
+        fresh: Mapping[str, Callable[[], Any]] | None = None,
+        *,
+        notes_given: bool = True,
     ) -> None:
         self._first = first
         self._fresh: dict[str, Callable[[], Any]] = dict(fresh or {})
+        self._given = None if notes_given else set[str]()
         self._fields: dict[str, Any] | None = None
         self._private: dict[str, Any] | None = None
         self._private_fresh: list[tuple[str, Callable[[], Any]]] = []
@@ -61,8 +68,8 @@ class Blank(Generic[_R]):
             if name not in given:
                 fields[name] = make()
         record = _new(self._kind)
-        _set(record, "__dict__", fields)
-        _set_given(record, set(given))
+        _set_fields(record, fields)
+        _set_given(record, set(given) if self._given is None else self._given)
         _set_extra(record, None)
         private = self._private
         if private is not None:
@@ -74,10 +81,13 @@ class Blank(Generic[_R]):
 
 
 def twin(record: _R, **changes: Any) -> _R:
-    """Return a copy of a record with some fields changed, as `model_copy(update=...)` does."""
+    """Return a copy of a record with some fields changed, as `model_copy(update=...)` does.
+
+    The names of the fields that were given are shared: it is for records of which nobody asks them.
+    """
     copy = _new(type(record))
-    _set(copy, "__dict__", {**vars(record), **changes})
-    _set_given(copy, record.__pydantic_fields_set__ | changes.keys())
+    _set_fields(copy, {**vars(record), **changes})
+    _set_given(copy, record.__pydantic_fields_set__)
     _set_extra(copy, record.__pydantic_extra__)
     private = record.__pydantic_private__
     _set_private(copy, None if private is None else private.copy())

@@ -42,7 +42,8 @@ def note_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseToo
     Calls that nothing stands before begin with that very commit; of others a long-running one is at
     least known of, so that after a crash it is not taken for one that waits for its answer.
     """
-    ctx.ports.unbegun.update(event.long_running_tool_ids or ())
+    if event.long_running_tool_ids:
+        ctx.ports.unbegun |= event.long_running_tool_ids
     journal = ctx.ports.journal
     if journal is None:
         return

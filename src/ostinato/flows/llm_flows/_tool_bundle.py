@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -55,6 +56,11 @@ class ToolBundle:
         request.append_tools(self._tools)
         self._by_name = request.tools_dict
         self._tool = (request.config.tools or [None])[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
+    """Return the toolsets among an agent's tools, of which most are plain functions."""
+    return [t for t in tools if type(t) is not FunctionType and isinstance(t, BaseToolset)]
 
 
 def hands_out_request(ctx: InvocationContext) -> bool:

@@ -10,8 +10,8 @@ from ...auth.asked import remember_request
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...events.event import Event
-from ...tools.base_toolset import BaseToolset
 from ._requests import build_auth_request_event
+from ._tool_bundle import toolsets_of
 from .auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ async def resolve_toolset_auth(
     A credential that was found is in `ctx.credential_by_key` under its config's key.
     """
     missing: dict[str, AuthConfig] = {}
-    for toolset in tools:
-        config = toolset.get_auth_config() if isinstance(toolset, BaseToolset) else None
+    for toolset in toolsets_of(tools):
+        config = toolset.get_auth_config()
         if config is None:
             continue
         credential = await auth.CredentialManager(config).get_auth_credential(Context(ctx))

@@ -23,7 +23,6 @@ from ...models.llm_response import LlmResponse
 from ...sessions._resume import Reached
 from ...telemetry.model_call import model_call
 from ...tools.base_tool import BaseTool
-from ...tools.base_toolset import BaseToolset
 from . import _output_schema_processor, contents, delegation, functions
 from ._act import act
 from ._asked_again import ask
@@ -36,7 +35,7 @@ from ._live import LiveSteps, run_live
 from ._model_hooks import after_model, before_model, on_model_error
 from ._output_check import correction, problem_of, reject_output
 from ._skeleton import Skeleton
-from ._tool_bundle import ToolBundle, is_foreign
+from ._tool_bundle import ToolBundle, is_foreign, toolsets_of
 from ._toolset_auth import resolve_toolset_auth
 from .auth_preprocessor import (
     TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
@@ -89,11 +88,13 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             asked_for_credential = False
             step = self._run_one_step_async(ctx, reached)
             reached = None
-            async with Aclosing(step) as events:
-                async for event in events:
+            try:
+                async for event in step:
                     last_event = event
                     asked_for_credential |= _asks_for_credential(event)
                     yield event
+            finally:
+                await step.aclose()
             if ctx.log.unanswered and delegation.waits(ctx):
                 ctx.end_invocation = True  # what follows a run, its last hooks, is yet to come
                 return
@@ -144,14 +145,17 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             responses = recorded_response(reached.record)
         else:
             responses = self._call_llm_async(ctx, llm_request, skeleton)
-        async with Aclosing(responses):
+        try:
             async for response in responses:
-                async with Aclosing(
-                    self._postprocess_async(ctx, llm_request, response, skeleton)
-                ) as events:
+                events = self._postprocess_async(ctx, llm_request, response, skeleton)
+                try:
                     async for event in events:
                         yield event
+                finally:
+                    await events.aclose()
                 skeleton.renew()
+        finally:
+            await responses.aclose()
 
     async def _preprocess_async(
         self, ctx: InvocationContext, llm_request: LlmRequest, begin: int | None = None
@@ -199,7 +203,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     return None
             elif processor.applies(ctx):
                 return index
-        if any(isinstance(tool, BaseToolset) for tool in ctx.agent.tools):
+        if toolsets_of(ctx.agent.tools):
             return len(self.request_processors)
         await self._add_tools(ctx, llm_request)
         return None
@@ -210,10 +214,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if not (agent.tools or agent.mode == "task" or agent.delegates):
             return
         context: Context | None = None
-        for tool in agent.tools:
-            if isinstance(tool, BaseToolset):
-                context = context or Context(ctx)
-                await tool.process_llm_request(tool_context=context, llm_request=llm_request)
+        for toolset in toolsets_of(agent.tools):
+            context = context or Context(ctx)
+            await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent: listing a toolset may mean asking a server.
             ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
@@ -242,7 +245,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         call = model_call(llm_request, invocation_id=ctx.invocation_id)
         responses = ask(ctx, llm_request, streaming)
         try:
-            async with Aclosing(responses):
+            try:
                 while True:
                     call.resume()
                     try:
@@ -272,6 +275,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         if not has_substance(response):
                             response = without_content(ctx, response)
                     yield await after_model(ctx, response, skeleton)
+            finally:
+                await responses.aclose()
         finally:
             call.end()
         if not complete:
@@ -308,9 +313,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if wrong is not None:
             yield correction(ctx, wrong)
         if asks:
-            async with Aclosing(self._act_on(ctx, event, llm_request)) as events:
-                async for event in events:
+            acting = self._act_on(ctx, event, llm_request)
+            try:
+                async for event in acting:
                     yield event
+            finally:
+                await acting.aclose()
 
     def _finalize_model_response_event(
         self,
@@ -356,9 +364,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if tasks:
             filters = delegation.others(call_event, tasks, filters)
         response: Event | None = None
-        async with Aclosing(act(ctx, call_event, llm_request.tools_dict, filters)) as events:
-            async for response in events:
+        acting = act(ctx, call_event, llm_request.tools_dict, filters)
+        try:
+            async for response in acting:
                 yield response
+        finally:
+            await acting.aclose()
         if tasks:
             async with Aclosing(delegation.run_tasks(ctx, tasks, response)) as events:
                 async for event in events:

@@ -1,0 +1,331 @@
+"""A line to one SQLite file: the connection, the jobs that run over it, and their answers.
+
+The threads of `_sqlite_worker.py` run jobs in groups; where a commit waits for no disk, whoever has
+a job may run it by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from .._log import get_logger
+from ..errors import OstinatoError, StoreError
+from ._sqlite_file import (
+    MEMORY,
+    SqliteFile,
+    checkpoint,
+    connect,
+    leave_checkpoints,
+    store_error,
+    unreadable,
+    wait_for_others,
+)
+
+logger = get_logger(__name__)
+
+# How often this process came out of a fork; asked at every job, where getpid would be a call.
+forks = [0]
+
+
+def _forked() -> None:
+    forks[0] += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+_BETWEEN_CHECKPOINTS = 256  # jobs; SQLite's own rule of 1,000 pages is about as many
+_LONG_SECONDS = 0.005  # a commit that waits longer holds up whatever else its event loop runs
+_PAUSE = 1000  # jobs that go to the thread after such a commit
+
+# What a program meets in rows that it did not write so.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+class FoundFile:
+    """Which file the path named when it was first opened: an answer from another is none.
+
+    Args:
+      file: the file.
+    """
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._identity: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Remember the file, or see that it is the same still.
+
+        Raises:
+          StoreError: it is gone, or another has its name.
+        """
+        if self._file.path == MEMORY:
+            return
+        try:
+            status = os.stat(self._file.path)
+        except OSError:
+            if self._identity is None:
+                return  # to be made, or to be refused by SQLite
+            raise self._error("is no longer there") from None
+        identity = (status.st_dev, status.st_ino)
+        self._identity = self._identity or identity
+        if identity != self._identity:
+            raise self._error("was replaced by another file")
+
+    def _error(self, what: str) -> StoreError:
+        return StoreError(
+            f"The {self._file.name} {what} since it was opened; put the file back, or make a new "
+            f"{self._file.format.service}."
+        )
+
+
+class Job:
+    """Work on a connection, and who waits for it; loop and future are None where nobody does."""
+
+    __slots__ = ("answer", "future", "loop", "show", "work")
+
+    def __init__(
+        self,
+        work: Callable[[sqlite3.Connection], Any],
+        show: Callable[[Any], Any],
+        loop: asyncio.AbstractEventLoop | None = None,
+        future: asyncio.Future[Any] | None = None,
+    ) -> None:
+        self.work = work
+        self.show = show
+        self.loop = loop
+        self.future = future
+        self.answer: Any = None
+
+
+Answer = tuple[Job, Exception | None]
+
+
+class Line:
+    """A connection to a file, made at first use and given up where it failed.
+
+    Args:
+      file: the file.
+      writes: jobs run in a transaction that writes; otherwise each reads one snapshot.
+      found: what is known of the file.
+      alone: whether those who have a brief job may run it themselves while nobody else has one.
+
+    Attributes:
+      lock: held by whoever uses the line.
+      alone: see above.
+      closing: whether no other job is to come.
+    """
+
+    def __init__(
+        self, file: SqliteFile, *, writes: bool, found: FoundFile, alone: bool = False
+    ) -> None:
+        self.lock = threading.Lock()
+        self.alone = alone
+        self.closing = False
+        self._file = file
+        self._writes = writes
+        self._found = found
+        self._connection: sqlite3.Connection | None = None
+        self._waiting = 0
+        self._counting = threading.Lock()
+        self._forks = 0
+        self._jobs = 0  # since the last checkpoint
+        self._pause = 0
+
+    def expect(self) -> None:
+        """Note that a job waits for the thread; until it is answered, later ones do as well."""
+        if self.alone:
+            with self._counting:
+                self._waiting += 1
+
+    def answered(self, count: int) -> None:
+        """Note that jobs which waited were answered."""
+        if self.alone:
+            with self._counting:
+                self._waiting -= count
+
+    def run(self, jobs: list[Job]) -> list[Answer]:
+        """Run jobs, in one transaction where they write, and wait for other programs; the lock is
+        held.
+        """
+        done: list[Answer]
+        try:
+            connection = self._opened()
+            if self.alone:
+                wait_for_others(connection, True)
+            done = _commit(connection, jobs) if self._writes else _read(connection, jobs)
+            if self._writes:
+                self._found.check()  # what was written into a file that is gone is lost
+            if self.alone:
+                self._tidy(connection, len(jobs))
+        except Exception as error:  # boundary: the error belongs to those who wait
+            done = [(job, error) for job in jobs]
+            self._give_up()
+        return done
+
+    def run_alone(self, job: Job) -> bool:
+        """Run a brief job in the thread that has it, without waiting for anybody.
+
+        Returns:
+          Whether it ran, and its answer was shown. It did not where others are first, the
+          write-ahead log is to be emptied, the commits take long, or it cannot be begun: the
+          writer's thread then waits, or says what is wrong.
+        """
+        if not self.alone or self.closing or self._waiting or self._jobs >= _BETWEEN_CHECKPOINTS:
+            return False
+        if self._pause:
+            self._pause -= 1
+            return False
+        connection = self._connection
+        began, worked = time.monotonic(), time.thread_time()
+        if connection is None or self._forks != forks[0] or not self.lock.acquire(False):
+            return False
+        try:
+            try:
+                self._found.check()
+                connection.execute("BEGIN IMMEDIATE")
+            except (sqlite3.Error, StoreError):  # also where the thread has just closed it
+                return False
+            self._jobs += 1
+            answer = _commit_alone(connection, job)
+        except Exception as error:  # boundary: the error belongs to the one who waits
+            self._give_up()
+            answer = job, error
+        finally:
+            if self._connection is not None and self._connection.in_transaction:
+                self._give_up()  # a signal's handler broke in
+            self.lock.release()
+        took = time.monotonic() - began
+        # Waited, not worked: Python's collector may have run in it, which a thread spares nobody.
+        if took > _LONG_SECONDS and took - (time.thread_time() - worked) > _LONG_SECONDS:
+            self._pause = _PAUSE
+        self.show((answer,))
+        return True
+
+    def show(self, answers: Iterable[Answer]) -> None:
+        """Show answers to those who wait, in their event loop; log the errors of what nobody waits
+        for.
+        """
+        for job, error in answers:
+            if error is not None:
+                error = self._meaning(error)
+            future = job.future
+            if future is None:
+                if error is not None:
+                    logger.warning("What nobody waited for was not stored: %s", error)
+                continue
+            if error is None:
+                try:
+                    shown = job.show(job.answer)
+                except Exception as failure:  # boundary: the error belongs to the one who waits
+                    error = failure
+                else:
+                    if not future.done():
+                        future.set_result(shown)
+                    continue
+            if not future.done():
+                future.set_exception(error)
+
+    def close(self) -> None:
+        """Close the connection; the lock is held."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _meaning(self, error: Exception) -> Exception:
+        """Return the error that callers get for one that was met."""
+        if isinstance(error, sqlite3.Error):
+            return _chained(store_error(error, self._file.name), error)
+        if isinstance(error, _UNREADABLE) and not isinstance(
+            error, OstinatoError | UnicodeEncodeError
+        ):
+            return _chained(unreadable(self._file.name, error), error)
+        return error
+
+    def _opened(self) -> sqlite3.Connection:
+        self._found.check()
+        if self._connection is None:
+            self._connection = connect(self._file)
+            self._forks = forks[0]
+            if self.alone:
+                leave_checkpoints(self._connection)
+            self._found.check()
+        return self._connection
+
+    def _tidy(self, connection: sqlite3.Connection, jobs: int) -> None:
+        """Do what those who run jobs themselves must not wait for."""
+        self._jobs += jobs
+        if self._jobs >= _BETWEEN_CHECKPOINTS:
+            self._jobs = 0
+            with suppress(sqlite3.Error):  # what was committed stands; it is tried again later
+                checkpoint(connection)
+        wait_for_others(connection, False)
+
+    def _give_up(self) -> None:
+        """End the transaction of a connection that failed, and give it up where a file holds the
+        data, so that the next job tries afresh.
+        """
+        connection = self._connection
+        if connection is None:
+            return
+        if self._file.path != MEMORY:
+            self.close()
+        elif connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _chained(error: StoreError, cause: Exception) -> StoreError:
+    error.__cause__ = cause
+    return error
+
+
+def _read(connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
+    """Run jobs that read, each on one snapshot of the file."""
+    for job in jobs:
+        connection.execute("BEGIN")
+        job.answer = job.work(connection)
+        connection.execute("COMMIT")
+    return [(job, None) for job in jobs]
+
+
+def _commit(connection: sqlite3.Connection, jobs: list[Job]) -> list[Answer]:
+    """Run jobs in one transaction; one that fails takes back its own changes only."""
+    done: list[Answer] = []
+    if not jobs:
+        return done
+    connection.execute("BEGIN IMMEDIATE")
+    if len(jobs) == 1:  # there is nobody whose changes have to stay
+        return [_commit_alone(connection, jobs[0])]
+    for job in jobs:
+        connection.execute("SAVEPOINT job")
+        try:
+            job.answer = job.work(connection)
+        except Exception as error:  # boundary: the error belongs to the one who waits
+            if not connection.in_transaction:
+                raise  # a full disk or the like: SQLite has taken back the whole group
+            connection.execute("ROLLBACK TO job")
+            done.append((job, error))
+        else:
+            done.append((job, None))
+        connection.execute("RELEASE job")
+    connection.execute("COMMIT")
+    return done
+
+
+def _commit_alone(connection: sqlite3.Connection, job: Job) -> Answer:
+    try:
+        job.answer = job.work(connection)
+    except Exception as error:  # boundary: the error belongs to the one who waits
+        if not connection.in_transaction:
+            raise
+        connection.execute("ROLLBACK")
+        return job, error
+    connection.execute("COMMIT")
+    return job, None
