@@ -88,13 +88,23 @@ class Peers:
 
     def short(self):
         """The lines that matter most, google-adk and ours alone."""
-        head = ["", "google-adk", "Ostinato", "times less", "than without the failing import"]
-        lines = [
-            [line[0], line[1], line[-4], *line[-3:-1]]
-            for line in main_lines(self.table)
-            if line[0].split(" ")[0] in SHORT and line[-3] not in ("", "-")
-        ]
-        return aligned([head, *lines])
+        lines = main_lines(self.table)
+        shown = {
+            "google-adk": "google-adk",
+            OURS: "Ostinato",
+            "adk/ours": "times less",
+            "adk/inline": "times less, plain tools in the loop",
+            "stub/ours": "than without the failing import",
+        }
+        columns = [lines[0].index(each) for each in shown]
+        return aligned(
+            [["", *shown.values()]]
+            + [
+                [line[0], *[line[column] for column in columns]]
+                for line in lines[1:]
+                if line[0].split(" ")[0] in SHORT and line[columns[2]] not in ("", "-")
+            ]
+        )
 
     def missed(self):
         """The goals that were not reached."""
