@@ -21,7 +21,7 @@ from ostinato.errors import (
 )
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
-from ostinato.sessions import _sqlite_file, _sqlite_line, _sqlite_schema
+from ostinato.sessions import _sqlite_file, _sqlite_line, _sqlite_schema, _sqlite_worker
 from ostinato.sessions._durable_store import Claim, Fence, InboxMessage, JournalRow, Place
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.session import Session, log_of
@@ -229,6 +229,25 @@ async def test_only_the_rows_asked_for_are_read(make: Make, statements: list[str
         assert texts(part) == ["m3", "m4"]
         (read,) = [s for s in statements if "FROM events" in s]
         assert f"BETWEEN {(1 << 32) + 4} AND {(1 << 32) + 5}" in read
+
+
+async def test_appends_that_were_begun_together_never_clash_in_separate_commits(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sqlite_worker, "_GROUP", 1)
+    service = make()
+    session = await service.create_session(**OWNER, session_id="s")
+    gates = [threading.Event() for _ in range(2)]
+    tasks: list[asyncio.Task[Event]] = []
+    for gate in gates:
+        service._writer.post(lambda db, gate=gate: gate.wait())
+        event = said("hi", {"k": len(tasks)})
+        tasks.append(asyncio.create_task(service.append_event(session, event)))
+        await asyncio.sleep(0)
+    for gate, task in zip(gates, tasks, strict=True):
+        gate.set()
+        await task
+    assert session.state == {"k": 1}
 
 
 async def test_waiting_appends_share_a_commit_and_losers_stand_alone(

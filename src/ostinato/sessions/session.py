@@ -244,7 +244,8 @@ def begin_append(session: Session, ids: Iterable[str]) -> tuple[int, set[str]]:
       ids: ids of the events.
 
     Returns:
-      Its revision, and the ids of all events that came through `session` and are beyond that.
+      Its revision, and the ids of all events that came through `session` and are beyond that; to be
+      looked at only.
     """
     backing = _backing_of(session)
     own = backing.own = set[str]() if backing.own is None else backing.own
@@ -265,8 +266,8 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
     backing.newest = last
     if first == backing.revision + 1:
         backing.revision = last
-        if backing.own:
-            backing.own.difference_update(ids)
+        if backing.own:  # appends that were begun before rely on the set they were given
+            backing.own = backing.own.difference(ids) or None
 
 
 def tombstones_of(session: Session) -> set[str]:
