@@ -455,6 +455,31 @@ async def test_the_file_is_in_wal_mode_with_the_level_asked_for(
     assert found == [["wal", {"FULL": 2, "NORMAL": 1}[level], 1, _sqlite_schema.VERSION, 10_000]]
 
 
+class Recovering:
+    """A connection to a file whose log another one is recovering."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def execute(self, statement: str) -> Any:
+        if statement.endswith("=WAL"):
+            self.asked += 1
+            if self.asked < 3:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
+                raise error
+        return sqlite3.connect(":memory:").execute("SELECT ?", ("wal" if self.asked > 2 else "",))
+
+
+def test_a_file_whose_log_is_being_recovered_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_sqlite_file, "_PAUSE_SECONDS", 0)
+    connection: Any = Recovering()
+    _sqlite_file._use_wal(connection)
+    assert connection.asked == 3
+
+
 def text_file(path: Path) -> None:
     path.write_text("this is not a database, though it is long enough to look at\n" * 100)
 

@@ -150,7 +150,9 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
             # SQLite does not wait by itself where two open a new file at once: each holds it.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            # Of its several codes for that, one is for a log that somebody is just recovering.
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
                 raise
             time.sleep(_PAUSE_SECONDS)
 
