@@ -180,7 +180,7 @@ class Line:
         """
         if not self.alone or self.closing or self._waiting or self._jobs >= _BETWEEN_CHECKPOINTS:
             return False
-        if self._pause:
+        if self._pause > 0:  # two threads may count at once
             self._pause -= 1
             return False
         connection = self._connection
