@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sqlite3
 import subprocess
 import sys
@@ -453,6 +454,26 @@ async def test_the_file_is_in_wal_mode_with_the_level_asked_for(
     monkeypatch.setattr(_sqlite_line, "connect", spy)
     await make(synchronous=level).create_session(**KEY)
     assert found == [["wal", {"FULL": 2, "NORMAL": 1}[level], 1, _sqlite_schema.VERSION, 10_000]]
+
+
+def test_a_file_that_another_thread_makes_meanwhile_is_not_missed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _sqlite_line.FoundFile(_sqlite_file.SqliteFile(str(path), _sqlite_schema.FORMAT))
+    real = os.stat
+
+    def stat(name: str) -> os.stat_result:
+        """Look before the file is there, and come back after it was made and found."""
+        monkeypatch.setattr(os, "stat", real)
+        path.touch()
+        found.check()
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(os, "stat", stat)
+    found.check()
+    path.unlink()
+    with pytest.raises(StoreError, match="is no longer there"):
+        found.check()
 
 
 class Recovering:

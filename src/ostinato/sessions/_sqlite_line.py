@@ -68,10 +68,11 @@ class FoundFile:
         """
         if self._file.path == MEMORY:
             return
+        known = self._identity  # asked first: meanwhile another thread may make the file
         try:
             status = os.stat(self._file.path)
         except OSError:
-            if self._identity is None:
+            if known is None:
                 return  # to be made, or to be refused by SQLite
             raise self._error("is no longer there") from None
         identity = (status.st_dev, status.st_ino)
