@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from ostinato.errors import StoreError
 from ostinato.events.event import Event
 from ostinato.sessions.database_session_service import DatabaseSessionService
-from tests import throwaway_postgres
+from tests import databases, throwaway_postgres
 from tests.databases import SERVERS, execute, new_database, server_url
 from tests.throwaway_postgres import postgres_binaries
 
@@ -24,7 +25,8 @@ SILENT = {
 
 @pytest.fixture(params=SERVERS)
 def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A server whose URL leads nowhere."""
+    """A server whose URL leads nowhere, and of which nothing is remembered."""
+    monkeypatch.setattr(databases, "_answering", inspect.unwrap(databases._answering))
     monkeypatch.setitem(SERVERS, request.param, SILENT[request.param])
     return request.param
 

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,15 @@ class FailPoints:
       at: number of the place, from 1; None for none.
       how: the signal that the process sends to itself there.
       died: where the name of that place is noted.
+
+    Attributes:
+      between: held while the process ends there, so that no thread of it is in the middle of what
+        this guards; nothing, unless set.
     """
 
     def __init__(self, at: int | None, how: signal.Signals, died: Record) -> None:
         self.names: list[str] = []
+        self.between: AbstractContextManager[Any] = nullcontext()
         self._at = at
         self._how = how
         self._died = died
@@ -54,7 +60,8 @@ class FailPoints:
             waiting = list(self._waiting)
         if here:
             self._died.add({"at": self._at, "name": name, "pid": os.getpid()})
-            os.kill(os.getpid(), self._how)
+            with self.between:
+                os.kill(os.getpid(), self._how)
         for wanted, loop, passed in waiting:
             if wanted == name:
                 loop.call_soon_threadsafe(passed.set)

@@ -41,6 +41,8 @@ def be_process(name: str, world: World, number: int) -> bytes:
 
     async def main() -> None:
         service = watched(world, opened_with_fail_point(world))
+        # Not where another thread of it writes just then: it would have the file locked.
+        world.point.between = service._threads.writer._lines[0].lock
         scenario, ways = SCENARIOS[name], Ways(away=True)
         await live(Program(scenario, world, ways, service, lease_seconds=AWAY_SECONDS))
 
@@ -102,7 +104,7 @@ def _log(folder: Path) -> list[str]:
 
 def _places(points: list[str]) -> list[int]:
     """Return the fail points where there is something to take over, and where nobody is kept out of
-    the file: a process that is stopped within a transaction of SQLite has it locked.
+    the file: a process that is stopped within its own transaction of SQLite has it locked.
     """
     first = next(i for i, point in enumerate(points) if point.startswith("after append claim"))
     found = [(i + 1, point) for i, point in enumerate(points) if i >= first]
