@@ -4,6 +4,7 @@ walk. Counted, not weighed, so that no allocator's slack is in it."""
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -29,14 +30,20 @@ async def growth(bench: Bench, sessions: list[str]) -> tuple[float, float]:
     return (after[0] - blocks) / events, (after[1] - objects) / events
 
 
+async def usual_growth(bench: Bench, sessions: list[str]) -> tuple[float, float]:
+    """The medians of three times: what threads of earlier tests let go falls into one of them."""
+    blocks, objects = zip(*[await growth(bench, sessions) for _ in range(3)], strict=True)
+    return median(blocks), median(objects)
+
+
 @pytest.mark.service
 async def test_an_event_leaves_the_same_few_objects(service: Any) -> None:
     bench = Bench(service, QuickModel(model="quick"))
     await bench.open("long")
     await bench.turns("long", range(20))
-    first = await growth(bench, ["long"] * TURNS)
+    first = await usual_growth(bench, ["long"] * TURNS)
     await bench.turns("long", range(50))
-    second = await growth(bench, ["long"] * TURNS)
+    second = await usual_growth(bench, ["long"] * TURNS)
     blocks, objects = zip(first, second, strict=True)
     assert max(blocks) <= MAX_BLOCKS, f"memory blocks per event: {blocks}"
     assert max(objects) <= MAX_OBJECTS, f"objects per event: {objects}"
