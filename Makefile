@@ -22,6 +22,8 @@ STEPS ?= 100000
 SEED ?= 1
 REPLAY ?=
 ONLY ?=
+MATRIX_ARGS ?=
+PACKAGES_ARGS ?=
 BENCH_ARGS ?=
 SCALE_ARGS ?=
 SOAK_SECONDS ?= 600
@@ -34,9 +36,10 @@ DEMO_QUESTION := I want to fly from Berlin to Lisbon on Friday; find me a flight
 DEMO_ARGS ?=
 
 LINTED := src tests bench examples docs conftest.py
+SPELLED := src page/src bench examples docs $(wildcard *.md)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check page wheel wire lint format types bench scale soak spec mutants fuzz \
+.PHONY: help demo test check page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
   crash model docs clean
 
 help: ## Show this list
@@ -48,7 +51,7 @@ demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and 
 	$(BIN)/ostinato run $(DEMO_AGENT) "$(DEMO_QUESTION)" $(DEMO_ARGS)
 
 test: $(DEV_STAMP) ## Run the tests that need no server (2 minutes on two cores)
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not service and not long" $(PYTEST_ARGS)
 
 check: $(DEV_STAMP) page ## Run every test, those that need services too; nothing may skip
 	$(if $(wildcard $(GOLDEN)),$(check_golden))
@@ -61,11 +64,18 @@ page: $(PAGE) ## Build the page that `ostinato web` shows (needs Node 20 or newe
 wheel: $(DEV_STAMP) page ## Build the wheel into dist, and check that the page is in it
 	$(BIN)/python -m tests.page.wheel dist
 
+matrix: $(DEV_STAMP) ## Run the tests on every other Python of this machine, from 3.11 on
+	$(BIN)/python -m tests.install.matrix -n $(WORKERS) $(MATRIX_ARGS)
+
+packages: $(DEV_STAMP) page ## Install the wheel as users do, in clean environments, and run it
+	$(BIN)/python -m tests.install.run $(PACKAGES_ARGS)
+
 wire: $(DEV_STAMP) ## Run the wire tests of SDK versions that need an environment of their own
 	$(BIN)/python tests/wire/environments.py $(WIRE_ARGS)
 
-lint: $(DEV_STAMP) ## Check style (ruff check, ruff format)
+lint: $(DEV_STAMP) ## Check style (ruff check, ruff format) and spelling (codespell)
 	$(BIN)/ruff check $(wildcard $(LINTED))
+	$(BIN)/codespell $(wildcard $(SPELLED))
 	$(BIN)/ruff format --check $(wildcard $(LINTED))
 
 format: $(DEV_STAMP) ## Put the code into the project's format

@@ -3,12 +3,12 @@
 from importlib.util import find_spec
 
 pytest_plugins = (
-    "tests.no_skips",
+    "tests.support.no_skips",
     # Environments made for one SDK try no properties.
-    *(("tests.properties",) if find_spec("hypothesis") else ()),
-    "tests.certificates",
-    "tests.collector",
-    "tests.temporary_folders",
-    "tests.throwaway_postgres",
+    *(("tests.support.properties",) if find_spec("hypothesis") else ()),
+    "tests.support.certificates",
+    "tests.support.collector",
+    "tests.support.temporary_folders",
+    "tests.support.throwaway_postgres",
     "tests.spec.plugin",
 )

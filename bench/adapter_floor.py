@@ -5,9 +5,55 @@ loop's thread; history is read once, when the session is opened."""
 
 import scenarios
 
+# By format: where to post, the list of the conversation, and one message of each kind.
+WIRES = {
+    "chat": (
+        "/v1/chat/completions",
+        "/v1/chat/completions",
+        "messages",
+        {
+            "user": '{"role": "user", "content": %s}',
+            "text": '{"role": "assistant", "content": %s}',
+            "call": '{"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", '
+            '"type": "function", "function": {"name": "add", "arguments": '
+            '"{\\"a\\": 2, \\"b\\": 3}"}}]}',
+            "result": '{"role": "tool", "tool_call_id": "call_1", "content": "{\\"result\\": 5}"}',
+        },
+    ),
+    "gemini": (
+        "/v1beta/models/m:generateContent",
+        "/v1beta/models/m:streamGenerateContent?alt=sse",
+        "contents",
+        {
+            "user": '{"role": "user", "parts": [{"text": %s}]}',
+            "text": '{"role": "model", "parts": [{"text": %s}]}',
+            "call": '{"role": "model", "parts": [{"functionCall": {"name": "add", '
+            '"args": {"a": 2, "b": 3}}}]}',
+            "result": '{"role": "user", "parts": [{"functionResponse": {"name": "add", '
+            '"response": {"result": 5}}}]}',
+        },
+    ),
+    "anthropic": (
+        "/v1/messages",
+        "/v1/messages",
+        "messages",
+        {
+            "user": '{"role": "user", "content": [{"type": "text", "text": %s}]}',
+            "text": '{"role": "assistant", "content": [{"type": "text", "text": %s}]}',
+            "call": '{"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", '
+            '"name": "add", "input": {"a": 2, "b": 3}}]}',
+            "result": '{"role": "user", "content": [{"type": "tool_result", '
+            '"tool_use_id": "call_1", "content": "5"}]}',
+        },
+    ),
+}
+
 
 class A(scenarios.Adapter):
     name = "floor"
+    wires = tuple(WIRES)
+    streaming = False
+    client = None
     persist_kinds = (
         "WAL NORMAL commit/event",
         "WAL FULL commit/event",
@@ -33,8 +79,46 @@ class A(scenarios.Adapter):
         self.script = script
         self.tools = {x: (scenarios.TOOLS[x], self.iscoro(scenarios.TOOLS[x])) for x in tools}
 
+    async def posted(self, contents):
+        """The bound of the scenario `wire`: one post with httpx2, each line or the body read as
+        JSON, and nothing else; messages are written from ready text."""
+        import json
+
+        if self.client is None:
+            import httpx2
+
+            self.client = httpx2.AsyncClient()
+        whole, streamed, name, forms = WIRES[self.script.wire]
+        said = []
+        for content in contents:
+            (part,) = content["parts"]
+            kind = "user" if "text" in part and content["role"] == "user" else next(iter(part))
+            form = forms[kind]
+            said.append(form % json.dumps(part["text"]) if "%s" in form else form)
+        more = '"stream": true, ' if self.streaming else ""
+        body = '{"model": "m", %s"%s": [%s]}' % (more, name, ", ".join(said))
+        url = self.script.url + (streamed if self.streaming else whole)
+        if not self.streaming:
+            answer = await self.client.post(url, content=body.encode())
+            json.loads(answer.content)
+            asks = "result" not in contents[-1]["parts"][-1]
+            call = {"id": "call_1", "name": "add", "args": {"a": 2, "b": 3}}
+            part = {"call": call} if asks else {"text": scenarios.FINAL_TEXT}
+            yield {"role": "model", "parts": [part]}
+            return
+        async with self.client.stream("POST", url, content=body.encode()) as answer:
+            async for line in answer.aiter_lines():
+                if line.startswith("data: {"):
+                    json.loads(line[6:])
+                    yield {"role": "model", "parts": [{"text": ""}], "partial": True}
+        yield {"role": "model", "parts": [{"text": scenarios.FINAL_TEXT}]}
+
     async def model(self, system, contents, tools):
         s = self.script
+        if s.wire:
+            async for message in self.posted(contents):
+                yield message
+            return
         if s.delay:
             await self.aio.sleep(s.delay)
         n = s.calls("result" not in contents[-1]["parts"][-1])
@@ -116,6 +200,7 @@ class A(scenarios.Adapter):
 
     async def stream(self, h):
         n = 0
+        self.streaming = bool(self.script.wire)
         async for ev in self.run(h, scenarios.USER_TEXT):
             n += "partial" in ev
         return n

@@ -11,7 +11,7 @@ import scenarios
 class Adk(scenarios.Adapter):
     persist_kinds = ("SqliteSessionService", "DatabaseSessionService")
     layers = None
-    wires = ("chat", "gemini")
+    wires = ("chat", "gemini", "anthropic")
 
     def __init__(self, pkg):
         self.pkg = self.name = pkg
@@ -134,6 +134,10 @@ class Adk(scenarios.Adapter):
         if script.wire == "chat":
             return self.mod("models.openai_llm").OpenAILlm(
                 model="fake", base_url=script.url + "/v1", api_key="none"
+            )
+        if script.wire == "anthropic":
+            return self.mod("models.anthropic_llm").AnthropicLlm(
+                model="claude-sonnet-4-6", base_url=script.url, api_key="none"
             )
         os.environ.update(GOOGLE_API_KEY="none", GOOGLE_GEMINI_BASE_URL=script.url)
         return self.mod("models.google_llm").Gemini(model="gemini-2.5-flash")

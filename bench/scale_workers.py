@@ -148,7 +148,7 @@ def main():
     with contextlib.ExitStack() as stack:
         url = asked.postgres
         if url is None:
-            from tests.throwaway_postgres import postgres_binaries, throwaway_postgres
+            from tests.support.throwaway_postgres import postgres_binaries, throwaway_postgres
 
             binaries = postgres_binaries()
             if binaries is None:

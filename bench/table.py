@@ -69,8 +69,12 @@ ROWS = [
     Row("Gemini wire: us per turn at 10 turns (CPU)", "wire:gemini", "cpu_us_at.10"),
     Row("Gemini wire: us per turn at 50 turns (CPU)", "wire:gemini", "cpu_us_at.50"),
     Row("Gemini wire: us per turn at 200 turns (CPU)", "wire:gemini", "cpu_us_at.200"),
+    Row("Anthropic wire: us per turn at 10 turns (CPU)", "wire:anthropic", "cpu_us_at.10"),
+    Row("Anthropic wire: us per turn at 50 turns (CPU)", "wire:anthropic", "cpu_us_at.50"),
+    Row("Anthropic wire: us per turn at 200 turns (CPU)", "wire:anthropic", "cpu_us_at.200"),
     Row("OpenAI chat wire: us per streamed chunk (CPU)", "wire:chat", "cpu_us_per_chunk"),
     Row("Gemini wire: us per streamed chunk (CPU)", "wire:gemini", "cpu_us_per_chunk"),
+    Row("Anthropic wire: us per streamed chunk (CPU)", "wire:anthropic", "cpu_us_per_chunk"),
 ]
 
 

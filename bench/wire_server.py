@@ -1,6 +1,7 @@
-"""A model server that answers at once, for the scenario `wire`: OpenAI's chat completions and
-Gemini's generateContent, each whole and streamed. Prints its address and serves until its standard
-input ends. Run by scenarios.py as a process of its own, so that its CPU is not the client's.
+"""A model server that answers at once, for the scenario `wire`: OpenAI's chat completions,
+Gemini's generateContent and Anthropic's messages, each whole and streamed. Prints its address and
+serves until its standard input ends. Run by scenarios.py as a process of its own, so that its CPU
+is not the client's.
 
   wire_server.py chunks=500"""
 
@@ -52,6 +53,32 @@ def gemini_stream(chunks):
         yield gemini({"text": CHUNK}, "STOP" if i == chunks - 1 else None)
 
 
+def claude(block, reason):
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "fake", "usage": usage}
+    return {**head, "content": [block] if block else [], "stop_reason": reason}
+
+
+def claude_stream(chunks):
+    yield {"type": "message_start", "message": claude(None, None)}
+    start = {"type": "text", "text": ""}
+    yield {"type": "content_block_start", "index": 0, "content_block": start}
+    for _ in range(chunks):
+        delta = {"type": "text_delta", "text": CHUNK}
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    end = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": 9}}
+    yield {"type": "message_stop"}
+
+
+def claude_answer(body):
+    last = body["messages"][-1]["content"]
+    if "tool_result" in json.dumps(last):
+        return claude({"type": "text", "text": FINAL_TEXT}, "end_turn")
+    return claude({"type": "tool_use", "id": "call_1", "name": "add", "input": CALL}, "tool_use")
+
+
 def answer(path, body, chunks):
     """The whole answer, or the pieces of a streamed one and what ends them."""
     if "generateContent" in path or "streamGenerateContent" in path:
@@ -61,6 +88,10 @@ def answer(path, body, chunks):
         call = {"functionCall": {"name": "add", "args": CALL}}
         asks = "functionResponse" not in last
         return gemini(call if asks else {"text": FINAL_TEXT}, "STOP"), None, ""
+    if path.endswith("/messages"):
+        if body.get("stream"):
+            return None, list(claude_stream(chunks)), ""
+        return claude_answer(body), None, ""
     if body.get("stream"):
         return None, list(chat_stream(chunks)), "data: [DONE]\n\n"
     return chat_whole(body["messages"][-1]["role"] == "user"), None, ""
@@ -86,10 +117,15 @@ async def serve(chunks):
                     data = json.dumps(whole).encode()
                     kind = "application/json"
                 else:  # made once: one body of many events
-                    key = "gemini" if "Content" in path else "chat"
+                    key = path
                     data = ready.get(key)
                     if data is None:
-                        text = "".join("data: %s\n\n" % json.dumps(piece) for piece in pieces)
+                        text = "".join(
+                            "event: %s\ndata: %s\n\n" % (piece["type"], json.dumps(piece))
+                            if "type" in piece
+                            else "data: %s\n\n" % json.dumps(piece)
+                            for piece in pieces
+                        )
                         data = ready[key] = (text + end).encode()
                     kind = "text/event-stream"
                 writer.write(

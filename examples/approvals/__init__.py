@@ -1,3 +1,3 @@
-"""The approvals example: runs that stop for a person and go on later."""
+"""The approvals example: runs that stop for a person and resume later."""
 
 from . import agent as agent

@@ -1,3 +1,3 @@
-"""The approvals example: runs that stop for a person and go on later."""
+"""The document pipeline example: a workflow whose run stops for a person and resumes later."""
 
 from . import agent as agent

@@ -3,8 +3,10 @@
 import { batch } from "@preact/signals";
 import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
-import { oneLine, textOf } from "./format";
+import { clock, oneLine, textOf } from "./format";
+import { revealed } from "./hidden";
 import { callOf, isLiveOnly } from "./nesting";
+import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
 import type {
@@ -21,8 +23,11 @@ import type {
 const PAGE = 200;
 const MOST_LIVE = 500; // events of agents that run as tools
 export const CONFIRMATION = "adk_request_confirmation";
+export const REQUEST_INPUT = "adk_request_input";
 let following: AbortController | undefined;
 let opened = 0;
+let lastBefore = 0; // number of the newest event when the last message was sent
+let failure: string | undefined; // what was said of the last run that failed
 
 export const place = (): Place | undefined =>
   s.session.value && {
@@ -214,9 +219,15 @@ async function follow(where: Place, turn: number): Promise<void> {
   }
 }
 
+/** Say why a run failed, unless the log shows it already. */
+function tellFailure(text: string): void {
+  if (s.events.value.some((one) => one.number > lastBefore && one.event.errorCode)) return;
+  s.problem.value = failure = text;
+}
+
 function take(found: Event & { error?: string }, id: string | undefined): void {
   if (found.error !== undefined && !found.id) {
-    s.problem.value = found.error;
+    tellFailure(found.error);
     return;
   }
   if (id === undefined) {
@@ -242,6 +253,7 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
     s.total.value = Math.max(s.total.value, number);
     s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
+    if (found.errorCode && s.problem.value === failure) s.problem.value = undefined;
     tell(found);
     const delta = found.actions?.stateDelta;
     if (delta && s.session.value) {
@@ -255,7 +267,11 @@ function tell(event: Event): void {
   const asked = event.content?.parts?.find((part) => part.functionCall?.name === CONFIRMATION);
   const original = asked?.functionCall?.args?.["originalFunctionCall"] as JsonObject | undefined;
   const text = textOf(event.content?.parts);
-  if (original) s.told.value = `${String(original["name"])} asks for approval`;
+  const question = event.content?.parts?.find((part) => part.functionCall?.name === REQUEST_INPUT);
+  if (original) s.told.value = `${revealed(String(original["name"]))} asks for approval`;
+  else if (question) {
+    s.told.value = `${event.author} asks: ${String(question.functionCall?.args?.["message"] ?? "")}`;
+  }
   else if (event.errorCode) s.told.value = `${event.author} failed: ${event.errorMessage ?? ""}`;
   else if (text && event.author !== "user" && callOf(event) === undefined) {
     s.told.value = `${event.author}: ${oneLine(text, 500)}`;
@@ -296,8 +312,16 @@ function idle(): void {
     s.sent.value = undefined;
   });
   void loadSpans();
-  void refreshApprovals();
+  void refreshOpen();
   void listSessions();
+}
+
+/** Ask what waits once nothing runs any more: what still does can be answered again. */
+async function refreshOpen(): Promise<void> {
+  const before = [...s.answering.value];
+  if (!(await refreshApprovals()) || s.running.value) return;
+  const waiting = new Set(s.approvals.value.map(keyOf));
+  release(before.filter((key) => waiting.has(key)));
 }
 
 export async function newSession(state: JsonObject = {}): Promise<void> {
@@ -312,6 +336,7 @@ export async function send(parts: Part[]): Promise<void> {
   const where = place();
   if (!where) return;
   const turn = opened;
+  lastBefore = s.events.value[s.events.value.length - 1]?.number ?? 0;
   const message: Message = { role: "user", parts };
   batch(() => {
     s.sent.value = {
@@ -327,7 +352,7 @@ export async function send(parts: Part[]): Promise<void> {
     // The session's own stream shows what happens; this one tells when the run could not begin.
     for await (const frame of api.run(where, message, new AbortController().signal)) {
       const body = frame.data ? JSON.parse(frame.data) : {};
-      if (body.error !== undefined && !body.id) s.problem.value = body.error;
+      if (body.error !== undefined && !body.id) tellFailure(body.error);
     }
     return true;
   });
@@ -348,29 +373,117 @@ export async function stop(): Promise<void> {
   if (where) await tried(() => api.cancel(where));
 }
 
-/** Answer a call that waits: approve, edit, reject, or give its result. */
-export async function answer(one: Approval, decision: JsonObject): Promise<void> {
-  const app = s.app.value;
-  s.showInbox.value = false;
+/** What tells a call from all others; a node may ask twice by one id. */
+export const keyOf = (one: Approval): string =>
+  [one.userId, one.sessionId, one.eventId, one.callId].join(" ");
+
+/**
+ * Answer a call that waits: approve, edit, reject, give its result, or respond in words.
+ *
+ * From the first click on its buttons are disabled until the server has answered. Return what is
+ * wrong with the answer, where the person can mend it.
+ */
+export async function answer(one: Approval, decision: JsonObject): Promise<string | undefined> {
+  const [app, key] = [s.app.value, keyOf(one)];
+  if (s.answering.value.has(key)) return undefined;
+  s.answering.value = new Set([...s.answering.value, key]);
+  try {
+    await api.answer(app, one, decision);
+  } catch (error) {
+    release([key]);
+    return refused(one, error);
+  }
+  batch(() => {
+    s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
+    s.showInbox.value = false;
+  });
   if (s.session.value?.id !== one.sessionId) {
     await open({ app, user: one.userId, session: one.sessionId });
   }
   const turn = opened;
-  const where = { app, user: one.userId, session: one.sessionId };
   s.running.value = true;
-  await tried(() => api.answer(app, one, decision));
-  await settle(where, turn);
+  await settle({ app, user: one.userId, session: one.sessionId }, turn);
   void refreshApprovals();
+  return undefined;
 }
 
-export async function refreshApprovals(): Promise<void> {
+/** Whether the loaded events hold a question without an answer. */
+export function mayBeAsked(): boolean {
+  const given = new Set<string | undefined>();
+  for (const { event } of s.events.value.toReversed()) {
+    for (const part of event.content?.parts ?? []) {
+      if (part.functionResponse) given.add(part.functionResponse.id);
+      const call = part.functionCall;
+      if (call?.name === REQUEST_INPUT && !given.has(call.id)) return true;
+    }
+  }
+  return false;
+}
+
+function release(keys: Iterable<string>): void {
+  const left = new Set(s.answering.value);
+  for (const key of keys) left.delete(key);
+  s.answering.value = left;
+}
+
+/** Tell why an answer was not taken; return what the person can mend. */
+async function refused(one: Approval, error: unknown): Promise<string | undefined> {
+  if (!(error instanceof ApiError)) {
+    await tried(() => Promise.reject(error));
+    return undefined;
+  }
+  if (error.status === 400 || error.status === 422) return error.message;
+  const first = error.status === 409 ? firstAnswer(error.body) : undefined;
+  const text = first ?? (error.status === 404 ? "This is no longer open." : undefined);
+  if (text === undefined) {
+    await tried(() => Promise.reject(error));
+    return undefined;
+  }
+  const key = keyOf(one);
+  batch(() => {
+    s.outcomes.value = { ...s.outcomes.value, [key]: text };
+    s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
+    if (s.showInbox.value) s.settled.value = [...s.settled.value, { one, text }];
+    s.told.value = text;
+  });
+  void refreshApprovals();
+  return undefined;
+}
+
+/** Say how a call was answered first; undefined if the server tells of something else. */
+function firstAnswer(body: JsonObject): string | undefined {
+  const nested = body["error"];
+  const inner = isObject(nested) ? nested : {};
+  const kind = inner["type"];
+  if (kind !== "CallAlreadyAnsweredError" && body["callId"] === undefined) return undefined;
+  const given = body["answer"] ?? inner["answer"];
+  const at = body["answeredAt"] ?? inner["answeredAt"];
+  const by = body["answeredBy"] ?? inner["answeredBy"];
+  let what = "";
+  if (isObject(given)) {
+    const confirmed = given["confirmed"];
+    if (typeof confirmed === "boolean") what = confirmed ? "approved" : "rejected";
+    else what = revealed(oneLine("result" in given ? given["result"] : given, 200));
+  }
+  const when = typeof at === "number" ? `at ${clock(at)}` : "";
+  const who = typeof by === "string" ? `by ${revealed(by)}` : "";
+  const told = [[what, when].filter(Boolean).join(" "), who].filter(Boolean).join(", ");
+  return told ? `Answered already: ${told}.` : "Answered already.";
+}
+
+/** Ask the server what waits; return whether it told. */
+export async function refreshApprovals(): Promise<boolean> {
   const name = s.app.value;
-  if (!name || s.apps.value.find((one) => one.name === name)?.error) return;
+  if (!name || s.apps.value.find((one) => one.name === name)?.error) return false;
   try {
     const found = await api.approvals(name);
-    if (name === s.app.value) s.approvals.value = found;
+    if (name === s.app.value) {
+      s.approvals.value = found.filter((one) => !(keyOf(one) in s.outcomes.value));
+    }
+    return true;
   } catch {
     // asked again soon; what the person does meanwhile tells what is wrong
+    return false;
   }
 }
 

@@ -23,6 +23,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** The whole answer of the server. */
+    readonly body: JsonObject = {},
   ) {
     super(message);
   }
@@ -46,17 +48,17 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   if (token) headers.set("Authorization", `Bearer ${token}`);
   if (init.body) headers.set("Content-Type", "application/json");
   const response = await fetch(BASE + path, { ...init, headers });
-  if (!response.ok) throw new ApiError(response.status, await problem(response));
+  if (!response.ok) throw await problem(response);
   return response;
 }
 
-async function problem(response: Response): Promise<string> {
+async function problem(response: Response): Promise<ApiError> {
   try {
     const body = await response.json();
-    if (typeof body.detail === "string") return body.detail;
-    return body.error?.message ?? JSON.stringify(body.detail ?? body);
+    const told = typeof body.detail === "string" ? body.detail : body.error?.message;
+    return new ApiError(response.status, told ?? JSON.stringify(body.detail ?? body), body);
   } catch {
-    return `The server answered ${response.status}.`;
+    return new ApiError(response.status, `The server answered ${response.status}.`);
   }
 }
 

@@ -55,9 +55,19 @@ function called(event: Event): string | undefined {
   return last?.slice(last.indexOf("@") + 1);
 }
 
-/** The nodes of a graph that an event lies in, the graph first. */
-const nodes = (event: Event): string[] =>
-  (event.nodeInfo?.path ?? "").split("/").filter(Boolean);
+/** The nodes of a graph, or the agents, that an event lies in, the outermost first; not those that
+ * were called, which the branch names. */
+function nodes(event: Event): string[] {
+  const path = (event.nodeInfo?.path ?? "").split("/").filter(Boolean);
+  const called = (event.branch ?? "").split(".").filter((segment) => segment.includes("@"));
+  while (path.length && called.length && nameOf(path.at(-1)!) === nameOf(called.at(-1)!)) {
+    path.pop();
+    called.pop();
+  }
+  return path;
+}
+
+const nameOf = (segment: string): string => segment.split("@")[0]!;
 
 /** Where an event happened, as short as can be told apart. */
 function scopeOf(event: Event): string {

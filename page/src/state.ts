@@ -43,6 +43,12 @@ export const running = signal(false);
 export const selected = signal<string | undefined>(undefined);
 export const spans = signal<Span[]>([]);
 export const approvals = signal<Approval[]>([]);
+/** Keys of calls whose answer is on its way; their buttons are disabled. */
+export const answering = signal<ReadonlySet<string>>(new Set());
+/** Outcomes of calls that were answered elsewhere, or are no longer open, by key. */
+export const outcomes = signal<{ [key: string]: string }>({});
+/** Calls of the inbox that had such an outcome when they were answered there. */
+export const settled = signal<{ one: Approval; text: string }[]>([]);
 export const showInbox = signal(false);
 export const tree = signal<AppTree | undefined>(undefined);
 export const problem = signal<string | undefined>(undefined);
@@ -73,6 +79,11 @@ export const rows = computed<Row[]>(() => {
   const open = [sent.value, ...live.value, ...partials.value].filter((one) => one !== undefined);
   return nested([...events.value, ...open.map(unnumbered)]);
 });
+
+/** The questions to a person that are open in the session. */
+export const questions = computed(() =>
+  approvals.value.filter((one) => one.kind === "input" && one.sessionId === session.value?.id),
+);
 
 /** How many of the session's events come before those that are loaded. */
 export const unloaded = computed(() => Math.max(0, (events.value[0]?.number ?? 1) - 1));

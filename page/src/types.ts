@@ -129,13 +129,21 @@ export interface SpanDetail extends Span {
 
 /** A call that waits for a person. */
 export interface Approval {
-  kind: "approval" | "credential" | "result";
+  kind: "approval" | "credential" | "input" | "result";
+  /** The agent or workflow node that asks. */
+  asker?: string;
   userId: string;
   sessionId: string;
+  /** The event that asks. */
+  eventId: string;
   callId: string;
   tool: string;
   args: JsonObject;
   hint?: string;
+  /** The question, of kind `input`, what it is about, and the JSON schema of its answer. */
+  message?: string;
+  payload?: Json;
+  responseSchema?: JsonObject | null;
 }
 
 export interface AppInfo {
@@ -143,6 +151,8 @@ export interface AppInfo {
   rootAgentName?: string;
   description?: string;
   error?: string;
+  /** What its user should know first, such as that a stand-in answers. */
+  notice?: string;
 }
 
 export interface AgentInfo {

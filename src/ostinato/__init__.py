@@ -22,5 +22,7 @@ if TYPE_CHECKING:
     from ostinato.events.partial_output import PartialOutput as PartialOutput
     from ostinato.runners import InMemoryRunner as InMemoryRunner
     from ostinato.runners import Runner as Runner
+    from ostinato.version import __version__ as __version__
+    from ostinato.workflow.workflow import Workflow as Workflow
 
 __getattr__, __dir__, __all__ = attach(__name__)

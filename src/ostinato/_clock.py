@@ -1,5 +1,7 @@
 """The only source of time and of ids, so that a test or a replay can put its own in place.
 
+Programs do so by `ostinato.platform.time` and `ostinato.platform.uuid`.
+
 Every record that is stamped (events, artifacts, records of the stores) calls `now` and `new_id`.
 Order is the log's sequence number; a timestamp is for people, and rises strictly within one
 process.
@@ -30,7 +32,7 @@ def _random_id() -> str:
         except IndexError:
             # One call to the system for many ids; list.pop is atomic, so threads may share them.
             bits = os.urandom(16 * _BATCH).hex()
-            _ready.extend(bits[at : at + 32] for at in range(0, len(bits), 32))
+            _ready.extend([bits[at : at + 32] for at in range(0, len(bits), 32)])
             continue
         return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
 
@@ -62,15 +64,38 @@ def new_id() -> str:
     return _id_source()
 
 
+def unique_id() -> str:
+    """Return an id that no other source of ids makes: for files and processes, not for records."""
+    return _random_id()
+
+
+def use_sources(
+    *, time: Callable[[], float] | None = None, ids: Callable[[], str] | None = None
+) -> None:
+    """Put another source of time (seconds since 1970) or of ids in place, until the next call."""
+    global _time_source, _id_source, _last
+    _time_source, _id_source = time or _time_source, ids or _id_source
+    _last = 0.0 if time else _last
+
+
+def use_system_time() -> None:
+    """Take the system's time again."""
+    use_sources(time=time.time)
+
+
+def use_random_ids() -> None:
+    """Make random ids again."""
+    use_sources(ids=_random_id)
+
+
 @contextmanager
-def replaced(
+def replace_sources(
     *, time: Callable[[], float] | None = None, ids: Callable[[], str] | None = None
 ) -> Generator[None]:
     """Put another source of time (seconds) or of ids in place for the length of a `with` block."""
     global _time_source, _id_source, _last
     before = (_time_source, _id_source, _last)
-    _time_source, _id_source = time or _time_source, ids or _id_source
-    _last = 0.0 if time else _last
+    use_sources(time=time, ids=ids)
     try:
         yield
     finally:

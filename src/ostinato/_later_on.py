@@ -10,16 +10,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 
 class Missing(NamedTuple):
-    """What is told of a name that is not built: its name, the part that brings it, and what to use
-    until then.
-    """
+    """A name that is not implemented yet, the part that will add it, and what to use until then."""
 
     name: str
     part: str
     instead: str
 
     def error(self) -> NotImplementedError:
-        """The error to raise when the name is used."""
+        """Return the error to raise when the name is used."""
         return NotImplementedError(
             f"{self.name} is not built yet in Ostinato; it comes with {self.part}. "
             f"Until then: {self.instead}."

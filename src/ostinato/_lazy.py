@@ -1,40 +1,80 @@
 """Lazy faces: a module names what it offers in one `if TYPE_CHECKING:` block and nowhere else.
 
-`attach` makes the module's `__getattr__`, `__dir__` and `__all__` of that block's source text.
+`attach` makes the module's `__getattr__`, `__dir__` and `__all__` from that block. It reads the
+block in the module's code object, so that a face also works from bytecode alone.
 """
 
-import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import resolve_name
-from linecache import getlines
-from typing import Any
+from inspect import currentframe
+from types import CodeType, SimpleNamespace
+from typing import Any, NamedTuple
 
 Face = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
-_BLOCK = re.compile(r"^if TYPE_CHECKING:[^\n]*\n((?:[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
-_IMPORT = re.compile(r"^[ \t]+from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
-_COMMENT = re.compile(r"#[^\n]*")
+
+class Home(NamedTuple):
+    """Where a public name of a face comes from: its module, and its name there."""
+
+    module: str
+    name: str
 
 
-def read_names(source: str, package: str) -> dict[str, tuple[str, str]]:
-    """Map each public name of the source's TYPE_CHECKING block to its (module, attribute)."""
-    homes: dict[str, tuple[str, str]] = {}
-    if block := _BLOCK.search(source + "\n"):
-        for module, names in _IMPORT.findall(_COMMENT.sub("", block[1])):
-            for item in filter(str.strip, names.strip("() \t").split(",")):
-                original, *alias = item.split()[::2]  # "name" or "name as alias"
-                homes[alias[0] if alias else original] = (resolve_name(module, package), original)
-    return homes
+class _Named:
+    """Stands for a module that is imported from: each of its names is a `Home`."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Home:
+        return Home(self._module, name)
+
+
+class _Whole:
+    """Stands for a module that is imported whole, as pytest adds one to what it rewrites."""
+
+    def __getattr__(self, name: str) -> "_Whole":
+        return self
+
+
+def _attach_nothing(name: str, *, fallback: str | None = None) -> tuple[None, None, None]:
+    return None, None, None
+
+
+# What a face imports in order to be one, while its names are read.
+_OWN_IMPORTS = {
+    "typing": SimpleNamespace(TYPE_CHECKING=True),
+    __name__: SimpleNamespace(attach=_attach_nothing),
+}
+
+
+def read_names(code: CodeType, package: str) -> dict[str, Home]:
+    """Return where each public name of a face's TYPE_CHECKING block comes from.
+
+    The code runs once more, with an `import` that loads nothing and notes what it is asked for.
+    """
+
+    def note(name: str, _globals: Any, _locals: Any, imported: Any, level: int) -> Any:
+        module = resolve_name("." * level + name, package)
+        return _OWN_IMPORTS.get(module) or (_Named(module) if imported else _Whole())
+
+    names: dict[str, Any] = {
+        "__name__": package,
+        "__builtins__": {"__import__": note},
+    }
+    exec(code, names)
+    return {name: home for name, home in names.items() if isinstance(home, Home)}
 
 
 def attach(name: str, *, fallback: str | None = None) -> Face:
     """Return `__getattr__`, `__dir__`, `__all__`; `fallback` is asked for unlisted names."""
     module = sys.modules[name]
-    source = "".join(getlines(module.__file__ or "", vars(module)))  # reads zipped modules too
-    homes = read_names(source, module.__package__ or name)
+    frame = currentframe()
+    assert frame is not None and frame.f_back is not None
+    homes = read_names(frame.f_back.f_code, module.__package__ or name)
 
     def load(attribute: str) -> Any:
         if attribute in homes:
@@ -45,7 +85,8 @@ def attach(name: str, *, fallback: str | None = None) -> Face:
         elif fallback is None or attribute.startswith("_"):
             # With both, Python says itself which name was meant.
             problem = f"module {name!r} has no attribute {attribute!r}"
-            raise AttributeError(problem, name=attribute, obj=module)
+            missing = AttributeError(problem, name=attribute, obj=module)
+            raise _absence(name, attribute) or missing
         else:
             value = _borrow(module, fallback, attribute)
         setattr(module, attribute, value)
@@ -65,6 +106,14 @@ def _is_submodule(package: Any, name: str) -> bool:
     `adk.agents.Agent` after `import google.adk as adk`."""
     path = getattr(package, "__path__", None)
     return path is not None and PathFinder.find_spec(f"{package.__name__}.{name}", path) is not None
+
+
+def _absence(package: str, name: str) -> ImportError | None:
+    """Return the error for a name that google-adk's package has and ours has not."""
+    home, _, place = package.partition(".")
+    if home != "ostinato" or name.startswith("_"):
+        return None
+    return load("ostinato._absences:absence_error")(place, name)
 
 
 def _borrow(module: Any, fallback: str, attribute: str) -> Any:

@@ -1,31 +1,56 @@
-"""Loggers whose records carry the id of the invocation they were written in.
+"""Loggers whose records say which run and which request they were written in.
 
-Every module of ours that logs calls `get_logger`. Programs put `InvocationIdFilter` on their
-handlers to see the id on records of their own tools and callbacks too.
+Every module of Ostinato that logs calls `get_logger`. Programs put `InvocationIdFilter` on their
+handlers to see the ids on records of their own tools and callbacks too.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
+import weakref
 from collections.abc import MutableMapping
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+UNKNOWN = "-"
 
 
 class RunMark(Protocol):
-    """A run that the current code is part of; `durable.running.inside` is one."""
+    """A run that the current code is part of; `durable.run_scope.RunScope` is one."""
 
     @property
     def invocation_id(self) -> str: ...
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """App, user and session."""
+        ...
+
+
+class RunLabel(NamedTuple):
+    """A session or an invocation that the current code works on, without being part of its run.
+
+    Attributes:
+      place: app, user and session.
+      invocation_id: the invocation, or `-` if it is unknown.
+    """
+
+    place: tuple[str, str, str]
+    invocation_id: str = UNKNOWN
+
 
 CURRENT: ContextVar[RunMark | None] = ContextVar("ostinato_run", default=None)
+
+#: The id of the request that the current code answers.
+CURRENT_REQUEST: ContextVar[str] = ContextVar("ostinato_request", default=UNKNOWN)
 
 
 def current_invocation_id() -> str:
     """Return the id of the invocation that the current code is part of; `-` outside of any."""
     run = CURRENT.get()
-    return "-" if run is None else run.invocation_id
+    return UNKNOWN if run is None else run.invocation_id
 
 
 class _Logger(logging.LoggerAdapter[logging.Logger]):
@@ -44,10 +69,74 @@ def get_logger(name: str) -> logging.LoggerAdapter[logging.Logger]:
 
 
 class InvocationIdFilter(logging.Filter):
-    """Gives every record the attribute `invocation_id`; `-` outside of invocations."""
+    """Gives every record `invocation_id`, `app_name`, `user_id`, `session_id` and `request_id`.
+
+    Each is `-` if the record was written outside of an invocation, or of a request.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the id and let the record through."""
-        if not hasattr(record, "invocation_id"):
-            record.invocation_id = current_invocation_id()
+        """Add the ids and let the record through."""
+        run = CURRENT.get()
+        app, user, session = (UNKNOWN, UNKNOWN, UNKNOWN) if run is None else run.place
+        found = {
+            "invocation_id": UNKNOWN if run is None else run.invocation_id,
+            "app_name": app,
+            "user_id": user,
+            "session_id": session,
+            "request_id": CURRENT_REQUEST.get(),
+        }
+        for name, value in found.items():
+            if not hasattr(record, name):
+                setattr(record, name, value)
         return True
+
+
+class OutageLog:
+    """Logs one line when a store stops answering and one when it answers again.
+
+    Its methods may be called from any thread.
+
+    Attributes:
+      failures: how many failures were counted since the process began.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._began = 0.0
+        self._count = 0
+        self._reason = ""
+        self.failures = 0
+
+    def note_failure(self, error: Exception) -> None:
+        """Count a failure; log it if it begins an outage or has another reason than the last."""
+        with self._lock:
+            if not self._count:
+                self._began = time.monotonic()
+            self._count += 1
+            self.failures += 1
+            known, self._reason = self._reason == str(error), str(error)
+        if not known:
+            _logger.error("%s Failures of this kind are not logged until it answers again.", error)
+
+    def note_answer(self) -> None:
+        """End the outage, if there is one."""
+        if not self._count:
+            return
+        with self._lock:
+            count, self._count, self._reason = self._count, 0, ""
+            seconds = time.monotonic() - self._began
+        if count:
+            _logger.info(
+                "The store answers again after %.0f s; %d operation(s) failed.", seconds, count
+            )
+
+
+_logger = get_logger("ostinato.store")
+_outages: weakref.WeakKeyDictionary[object, OutageLog] = weakref.WeakKeyDictionary()
+_outages_lock = threading.Lock()
+
+
+def outage_log_of(store: object) -> OutageLog:
+    """Return the log of a store's outages, one for all that use the store in this process."""
+    with _outages_lock:
+        return _outages.setdefault(store, OutageLog())

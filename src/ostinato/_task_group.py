@@ -12,8 +12,8 @@ _Group = BaseExceptionGroup[BaseException]
 class TaskGroup(asyncio.TaskGroup):
     """Tasks that end together; where one raises, the others are cancelled.
 
-    What it raised comes out of the `async with` as it is, not in an ExceptionGroup: whoever called
-    is told apart by type what went wrong, and it is to make no difference how many ran.
+    The `async with` raises the error itself, not an ExceptionGroup, so that the caller can catch it
+    by type, however many tasks ran.
     """
 
     async def __aexit__(

@@ -1,69 +1,215 @@
-"""Runner: what callers call to run an app's agents over sessions.
+"""Runner: the public API to run an app's agents over sessions.
 
-How a request is run (its turn, the set-up, driving the agent, committing each event before handing
-it on) is in `running/driver.py`; `Run` (in `running/run.py`) is the handle that `start` gives.
+It holds an `InvocationRunner`, which runs requests, and a `ContextFactory`, which sets them up.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from . import artifacts, context, memory, running, sessions, types
+from . import artifacts, context, execution, memory, sessions, types
 from ._aclosing import Aclosing
 from ._log import get_logger
 from .agents.base_agent import BaseAgent
-from .apps.app import App
-from .context.deps import NOT_GIVEN
-from .context.invocation import new_invocation_context_id
+from .agents.node_agent import as_root
+from .apps.app import App, check_tree
+from .context.app_config import ResumabilityConfig
+from .context.budget import BudgetUsage
+from .context.deps import NOT_GIVEN, MakeDeps
+from .context.invocation import InvocationContext, new_invocation_context_id
+from .context.live_request_queue import LiveRequestQueue
+from .context.run_config import RunConfig as RunConfig
 from .durable.inbox import Work
-from .errors import InputValidationError, RunCancelledError
+from .durable.lease import DEFAULT_SECONDS
+from .errors import InputValidationError
 from .events.event import Event
+from .execution.context_factory import ContextFactory, Execute, RunnerHooks, resolve_app
+from .execution.invocation_runner import InvocationRunner
+from .execution.live_runs import live_config
+from .execution.recovery.backlog import Backlog
+from .execution.recovery.recovery import Recovered
+from .execution.request_checks import check_metadata, check_state_delta
+from .execution.routing.agent_choice import (
+    check_mode,
+    find_agent_to_run,
+    is_transferable_across_agent_tree,
+    open_models_of,
+    toolsets_of,
+)
+from .execution.routing.user_message import as_content
+from .execution.run_request import RunRequest
+from .execution.run_table import keyed_invocation_id
+from .execution.store_access import StoreAccess
+from .execution.turn import Turn
+from .execution.turns import TURNS
+from .models.context_cache_config import ContextCacheConfig
 from .plugins.base_plugin import BasePlugin
-from .running.agent_choice import open_models_of, toolsets_of
-from .running.driver import RunnerDriver
-from .running.live import live_config
-from .running.message import as_content
-from .running.request import RunRequest
-from .running.run_table import keyed_invocation_id
-from .running.store_access import StoreAccess
-from .running.turn import Turn
-from .running.turns import TURNS
-from .sessions._durable_store import Place
-from .sessions.session import Session
+from .plugins.plugin_manager import PluginManager
+from .sessions.base_session_service import BaseSessionService
+from .sessions.session import Session, log_of
+from .sessions.store.durable_store import Fence, Place
+from .tools.finish_task_tool import FINISH_TASK_SUCCESS_RESULT as FINISH_TASK_SUCCESS_RESULT
+from .tools.finish_task_tool import FINISH_TASK_TOOL_NAME as FINISH_TASK_TOOL_NAME
 
 if TYPE_CHECKING:
     from .artifacts.base_artifact_service import BaseArtifactService
-    from .context.live_request_queue import LiveRequestQueue
-    from .context.run_config import RunConfig
-    from .running.recovery import Recovered
 
 logger = get_logger(__name__)
 
 
-class Runner(RunnerDriver):
+class Runner:
     """Runs an app's agents over sessions (Spec 1 §3, Spec 2 §1).
 
     Args:
-      app: the app; or `agent` and `app_name` instead.
-      app_name: name of the app where only an agent is given.
-      agent: root agent where no app is given.
-      plugins: hooks around every run where no app is given.
-      artifact_service: keeps files.
-      session_service: keeps sessions.
-      memory_service: keeps long-term memories.
-      credential_service: keeps credentials.
+      app: the app.
+      agent, app_name, plugins: root agent, name and hooks, without an app.
+      artifact_service: stores files.
+      session_service: stores sessions.
+      memory_service: stores long-term memories.
+      credential_service: stores credentials.
       plugin_close_timeout: seconds that a plugin may take to close.
       auto_create_session: create a session that does not exist instead of raising.
-      lease_seconds: how long a session stays another process's, where processes share the store,
-        after the process that held it was last heard of.
-      max_attempts: how often an invocation is begun, by crash and resume, before it is parked.
-      make_deps: makes the deps of a run that is passed none; where None, the app's does.
+      lease_seconds: length of a session's lease in a shared store; after a crash, another process
+        can claim the session when it has expired.
+      max_attempts: how often an invocation is started, by crash and resume, before it is parked.
+      make_deps: makes the deps of runs without any; by default, the app's.
 
     Raises:
       AgentConfigError: neither app nor agent is given, both are, or two agents have one name.
     """
+
+    # Defaults on the class, so that a mock with this class as its spec has them.
+    artifact_service: Any = None
+    memory_service: Any = None
+    credential_service: Any = None
+    context_cache_config: ContextCacheConfig | None = None
+    resumability_config: ResumabilityConfig | None = None
+
+    def __init__(
+        self,
+        *,
+        app: App | None = None,
+        app_name: str | None = None,
+        agent: BaseAgent | None = None,
+        node: Any = None,
+        plugins: list[BasePlugin] | None = None,
+        artifact_service: Any = None,
+        session_service: BaseSessionService,
+        memory_service: Any = None,
+        credential_service: Any = None,
+        plugin_close_timeout: float = 5.0,
+        auto_create_session: bool = False,
+        lease_seconds: float = DEFAULT_SECONDS,
+        max_attempts: int = 3,
+        make_deps: MakeDeps | None = None,
+    ) -> None:
+        self.app = resolve_app(app, app_name, agent, plugins, node)
+        self.app_name = app_name or self.app.name
+        self.artifact_service = artifact_service
+        self.session_service = session_service
+        self.memory_service = memory_service
+        self.credential_service = credential_service
+        self.auto_create_session = auto_create_session
+        self.context_cache_config = self.app.context_cache_config
+        self.resumability_config = self.app.resumability_config
+        self.max_attempts = max_attempts
+        self._root = self.app.root_agent
+        root_agent = as_root(self._root)
+        check_tree(root_agent)
+        check_mode(root_agent)
+        self.plugin_manager = PluginManager(self.app.plugins, close_timeout=plugin_close_timeout)
+        # Looked up at each call: subclasses and tests override these methods.
+        hooks = RunnerHooks(
+            load_session=lambda request, asks: self._get_or_create_session(request, asks=asks),
+            set_up_new=lambda session, turn: self._setup_context_for_new_invocation(session, turn),
+            set_up_resumed=lambda session, turn: self._setup_context_for_resumed_invocation(
+                session, turn
+            ),
+            make_context=lambda session, turn, content: self._new_invocation_context(
+                session, turn, content
+            ),
+            find_agent=lambda session, root: self._find_agent_to_run(session, root),
+            execute=lambda ctx, execute_fn: self._exec_with_plugin(ctx, execute_fn),
+            spawn=self._spawn_agent,
+        )
+        self._contexts = ContextFactory(
+            self,
+            hooks,
+            root_agent,
+            lease_seconds=lease_seconds,
+            make_deps=make_deps or self.app.make_deps,
+        )
+        self._invocations = InvocationRunner(self, hooks, self._contexts)
+
+    @property
+    def agent(self) -> Any:
+        """The root as given: an agent, a workflow or another node."""
+        return self._root
+
+    @agent.setter
+    def agent(self, root: Any) -> None:
+        self._root = root
+        self._contexts.root_agent = as_root(root)
+
+    def work_for(
+        self, usage: BudgetUsage | None, within: Callable[[], tuple[Place, Fence] | None]
+    ) -> None:
+        """Count this runner's runs as parts of another run.
+
+        Args:
+          usage: the budget usage of that run, or None.
+          within: returns the session of that run, and its owner's fence.
+        """
+        self._contexts.join_run(usage, within)
+
+    def backlog(self, config: RunConfig | None = None) -> Backlog:
+        """Return the pending work of this app in the store, for engines.
+
+        Args:
+          config: settings of its runs.
+
+        Raises:
+          InputValidationError: no other process reaches the store.
+        """
+        return self._invocations.make_backlog(config)
+
+    # The methods below have the names of the specification; subclasses may override them.
+
+    def _get_or_create_session(
+        self, request: RunRequest, *, asks: bool = True
+    ) -> Awaitable[Session]:
+        return self._contexts.load_session(request, asks=asks)
+
+    def _setup_context_for_new_invocation(
+        self, session: Session, turn: Turn
+    ) -> Awaitable[InvocationContext | None]:
+        return self._contexts.set_up_new(session, turn)
+
+    def _setup_context_for_resumed_invocation(
+        self, session: Session, turn: Turn
+    ) -> Awaitable[InvocationContext | None]:
+        return self._contexts.set_up_resumed(session, turn)
+
+    def _new_invocation_context(
+        self, session: Session, turn: Turn, user_content: types.Content | None
+    ) -> Awaitable[InvocationContext]:
+        return self._contexts.make_context(session, turn, user_content)
+
+    def _find_agent_to_run(self, session: Session, root_agent: BaseAgent) -> BaseAgent:
+        """Return the agent that handles the next message (Spec 2 §1.4)."""
+        return find_agent_to_run(log_of(session), root_agent)
+
+    def _is_transferable_across_agent_tree(self, agent_to_run: BaseAgent) -> bool:
+        """Return whether an agent can transfer control up to the root (Spec 2 §1.4)."""
+        return is_transferable_across_agent_tree(agent_to_run)
+
+    def _exec_with_plugin(
+        self, invocation_context: InvocationContext, execute_fn: Execute
+    ) -> AsyncGenerator[Event, None]:
+        return self._invocations.run_with_plugins(invocation_context, execute_fn)
 
     async def run_async(
         self,
@@ -88,24 +234,26 @@ class Runner(RunnerDriver):
           state_delta: state changes that go with the message.
           run_config: settings of this run.
           yield_user_message: yield the message's own event first.
-          idempotency_key: names this request; repeated, it starts nothing and yields the first
-            invocation's events, following it while it runs.
-          deps: what tools, instructions and callbacks find as `ctx.deps`; never stored.
+          idempotency_key: deduplicates the request: a repeated one yields the events of the first
+            invocation, following it while it runs.
+          deps: `ctx.deps` of tools, instructions and callbacks; never stored.
 
         Yields:
-          Events; a non-partial one is committed before it is yielded and before the agent goes on.
+          Events; a non-partial one is committed before it is yielded and before the agent
+            continues.
 
         Raises:
           SessionNotFoundError: there is no such session.
-          InputValidationError: there is neither a message nor an invocation, or it answers a call
-            that does not exist.
+          InputValidationError: there is neither a message nor an invocation.
+          CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError: the message answers a call
+            that does not wait, has another answer, or needs another one. Nothing is stored.
           NothingToResumeError: the invocation to resume does not exist.
-          Exception: what the agent's code raised.
+          Exception: an error of the agent's code.
         """
         place = user_id, session_id
         request = self._request(place, new_message, invocation_id, state_delta, run_config, deps)
         request.yield_user_message = yield_user_message
-        events = self._run(request, idempotency_key)
+        events = self._invocations.run(request, idempotency_key)
         try:
             async for event in events:
                 yield event
@@ -121,21 +269,26 @@ class Runner(RunnerDriver):
         run_config: RunConfig | None,
         deps: Any = NOT_GIVEN,
     ) -> RunRequest:
+        check_state_delta(self._contexts.root_agent, state_delta)
+        if run_config is not None:
+            check_metadata(run_config.custom_metadata)
         return RunRequest(
             Place(self.app_name, *place),
             new_invocation_context_id(),
             new_message,
             invocation_id,
             state_delta,
-            run_config or context.DEFAULT_RUN.fill(),
+            run_config or context.RUN_CONFIG_TEMPLATE.create(),
             deps=deps,
         )
 
-    def _spawn(
+    def _spawn_agent(
         self, *, agent: BaseAgent, include_plugins: bool, **request: Any
     ) -> AsyncGenerator[Event, None]:
-        """Run another agent in a hidden session of the same store; the port behind AgentTool."""
-        service = self.session_service if self._store.durable else sessions.InMemorySessionService()
+        """Run another agent in a hidden session of the same store, for AgentTool."""
+        is_durable = self._contexts.store.durable is not None
+        service = self.session_service if is_durable else sessions.InMemorySessionService()
+        find_fence = self._invocations.find_fence
 
         def make_runner(files: BaseArtifactService | None) -> Runner:
             runner = Runner(
@@ -147,11 +300,11 @@ class Runner(RunnerDriver):
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
-            runner.spending = request["parent"].ports.spending
-            runner.within = partial(self._held, request["parent"].session)
+            parent = request["parent"]
+            runner.work_for(parent.services.budget_usage, partial(find_fence, parent.session))
             return runner
 
-        return running.spawn(StoreAccess(service), make_runner, **request)
+        return execution.spawn(StoreAccess(service), make_runner, **request)
 
     def start(
         self,
@@ -164,50 +317,43 @@ class Runner(RunnerDriver):
         run_config: RunConfig | None = None,
         idempotency_key: str | None = None,
         deps: Any = NOT_GIVEN,
-    ) -> running.Run:
+    ) -> execution.Run:
         """Start an invocation in the background and return its handle; arguments as in `run_async`.
 
-        The run goes on whether or not its events are read. Needs a running event loop.
+        The run continues if its events are not read. Needs a running event loop.
         """
-        place = (user_id, session_id)
+        place = user_id, session_id
         request = self._request(place, new_message, invocation_id, state_delta, run_config, deps)
         numbers: dict[str, int] = {}
         request.numbers = numbers
-        return running.Run(
-            self._run(request, idempotency_key),
-            lambda: self._stop(request.place, request.id),
-            lambda: TURNS.hand_over(self._key(request.place), request.id),
+        request.accepted = asyncio.get_running_loop().create_future()
+        return execution.Run(
+            self._invocations.run(request, idempotency_key),
+            lambda: self._invocations.stop_request(request),
+            lambda: TURNS.hand_over(self._invocations.session_key(request.place), request.id),
             numbers,
+            request.accepted,
+            request.release,
         )
 
     async def cancel(
         self, *, user_id: str, session_id: str, invocation_id: str | None = None
     ) -> bool:
-        """Cancel what runs in a session, in this process or in another one.
+        """Cancel the run of a session, in this process or in another one; see `Run.cancel`.
 
-        Model call and tools are cancelled, calls without a result are answered as cancelled, and
-        the session can go on. The run raises RunCancelledError to its caller.
+        Messages that wait for their turn stay. If the run's process is dead, the process that takes
+        the run over cancels it before it runs anything.
 
         Args:
           user_id: the user.
           session_id: the session.
-          invocation_id: only this invocation; one that waits for its turn is taken out.
+          invocation_id: only this invocation; a message that waits in this process is removed.
 
         Returns:
-          Whether there was something to cancel; another process hears of it within a second.
+          Whether there was a run to cancel; another process reacts within a second.
         """
         place = Place(self.app_name, user_id, session_id)
-        if self._stop(place, invocation_id):
-            return True
-        durable = self._store.durable
-        if durable is None or not durable.shared:
-            return False
-        await self._store.flush()
-        return await durable.request_cancel(place, invocation_id)
-
-    def _stop(self, place: Place, invocation_id: str | None) -> bool:
-        reason = RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
-        return TURNS.stop(self._key(place), reason, invocation_id)
+        return await self._invocations.cancel(place, invocation_id)
 
     async def submit(
         self,
@@ -218,52 +364,57 @@ class Runner(RunnerDriver):
         state_delta: dict[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> str:
-        """Store a message for whichever worker comes first, and do not wait for its answer.
+        """Enqueue a message for the next free worker; do not wait for its answer.
 
         Workers run the messages of a session one after another, in the order they came.
 
         Args:
-          user_id: the user.
-          session_id: the session.
-          new_message: the user's message, or function responses.
-          state_delta: state changes that go with the message.
-          idempotency_key: names this request; repeated, it starts nothing more.
+          user_id, session_id, new_message, state_delta: as for `run_async`.
+          idempotency_key: deduplicates the request: a repeated one starts nothing.
 
         Returns:
-          The id of the invocation that the message will begin.
+          The id of the invocation that the message will start.
 
         Raises:
           SessionNotFoundError: there is no such session.
           InputValidationError: the message is empty or cannot be stored, or no other process
             reaches the store.
+          CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError: as for `run_async`.
         """
         place = Place(self.app_name, user_id, session_id)
         invocation_id = new_invocation_context_id()
         if idempotency_key is not None:
             invocation_id = keyed_invocation_id(place, idempotency_key)
         once = idempotency_key is not None
+        check_state_delta(self._contexts.root_agent, state_delta)
         message = as_content(new_message)
         work = Work(place, invocation_id, message, state_delta, once=once)
-        return await self.backlog().put(work)
+        backlog = self.backlog()
+        request = RunRequest.internal(place, context.RunConfig())
+        request.id, request.message, request.once = invocation_id, message, once
+        turn = self._contexts.make_turn(request)
+        if request.answers_calls:
+            await self._contexts.check_answers_of(await self._contexts.store.load(place), turn)
+        return await backlog.put(work, turn.answers)
 
     async def resume_open(
         self, *, run_config: RunConfig | None = None, limit: int = 10, deps: Any = NOT_GIVEN
     ) -> list[Recovered]:
-        """Go on with the invocations of this app that a crash left open, and run messages whose
-        caller is gone; servers and workers call it when they start.
+        """Resume the abandoned invocations of this app, and run messages of dead callers; servers
+        and workers call it when they start.
 
-        An invocation that was begun too often, or whose agents have changed since, is parked:
-        `ostinato sessions list --stuck` shows it.
+        An invocation that was started too often, or whose agents have changed since, is parked:
+        `ostinato sessions list --stuck` lists it.
 
         Args:
           run_config: settings for these runs.
           limit: how many sessions at once.
-          deps: deps of these runs; where none are given, `make_deps` makes them.
+          deps: deps of these runs; by default, `make_deps` makes them.
 
         Returns:
-          What became of each; nothing where no other process reaches the store.
+          The outcome of each; empty if no other process reaches the store.
         """
-        recovery = self._recovery(run_config or context.RunConfig(), deps)
+        recovery = self._invocations.make_recovery(run_config or context.RunConfig(), deps)
         if recovery is None:
             return []
         return await recovery.resume_open(self.app_name, limit)
@@ -284,14 +435,16 @@ class Runner(RunnerDriver):
         The run has a thread and an event loop of its own, and ends early if the generator is
         closed.
         """
-        return running.drive(
+        # A subclass may override `run_async` with google-adk's parameters, without deps.
+        own: dict[str, Any] = {} if deps is NOT_GIVEN else {"deps": deps}
+        return execution.drive(
             lambda: self.run_async(
                 user_id=user_id,
                 session_id=session_id,
                 new_message=new_message,
                 state_delta=state_delta,
                 run_config=run_config,
-                deps=deps,
+                **own,
             )
         )
 
@@ -303,7 +456,7 @@ class Runner(RunnerDriver):
         rewind_before_invocation_id: str,
         run_config: RunConfig | None = None,
     ) -> None:
-        """Take a session back to before an invocation: history, state and artifacts.
+        """Rewind a session to before an invocation: history, state and artifacts.
 
         Raises:
           SessionNotFoundError: there is no such session.
@@ -311,19 +464,7 @@ class Runner(RunnerDriver):
         """
         place = Place(self.app_name, user_id, session_id)
         request = RunRequest.internal(place, run_config or context.RunConfig())
-
-        async def rewind(session: Session, turn: Turn) -> None:
-            await turn.claim()
-            event = await running.rewind_event(
-                session,
-                rewind_before_invocation_id,
-                initial_state=await self._store.initial_state(session),
-                artifacts=self.artifact_service,
-            )
-            await turn.commit((event,))
-
-        async with self._in_turn(request) as turn:
-            await self._when_free(turn, rewind)
+        await self._invocations.rewind(request, rewind_before_invocation_id)
 
     async def run_live(
         self,
@@ -335,26 +476,24 @@ class Runner(RunnerDriver):
         session: Session | None = None,
         deps: Any = NOT_GIVEN,
     ) -> AsyncGenerator[Event, None]:
-        """Run a live conversation, with sound both ways (Spec 1 §17).
+        """Run a live conversation, with audio both ways (Spec 1 §17).
 
-        It has the session to itself until the queue is closed, the generator is closed, or the last
-        agent of a sequence says that its task is done.
+        It holds the session until the queue or the generator is closed, or the last agent of a
+        sequence reports that its task is done.
 
         Args:
-          user_id: the user.
-          session_id: the session.
-          live_request_queue: what the user sends; its `close` ends the run.
-          run_config: settings; the model answers with sound unless `response_modalities` says
-            otherwise.
+          user_id, session_id: as for `run_async`.
+          live_request_queue: the user's input; its `close` ends the run.
+          run_config: settings; the model answers with audio by default, see `response_modalities`.
           session: the session, in place of its ids; deprecated.
 
         Yields:
-          Events; inline sound and partial ones are not stored, any other is committed before.
+          Events; all but inline audio and partial ones are committed first.
 
         Raises:
           SessionNotFoundError: there is no such session.
           InputValidationError: user or session is missing.
-          ProviderError: the connection cannot be opened, or broke and cannot be gone on with.
+          ProviderError: the connection cannot be opened, or broke and cannot be resumed.
           Exception: what the agent's code raised.
         """
         if session is not None:
@@ -365,7 +504,7 @@ class Runner(RunnerDriver):
         config = live_config(run_config)
         request = self._request((user_id, session_id), None, None, None, config, deps)
         request.live = live_request_queue
-        async with Aclosing(self._run(request, None)) as events:
+        async with Aclosing(self._invocations.run(request, None)) as events:
             async for event in events:
                 yield event
 
@@ -379,18 +518,15 @@ class Runner(RunnerDriver):
         quiet: bool = False,
         verbose: bool = False,
     ) -> list[Event]:
-        """Run messages one after another in one session, printing what is said; for a first look.
+        """Run messages in one session, print the answers and return the events; for a first look.
 
         Args:
           user_messages: one message or several.
           quiet: print nothing.
           verbose: print calls and results too.
-
-        Returns:
-          All events.
         """
-        await self._store.load(Place(self.app_name, user_id, session_id), create=True)
-        return await running.debug_run(
+        await self._contexts.store.load(Place(self.app_name, user_id, session_id), create=True)
+        return await execution.debug_run(
             [user_messages] if isinstance(user_messages, str) else user_messages,
             lambda text: self.run_async(
                 user_id=user_id, session_id=session_id, new_message=text, run_config=run_config
@@ -399,20 +535,29 @@ class Runner(RunnerDriver):
             verbose=verbose,
         )
 
-    async def close(self) -> None:
-        """Close toolsets, models and plugins, once the runner is no longer needed.
+    async def __aenter__(self) -> Self:
+        return self
 
-        Models may be used again afterwards: they open new connections. What a dead process had
-        left, and is gone on with for a caller who is gone, is handed over.
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close toolsets, models and plugins when the runner is no longer needed.
+
+        `async with` a runner calls it at the end.
+
+        Models can be used again afterwards: they open new connections. Detached runs are handed
+        over.
         """
-        await self._unattended.end()
-        for toolset in toolsets_of(self.agent):
+        await self._invocations.close()
+        root_agent = self._contexts.root_agent
+        for toolset in toolsets_of(root_agent):
             await toolset.close()
-        for model in open_models_of(self.agent):
+        for model in open_models_of(root_agent):
             await model.aclose()
         await self.plugin_manager.close()
-        await self._store.flush()
-        keeper = self._keeper()
+        await self._contexts.store.flush()
+        keeper = self._contexts.keeper()
         if keeper is not None:
             keeper.stop()  # its thread ends by itself; this loop's executor may be gone already
 
@@ -422,8 +567,8 @@ class InMemoryRunner(Runner):
 
     Args:
       agent: root agent, or `app` instead.
-      app_name: name of the app; `InMemoryRunner` where neither is given.
-      plugins: hooks, where no app is given.
+      app_name: name of the app; by default, `InMemoryRunner`.
+      plugins: hooks, without an app.
       app: the app.
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ostinato.sessions.database_session_service import DatabaseSessionService
-from tests.databases import SERVERS, new_database
+from tests.support.databases import SERVERS, new_database
 
 ROOT = Path(__file__).resolve().parents[2]
 

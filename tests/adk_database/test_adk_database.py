@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ostinato.events.event import Event
-from ostinato.sessions._durable_store import JournalRow, Place
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session
+from ostinato.sessions.store.durable_store import JournalRow, Place
 from tests.adk_database.conftest import Peer
-from tests.databases import execute
-from tests.sessions.talk import OWNER, STALE, claim, said
+from tests.support.databases import execute
+from tests.unit.sessions.talk import OWNER, STALE, claim, said
 
 pytestmark = pytest.mark.service
 

@@ -54,22 +54,44 @@ def every_module_has_a_floor(house: House) -> list[str]:
 
 
 def no_import_upward(house: House) -> list[str]:
-    """A module imports lower floors, or its own folder; TYPE_CHECKING imports count."""
+    """A module imports lower floors, or its own folder; TYPE_CHECKING imports count, and so does
+    each face that an import passes through."""
     found: list[str] = []
+    floors = _read_floors(house)
     for module in _real_modules(house):
         own = floor_of(module.name)
         if own is None:
             continue
-        for target, line in house.targets(module):
-            other = floor_of(target)
-            if other is None or other < own or _same_room(module.name, target, own, other):
+        for trail, line in house.trails(module):
+            # Of two as high, the module says more than the face before it.
+            target = max(reversed(trail), key=lambda name: floors[name])
+            other = floors[target]
+            if other < own or _same_room(module.name, target, own, other):
                 continue
             way = "upward" if other > own else "sideways"
             found.append(
                 f"{house.where(module, line)} imports {way}: {module.name} (floor "
                 f"{own} {FLOORS[own][0]}) -> {target} (floor {other} {FLOORS[other][0]})"
             )
-    return found
+    return list(dict.fromkeys(found))
+
+
+def _read_floors(house: House) -> dict[str, int]:
+    """Return each module's floor, or -1; a face stands as high as the highest module it offers."""
+    floors: dict[str, int] = {}
+
+    def read(name: str) -> int:
+        if name not in floors:
+            own = floor_of(name)
+            floors[name] = -1 if own is None else own
+            if house.modules[name].is_face:
+                offered = {target for target, _ in house.targets(house.modules[name])}
+                floors[name] = max([floors[name], *map(read, offered)])
+        return floors[name]
+
+    for name in house.modules:
+        read(name)
+    return floors
 
 
 def _same_room(name: str, target: str, own: int, other: int) -> bool:
@@ -77,12 +99,12 @@ def _same_room(name: str, target: str, own: int, other: int) -> bool:
 
 
 def no_circle(house: House) -> list[str]:
-    """No two modules reach each other, even through TYPE_CHECKING imports."""
-    graph = {m.name: {t for t, _ in house.targets(m)} for m in _real_modules(house)}
+    """No two modules reach each other, even through TYPE_CHECKING imports and faces."""
+    graph = {m.name: {t for t, _ in house.targets(m)} for m in house.modules.values()}
     found: list[str] = []
     for circle in _circles(graph):
         members = ", ".join(sorted(circle))
-        module = house.modules[min(circle)]
+        module = house.modules[min(circle, key=lambda name: (house.modules[name].is_face, name))]
         line = next(n for t, n in house.targets(module) if t in circle)
         found.append(f"{house.where(module, line)} is in a circle of {len(circle)}: {members}")
     return found

@@ -96,7 +96,20 @@ BAD = [
         "events/event.py",
         DOC + "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
         "    from ostinato.events import Event\n    from .twin import Twin\n",
-        "events/event.py:5 is in a circle of 2: events.event, events.twin",
+        "events/event.py:4 is in a circle of 3: events, events.event, events.twin",
+    ),
+    (
+        rules.no_circle,
+        "events/event.py",
+        DOC + "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+        "    from ostinato.events import Twin\n",
+        "events/event.py:4 is in a circle of 2: events, events.event",
+    ),
+    (
+        rules.no_import_upward,
+        "artifacts/late.py",
+        DOC + "from ..features import now\n",
+        "-> features (floor",
     ),
     (
         rules.no_import_in_a_function,
@@ -262,6 +275,10 @@ def test_speaks_over_a_bad_tree(
 ) -> None:
     twin = {"events/twin.py": DOC + "from ostinato.events.event import Event\n"}
     twin["models/openai_llm.py"] = DOC
+    twin["features/__init__.py"] = FACE.format(
+        imports="from ostinato._clock import now as now\n"
+        "    from ostinato.runners import Runner as Runner"
+    )
     found = rule(plant(tmp_path, GOOD | twin | {name: text}))
     assert len(found) == 1
     assert expected in found[0]

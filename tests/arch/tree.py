@@ -156,36 +156,42 @@ class House:
         return f"{module.path.relative_to(self.root)}:{line}"
 
     def targets(self, module: Module) -> Iterator[tuple[str, int]]:
-        """The modules of the package that `module` imports, with the line. An import from a lazy
-        face leads to where the face points, and of a face imported as a whole each attribute that
-        is used does, so that a face never hides an arrow."""
-        for found in module.imports:
-            target = self._follow(found)
-            if target is None or target == module.name:
-                continue
-            face = self.modules[target]
-            if face.is_face and found.local and found.name not in face.re_exports:
-                for name in sorted(module.attributes.get(found.local, ())):
-                    if name in face.re_exports:
-                        behind = self._follow(face.re_exports[name])
-                        if behind is not None:
-                            yield behind, found.line
-                continue
-            yield target, found.line
+        """Yield the modules of the package that `module` imports, with the line."""
+        for trail, line in self.trails(module):
+            for target in trail:
+                yield target, line
 
-    def _follow(self, found: Import, depth: int = 0) -> str | None:
+    def trails(self, module: Module) -> Iterator[tuple[list[str], int]]:
+        """Yield what each imported name leads to, with the line: the module asked for, and where
+        that is a lazy face, the face and what it points to. Of a face imported as a whole, each
+        attribute that is used leads on, so that a face never hides an arrow."""
+        for found in module.imports:
+            trail = self._follow(found)
+            if not trail:
+                continue
+            last, names = self.modules[trail[-1]], list[str]()
+            if last.is_face and found.local and not module.is_face:
+                used = module.attributes.get(found.local, ())
+                names = sorted(name for name in used if name in last.re_exports)
+            for name in names:
+                yield [*trail, *self._follow(last.re_exports[name])], found.line
+            if not names and trail != [module.name]:
+                yield [target for target in trail if target != module.name], found.line
+
+    def _follow(self, found: Import, depth: int = 0) -> list[str]:
+        """Return the modules that an import passes through, the faces among them first."""
         base = self._inside(found.module)
         if base is None:
-            return None
+            return []
         if found.name is not None:
             submodule = f"{base}.{found.name}".lstrip(".")
             if submodule in self.modules:
-                return submodule
+                return [submodule]
             holder = self.modules.get(base)
             if holder is not None and holder.is_face and found.name in holder.re_exports:
                 if depth < 10:
-                    return self._follow(holder.re_exports[found.name], depth + 1)
-        return base
+                    return [base, *self._follow(holder.re_exports[found.name], depth + 1)]
+        return [base] if base in self.modules else []
 
     @staticmethod
     def _inside(name: str) -> str | None:

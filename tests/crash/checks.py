@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostinato.events import Event
-from ostinato.sessions._resume import RERUN
+from ostinato.sessions.log.resume import RERUN
 from tests.crash.program import APP, NAMES, PLACE, USER, Program, Ways
 from tests.crash.scenarios import CONFIRM, Scenario
 from tests.crash.stores import opened, rows_left
 from tests.crash.world import World
-from tests.flows.kit import unanswered
+from tests.unit.flows.kit import unanswered
 
 _CALL_ID = re.compile(r"adk-[0-9a-f-]+")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import ostinato.durable.process as process_module
+import ostinato.durable.process_identity as process_module
 from ostinato import types
 from ostinato.agents.run_config import RunConfig
 from ostinato.apps import App, ResumabilityConfig
@@ -17,10 +17,10 @@ from ostinato.artifacts import FileArtifactService
 from ostinato.errors import LeaseLostError
 from ostinato.events import Event
 from ostinato.runners import Runner
-from ostinato.sessions._durable_store import Claim, JournalRow, Place
+from ostinato.sessions.store.durable_store import Claim, JournalRow, Place
 from tests.crash.scenarios import Answer, Leave, Say, Scenario, Tools
 from tests.crash.world import World
-from tests.flows.kit import answer_to
+from tests.unit.flows.kit import answer_to
 
 APP, USER, SESSION = "talk", "ann", "one"
 PLACE = Place(APP, USER, SESSION)
@@ -63,7 +63,7 @@ def watched(world: World, service: Any) -> Any:
     class Watched(kind):  # type: ignore[misc, valid-type]
         async def append(self, session: Any, events: Any, *args: Any, **named: Any) -> Any:
             names = "+".join(_kind(event) for event in events) or "nothing"
-            if named.get("claim") or (len(args) == 3 and args[2]):
+            if named.get("claim") or (len(args) > 2 and args[2]):
                 names = "claim+" + names
             world.point(f"before append {names}")
             given = await super().append(session, events, *args, **named)

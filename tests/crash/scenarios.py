@@ -21,7 +21,7 @@ from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from ostinato.tools.agent_tool import AgentTool
 from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
 from tests.crash.world import World
-from tests.flows.kit import check_paired
+from tests.unit.flows.kit import check_paired
 
 CONFIRM = "adk_request_confirmation"
 ASKED = "do: "  # what a user's own words begin with

@@ -9,11 +9,11 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import Any, cast
 
 from ostinato.sessions import SqliteSessionService
-from ostinato.sessions import _sqlite_rows as sqlite_rows
-from ostinato.sessions._sql_appends import SqlAppends
 from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.sql.sql_appends import SqlAppends
+from ostinato.sessions.sqlite import sqlite_rows as sqlite_rows
 from tests.crash.world import World
-from tests.databases import SERVERS, execute, new_database
+from tests.support.databases import SERVERS, execute, new_database
 
 STORES = ("sqlite", *SERVERS)
 _EMPTY = [f"DELETE FROM {table}" for table in ("sessions", "user_states", "app_states")]
@@ -39,8 +39,8 @@ def opened(world: World) -> Any:
 def opened_with_fail_point(world: World) -> Any:
     """Return it with a fail point within the transaction of each append."""
     rows, appends = cast("Any", sqlite_rows), cast("Any", SqlAppends)
-    append = getattr(rows.append, "plain", rows.append)
-    append_on_server = getattr(appends.append, "plain", appends.append)
+    append = getattr(rows.append_batch, "plain", rows.append_batch)
+    append_on_server = getattr(appends.append_batch, "plain", appends.append_batch)
 
     def within(*args: Any) -> Any:
         done = append(*args)
@@ -54,7 +54,7 @@ def opened_with_fail_point(world: World) -> Any:
 
     within.plain = append  # type: ignore[attr-defined]
     within_on_server.plain = append_on_server  # type: ignore[attr-defined]
-    rows.append, appends.append = within, within_on_server
+    rows.append_batch, appends.append_batch = within, within_on_server
     return opened(world)
 
 

@@ -16,7 +16,7 @@ from tests.crash.program import Ways
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.stores import STORES
 from tests.crash.trial import Trial
-from tests.databases import server_url
+from tests.support.databases import server_url
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = {"sqlite": 200, "postgres": 40, "mariadb": 40}

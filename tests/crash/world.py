@@ -42,11 +42,13 @@ class FailPoints:
     Attributes:
       between: held while the process ends there, so that no thread of it is in the middle of what
         this guards; nothing, unless set.
+      within: places where whoever passes holds that already; the process then ends at the next one.
     """
 
     def __init__(self, at: int | None, how: signal.Signals, died: Record) -> None:
         self.names: list[str] = []
         self.between: AbstractContextManager[Any] = nullcontext()
+        self.within: tuple[str, ...] = ()
         self._at = at
         self._how = how
         self._died = died
@@ -56,10 +58,13 @@ class FailPoints:
     def __call__(self, name: str) -> None:
         with self._mutex:
             self.names.append(name)
-            here = len(self.names) == self._at
+            at = self._at
+            here = at is not None and len(self.names) >= at and name not in self.within
+            if here:
+                self._at = None
             waiting = list(self._waiting)
         if here:
-            self._died.add({"at": self._at, "name": name, "pid": os.getpid()})
+            self._died.add({"at": at, "name": name, "pid": os.getpid()})
             with self.between:
                 os.kill(os.getpid(), self._how)
         for wanted, loop, passed in waiting:

@@ -43,6 +43,7 @@ def be_process(name: str, world: World, number: int) -> bytes:
         service = watched(world, opened_with_fail_point(world))
         # Not where another thread of it writes just then: it would have the file locked.
         world.point.between = service._threads.writer._lines[0].lock
+        world.point.within = ("within append",)
         scenario, ways = SCENARIOS[name], Ways(away=True)
         await live(Program(scenario, world, ways, service, lease_seconds=AWAY_SECONDS))
 

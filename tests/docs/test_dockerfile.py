@@ -8,7 +8,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
-from ostinato.cli.parser import parse
+from ostinato.cli.parser import parse_arguments
 from ostinato.server.app import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ def test_the_documented_commands_start_what_the_image_starts() -> None:
     (command,) = re.findall(r"^\$ docker run (.*)$", DOCUMENT, re.M)
     words = shlex.split(command)
     options = words[words.index("ostinato") + 1 :]
-    given = parse([*entry[1:], *options])
+    given = parse_arguments([*entry[1:], *options])
     assert (given.host, given.port, given.workers) == ("0.0.0.0", 8000, 2)
     assert given.path in command
     for mounted in re.findall(r"-v \S+?:([^:\s]+)", command):

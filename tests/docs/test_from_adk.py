@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ostinato._absences import ABSENCES
 from tests.golden.deviations import DEVIATIONS
-from tests.surface.absences import ABSENCES, OTHERWISE
+from tests.surface.absences import DIFFERENCES
 from tests.surface.compare import not_built
 from tests.surface.test_surface import names_not_built
 
@@ -32,13 +33,19 @@ def test_every_deviation_of_the_golden_traces_is_told(page: str) -> None:
 
 
 def test_every_other_way_of_the_surface_is_told(page: str) -> None:
-    reasons = {absence.reason for absence in ABSENCES if absence.part == OTHERWISE}
+    reasons = {difference.reason for difference in DIFFERENCES}
     assert reasons
     assert not [reason for reason in sorted(reasons) if plain(reason) not in page]
 
 
+def test_every_part_that_is_absent_is_told_with_what_to_use(page: str) -> None:
+    rows = {f"| {absence.part} | {absence.reason} {absence.instead} |" for absence in ABSENCES}
+    assert not [row for row in sorted(rows) if plain(row) not in page]
+
+
 def test_every_name_that_is_not_built_is_told(page: str) -> None:
-    rows = dict(re.findall(r"\| ([^|]+) \| ([^|]+) \| [^|]+ \|", page))
+    first = page.partition("Other names are not there")[0]
+    rows = dict(re.findall(r"\| ([^|]+) \| ([^|]+) \| [^|]+ \|", first))
     wrong: list[str] = []
     for place, value in names_not_built():
         missing = not_built(value)
@@ -49,7 +56,7 @@ def test_every_name_that_is_not_built_is_told(page: str) -> None:
 
 def test_no_name_is_told_that_is_built() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    table = text.partition("## What is not built yet")[2].partition("\nModules of tools")[0]
+    table = text.partition("## What is not built yet")[2].partition("\nOther names")[0]
     told = {
         name
         for row in table.splitlines()

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from .mode_edits import (
     last_word_is_output,
     no_transfer_back,
-    node_of_answers,
     one_invocation,
     place_of_calls,
     scope_of_task_nodes,
@@ -65,6 +64,7 @@ def _drop_everywhere(value: Any, key: str) -> None:
             _drop_everywhere(item, key)
 
 
+LOST = "A transfer to an agent that was not offered goes back to the model."
 ENDED = "An invocation whose root has ended has nothing to resume (google-adk asks the model)."
 ANSWERED = "A raising tool leaves an error response, so that no call stays without an answer."
 RECORDED = "The error that ended a run is on record, whatever kind of agent is the root."
@@ -73,41 +73,42 @@ PARENT = "A parent ends after the agent it transferred to, as the specification 
 COUNTED = "A token count from before a compaction does not cause the next one."
 BLOBS = "save_input_blobs_as_artifacts is honoured for every kind of root."
 WORDS = "A message may hold an answer and words (google-adk refuses it)."
+LAST_WRITE = (
+    "Of a key that several calls of one response write, the value written last in time is stored"
+)
 SAVED = "Uploaded file: artifact_inv-1_1. It is saved into artifacts."
 ASIDE = "What a plugin keeps for itself between two hooks is not left in the session's state."
 ONCE = "The bytes of media a tool returned go to the model once, as media, and not as JSON too."
 CORRECTED = "Output that breaks the output schema goes back to the model, bounded."
 REFUSED = (
-    "Your answer was not accepted, as it does not fit the schema:\nInvalid JSON: expected ident "
-    "at line 1 column 2\nAnswer once more, with nothing but the JSON: every required field, each "
-    "of its declared type."
+    "Your answer does not match the schema:\nInvalid JSON: expected ident at line 1 column 2\n"
+    "Answer again, with nothing but the JSON. Include every required field with its declared type."
 )
 PLAIN = "A stream that is empty is an empty text."
 NAMED = "A file may name code of its own folder and of Ostinato, and what the host allows."
-TWICE = "A key that a file says twice is refused (google-adk takes the last)."
+TWICE = "A key that a file contains twice is refused (google-adk takes the last)."
 SPELT = "A field that an own class does not have is refused (google-adk leaves it out)."
 DOT = [{"text": "a dot"}, {"inline_data": {"mime_type": "image/png"}}]
 GRANTED = {"response": "ask", "id": "adk-1", "value": {"granted": True}}
 
 
 NESTED = "A task that an agent gives while it works on a task is run (google-adk leaves it open)."
-MENDED = "A task that cannot begin with its arguments is the model's to mend: it is told why."
-REFUSED_CALL = "A refused call of an agent is told as `error`, like that of any tool."
+MENDED = "If a task cannot start with its arguments, the model is told why."
+REFUSED_CALL = "A refused call of an agent is reported as `error`, like that of any tool."
 ENDED_ONCE = "The last hooks of an agent run when it has finished its task, too."
 OUTPUT = "The `output_key` of a task agent keeps what it finishes the task with, not what it says."
-OWN_SCOPE = "What a single-turn agent says is in the answer to its call, and not told once more."
+OWN_SCOPE = "What a single-turn agent says is in the answer to its call, and is not repeated."
 CALLED = (
     "What an agent does that was called is on a branch and in a scope named by the call, so that "
     "no two calls see each other's events."
 )
-ANSWERED_TASK = "The answer to a task keeps the path of the node that gave the task."
 NO_WAY_BACK = (
     "An agent that was called gives its answer; it is not offered a transfer to its caller."
 )
 
 
 LAST_WORD = "A chat agent's last word is its node's output; google-adk goes no further there."
-GOES_ON = "A message to a task in a graph goes on with the graph; google-adk begins it anew."
+GOES_ON = "A message to a task in a graph resumes the graph; google-adk starts it anew."
 NODE_SCOPE = "A task agent that is a node itself works in a scope of its own."
 
 SECRETS = "Requests for credentials hold no secrets, and a stored answer does not either."
@@ -137,19 +138,27 @@ NOT_SENT = {
 }
 
 
-def _response(author: str, tool: str, error: str, call: str = "adk-1") -> dict[str, Any]:
+def _at(author: str, path: str | None) -> dict[str, Any]:
+    """Return the node of an agent's event: that of the root if no path is given."""
+    path = "root@1" if path is None and author == "root" else path
+    return {"node": {"path": path}} if path else {}
+
+
+def _response(
+    author: str, tool: str, error: str, call: str = "adk-1", path: str | None = None
+) -> dict[str, Any]:
     content = ["user", {"response": tool, "id": call, "value": {"error": error}}]
-    return {"author": author, "inv": "inv-1", "content": content}
+    return {"author": author, "inv": "inv-1", "content": content, **_at(author, path)}
 
 
 def _seen(tool: str, error: str) -> list[Any]:
     return ["user", {"response": tool, "value": {"error": error}}]
 
 
-def _error(author: str, code: str, message: str) -> dict[str, Any]:
+def _error(author: str, code: str, message: str, path: str | None = None) -> dict[str, Any]:
     return {
         "author": author, "inv": "inv-1", "final": True, "error_code": code,
-        "error_message": message,
+        "error_message": message, **_at(author, path),
     }  # fmt: skip
 
 
@@ -159,10 +168,9 @@ def _empty() -> dict[str, Any]:
 
 def _corrected(said: str) -> list[dict[str, Any]]:
     contents = ["model", said], ["user", REFUSED]
-    mark = {"ostinato:rejected": True}
+    mark = {"custom_metadata": {"ostinato:rejected": True}, **_at("root", None)}
     return [
-        {"author": "root", "inv": "inv-1", "content": [*content], "custom_metadata": mark}
-        for content in contents
+        {"author": "root", "inv": "inv-1", "content": [*content], **mark} for content in contents
     ]
 
 
@@ -175,15 +183,46 @@ def _asked_for_answer(question: str, *said: str) -> dict[str, Any]:
     return {"contents": [["user", question], *answers], "config": config}
 
 
-def _ended(author: str) -> dict[str, Any]:
-    return {"author": author, "inv": "inv-1", "final": True, "actions": {"end_of_agent": True}}
+def _ended(author: str, path: str | None = None) -> dict[str, Any]:
+    end = {"final": True, "actions": {"end_of_agent": True}}
+    return {"author": author, "inv": "inv-1", **end, **_at(author, path)}
+
+
+_NO_TRANSFER = {"error": "(a sentence) ghost child"}
+_LOST_CONTENTS: list[Any] = [
+    ["user", "Help"],
+    ["model", {"call": "transfer_to_agent", "args": {"agent_name": "ghost"}}],
+    ["user", {"response": "transfer_to_agent", "value": _NO_TRANSFER}],
+]
+
+
+def _said(invocation: str, text: str) -> dict[str, Any]:
+    return {
+        "author": "root", "inv": invocation, "content": ["model", text], "final": True,
+        "node": {"path": "root@1"},
+    }  # fmt: skip
+
+
+def _answer_to_lost_transfer() -> dict[str, Any]:
+    response = {"response": "transfer_to_agent", "id": "adk-1", "value": _NO_TRANSFER}
+    return {
+        "author": "root", "inv": "inv-1", "content": ["user", response],
+        "node": {"path": "root@1"},
+    }  # fmt: skip
 
 
 DEVIATIONS: list[Deviation] = [
-    Deviation(  # all scenarios but those of workflows
-        "[!w]*", "drop", "**.node",
-        "node_info.path is set for nodes of workflow graphs only, not for plain agents.",
-    ),
+    Deviation("transfer_to_nobody", "put", "turns.0.events.1", LOST, _answer_to_lost_transfer()),
+    Deviation("transfer_to_nobody", "insert", "turns.0.events.2", LOST,
+        _said("inv-1", "Next turn.")),
+    Deviation("transfer_to_nobody", "drop", "turns.0.error", LOST),
+    Deviation("transfer_to_nobody", "put", "turns.1.events.0", LOST, _said("inv-2", "Last.")),
+    Deviation("transfer_to_nobody", "insert", "sessions.0.log.1", LOST, "yielded"),
+    Deviation("transfer_to_nobody", "put", "requests.root.1.contents", LOST, [*_LOST_CONTENTS]),
+    Deviation("transfer_to_nobody", "insert", "requests.root.2", LOST, {
+        "contents": [*_LOST_CONTENTS, ["model", "Next turn."], ["user", "Again"]],
+        "tools": ["transfer_to_agent"],
+    }),
     Deviation(
         "none_removes_key", "drop", "sessions.0.state.a",
         "State set to None removes the top-level key (google-adk keeps null).",
@@ -195,6 +234,14 @@ DEVIATIONS: list[Deviation] = [
     Deviation(
         "partials_without_streaming", "drop", "turns.0.events.0",
         "Without SSE only whole responses are yielded, whatever the model streams (Spec 2 §6.5).",
+    ),
+    Deviation(
+        "parallel_tools_with_state", "put", "turns.0.events.1.actions.state_delta.nested",
+        LAST_WRITE, {"c": 1, "same": "c"},
+    ),
+    Deviation(
+        "parallel_tools_with_state", "put", "sessions.0.state.nested",
+        LAST_WRITE, {"c": 1, "same": "c"},
     ),
     Deviation("resume_of_ended_invocation", "put", "turns.1.events", ENDED, []),
     Deviation("resume_of_ended_invocation", "drop", "sessions.0.log.4", ENDED),
@@ -229,9 +276,6 @@ DEVIATIONS: list[Deviation] = [
     Deviation("parallel_with_failing_agent", "insert", "turns.0.events.1", RECORDED,
         _error("both", "ValueError", "right is down")),
     Deviation("parallel_with_failing_agent", "insert", "sessions.0.log.1", RECORDED, "yielded"),
-    Deviation("transfer_to_nobody", "insert", "turns.0.events.2", RECORDED,
-        _error("root", "ValueError", "(a sentence) ghost")),
-    Deviation("transfer_to_nobody", "insert", "sessions.0.log.1", RECORDED, "yielded"),
     Deviation("instruction_with_missing_key", "put", "turns.0.events.0.error_code",
         "TemplateError is a KeyError that names agent and remedy.", "TemplateError"),
     # Both replies of the script break the schema, and it has no third one.
@@ -250,10 +294,10 @@ DEVIATIONS: list[Deviation] = [
     Deviation("empty_response", "insert", "sessions.0.log.1", EMPTY, "yielded"),
     Deviation("streaming_ends_partial", "insert", "turns.0.events.1", EMPTY, _empty()),
     Deviation("streaming_ends_partial", "insert", "sessions.0.log.1", EMPTY, "yielded"),
-    Deviation("response_without_parts", "put", "turns.0.events.0.error_code", EMPTY,
-        "EMPTY_RESPONSE"),
-    Deviation("response_without_parts", "put", "turns.0.events.0.error_message", EMPTY,
-        "(a sentence)"),
+    Deviation("response_without_parts", "put", "turns.0.events.0", EMPTY, {
+        "author": "root", "inv": "inv-1", "content": ["model"], "final": True,
+        "error_code": "EMPTY_RESPONSE", "error_message": "(a sentence)", **_at("root", None),
+    }),
     # A parent has ended when the agent it transferred to has (FEATURES row 66).
     Deviation("resumable_transfer", "drop", "turns.0.events.2", PARENT),
     Deviation("resumable_transfer", "insert", "turns.1.events.2", PARENT, _ended("root")),
@@ -261,7 +305,8 @@ DEVIATIONS: list[Deviation] = [
     Deviation("resumable_transfer", "insert", "sessions.0.log.5", PARENT, "yielded"),
     Deviation("resumable_transfer_and_back", "drop", "turns.0.events.5", PARENT),
     Deviation("resumable_transfer_and_back", "drop", "turns.0.events.2", PARENT),
-    Deviation("resumable_transfer_and_back", "insert", "turns.0.events.6", PARENT, _ended("child")),
+    Deviation("resumable_transfer_and_back", "insert", "turns.0.events.6", PARENT,
+        _ended("child", "root@1/child@1")),
     Deviation("resumable_transfer_and_back", "insert", "turns.0.events.7", PARENT, _ended("root")),
     Deviation("resume_in_child_after_crash", "drop", "turns.0.events.2", PARENT),
     Deviation("resume_in_child_after_crash", "insert", "turns.1.events.2", PARENT, _ended("root")),
@@ -281,7 +326,8 @@ DEVIATIONS: list[Deviation] = [
     # An answer may come with words.
     Deviation("answer_with_words", "drop", "turns.1.error", WORDS),
     Deviation("answer_with_words", "put", "turns.1.events", WORDS, [
-        {"author": "root", "inv": "inv-1", "content": ["model", "Granted."], "final": True},
+        {"author": "root", "inv": "inv-1", "content": ["model", "Granted."], "final": True,
+         **_at("root", None)},
     ]),
     Deviation("answer_with_words", "insert", "sessions.0.log.2", WORDS, {
         "author": "user", "inv": "inv-1", "content": ["user", GRANTED, "and hurry"],
@@ -299,7 +345,7 @@ DEVIATIONS: list[Deviation] = [
     *(Deviation("task_within_task", "put", path, NESTED, value) for path, value in {
         "turns.0.events.2": {
             "author": "inner", "inv": "inv-1", "content": ["model", "Inner asks?"], "final": True,
-            "isolation_scope": "adk-2",
+            "isolation_scope": "adk-2", **_at("inner", "root@1/outer@adk-1/inner@adk-2"),
         },
         "sessions.0.log": [
             {"author": "user", "inv": "inv-1", "content": ["user", "Go"], "final": True},
@@ -324,9 +370,10 @@ DEVIATIONS: list[Deviation] = [
         {"author": "user", "inv": "inv-1", "content": ["user", {
             "response": "research", "id": "adk-1",
             "value": {"error": "(a sentence) topic research"},
-        }]}),
+        }], **_at("root", None)}),
     Deviation("task_with_wrong_input", "insert", "turns.0.events.2", MENDED,
-        {"author": "root", "inv": "inv-1", "content": ["model", "I cannot."], "final": True}),
+        {"author": "root", "inv": "inv-1", "content": ["model", "I cannot."], "final": True,
+         **_at("root", None)}),
     Deviation("task_with_wrong_input", "drop", "turns.0.error", MENDED),
     Deviation("task_with_wrong_input", "insert", "sessions.0.log.1", MENDED, "yielded"),
     Deviation("task_with_wrong_input", "insert", "requests.root.1", MENDED, {
@@ -339,9 +386,9 @@ DEVIATIONS: list[Deviation] = [
     }),
     Deviation("task_with_failing_tool", "put", "turns.0.events.2", ANSWERED,
         {**_response("research", "fail", "RuntimeError: broken", "adk-2"),
-         "isolation_scope": "adk-1"}),
+         "isolation_scope": "adk-1", **_at("research", "root@1/research@adk-1")}),
     Deviation("task_with_failing_tool", "insert", "turns.0.events.3", ANSWERED,
-        _error("root", "RuntimeError", "broken")),
+        _error("root", "RuntimeError", "broken", "root@1/research@adk-1")),
     Deviation("task_with_failing_tool", "insert", "sessions.0.log.1", ANSWERED, "yielded"),
     Deviation("task_with_failing_tool", "insert", "requests.research.1.contents.2", ANSWERED,
         _seen("fail", "RuntimeError: broken")),
@@ -353,17 +400,17 @@ DEVIATIONS: list[Deviation] = [
     Deviation("single_turn_with_wrong_input", "put", "requests.root.1.contents.2.1.value",
         REFUSED_CALL, {"error": "(a sentence) topic"}),
     Deviation("single_turn_with_failing_tool", "put", "turns.0.events.2", ANSWERED,
-        {**_response("poet", "fail", "RuntimeError: broken", "adk-2"), "branch": "poet@1"}),
+        {**_response("poet", "fail", "RuntimeError: broken", "adk-2"), "branch": "poet@1",
+         **_at("poet", "root@1/poet@1")}),
     Deviation("single_turn_with_failing_tool", "put", "turns.0.events.3", ANSWERED,
         _response("root", "poet", "RuntimeError: broken")),
     Deviation("single_turn_with_failing_tool", "put", "turns.0.events.4", ANSWERED,
-        _error("root", "RuntimeError", "broken")),
+        _error("root", "RuntimeError", "broken", "root@1/poet@1")),
     Deviation("single_turn_with_failing_tool", "put", "turns.0.error", ANSWERED,
         {"is": "RuntimeError", "says": ["broken"]}),
     Deviation("single_turn_with_failing_tool", "drop", "requests.root.1", ANSWERED),
     *(Deviation(names, "each", "place of calls", CALLED, place_of_calls)
       for names in ("task*", "single_turn*", "wf_task_in_*")),
-    Deviation("task*", "each", "node of answers", ANSWERED_TASK, node_of_answers),
     *(Deviation(names, "each", "no transfer back", NO_WAY_BACK, no_transfer_back)
       for names in ("task*", "single_turn*", "wf_task_in_*")),
     # Tasks in graphs.

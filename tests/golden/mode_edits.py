@@ -23,18 +23,6 @@ def place_of_calls(trace: Any) -> None:
                 calls[part["id"]] = (part["call"], event.get("branch"))
 
 
-def node_of_answers(trace: Any) -> None:
-    """Give the answers to tasks their node back: the path says that no user gave them."""
-    callers: dict[str, str] = {}
-    for turn in trace["turns"]:
-        for event in turn["events"]:
-            for part in event.get("content", [])[1:]:
-                if isinstance(part, dict) and "call" in part:
-                    callers[part["id"]] = event["author"]
-                elif isinstance(part, dict) and event["author"] == "user":
-                    event["node"] = {"path": f"{callers[part['id']]}@1"}
-
-
 def _events(trace: Any) -> list[dict[str, Any]]:
     yielded = [event for turn in trace["turns"] for event in turn["events"]]
     stored = [e for log in trace["sessions"] for e in log["log"] if isinstance(e, dict)]

@@ -15,6 +15,8 @@ from ostinato.agent_files.own_package import own_package
 from ostinato.agent_source.program import program_of
 from tests.golden.test_golden import SCENARIOS, expected, play, to_text
 
+pytestmark = pytest.mark.long
+
 YAML = sorted(name for name in SCENARIOS if name.startswith("yaml_"))
 WRITTEN: dict[str, str] = {}
 

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -14,20 +14,26 @@ from unittest import mock
 from ostinato.apps import App, ResumabilityConfig
 from ostinato.durable import lease as lease_module
 from ostinato.durable.lease import LeaseKeeper, keeper_of
+from ostinato.errors import StoreError
+from ostinato.execution.recovery import blockers as ahead_module
 from ostinato.models.llm_request import LlmRequest
 from ostinato.runners import Runner
-from ostinato.running import ahead as ahead_module
 from ostinato.sessions import InMemorySessionService
-from ostinato.sessions._durable_store import Claim, Fence, Place
-from ostinato.sessions._lease_rules import passed_by
-from ostinato.tools import LongRunningFunctionTool, ToolContext
+from ostinato.sessions.base_session_service import read_port
+from ostinato.sessions.store.durable_store import Claim, Fence, Place
+from ostinato.sessions.store.lease_rules import passed_by
+from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
 from ostinato.types import Content
+from tests.model.provider import Provider
 from tests.model.stepping import Clock, SteppedLoop
 from tests.model.trees import tree
 
 PLACE = Place("talk", "ann", "one")
 LEASE_SECONDS = 10.0
-_WRITES = "park put_message leave_message renew renew_messages request_cancel".split()
+_WRITES = (
+    "park put_message leave_message renew renew_messages request_cancel claim_answers "
+    "release_answers"
+).split()
 _READS = "open_session get_session journal lease open_leases messages waiting_places".split()
 
 
@@ -51,6 +57,9 @@ class History:
       refused: appends of such processes that were refused.
       notes: what was claimed and appended.
       taken_over: how often a token was given while another process's invocation was open.
+      paid: how often a call that needs approval took effect, by the id of the call.
+      writes: how often tools wrote to the state, in all.
+      failures: how often the store refused to work because it was away or full.
     """
 
     def __init__(self) -> None:
@@ -64,6 +73,9 @@ class History:
         self.answers: Counter[tuple[str, bool]] = Counter()
         self.faults: list[str] = []
         self.notes: list[str] = []
+        self.paid: Counter[str] = Counter()
+        self.writes = 0
+        self.failures = 0
 
     def broken(self, what: str) -> Broken:
         """Note a fault, for the code under test may catch the error."""
@@ -79,11 +91,18 @@ class History:
             if record.id in self.ids:
                 raise self.broken(f"event {record.id} is stored twice")
             self.ids.append(record.id)
-            for call_id, _ in record.responses:
+            for call_id, name in record.responses:
                 by_user = record.author == "user"
                 self.answers[call_id, by_user] += 1
-                if self.answers[call_id, by_user] > 1:
+                if by_user and name == "order":
+                    continue  # a long-running function may be told more than once how it stands
+                # One that needs approval is answered first by what it waits for.
+                if self.answers[call_id, by_user] > (2 if name == "pay" and not by_user else 1):
                     raise self.broken(f"call {call_id} was answered twice")
+
+    def pruned(self, count: int) -> None:
+        """Forget the oldest events, which somebody deleted from the store."""
+        del self.ids[:count]
 
     def granted(self, fence: Fence, claim: Claim, before: Any) -> None:
         """Tokens rise; an invocation is claimed by one at a time."""
@@ -115,6 +134,8 @@ class History:
             self.notes.append(f"    {fence.token} appends {event.author} {event.invocation_id}")
             if event.invocation_id == passed and event.get_function_responses():
                 continue
+            if event.actions.rewind_before_invocation_id:
+                continue
             if event.invocation_id != invocation_id:
                 raise self.broken(f"an event of {event.invocation_id} came within {invocation_id}")
 
@@ -133,6 +154,10 @@ class View(SharedStore):
       history: what happened.
       chance: how many turns.
       clock: the time.
+
+    Attributes:
+      failing: `away` while the process cannot reach the store, `full` while it cannot write; else
+        ''. An operation that was committed just before fails, too: its caller hears nothing of it.
     """
 
     def __init__(
@@ -144,28 +169,38 @@ class View(SharedStore):
         self.chance = chance
         self.clock = clock
         self.dead = False
+        self.failing = ""
         self._posted: list[tuple[Place, Fence, bool]] = []
 
-    async def pause(self) -> None:
+    async def pause(self, *, writing: bool = False) -> None:
         for _ in range(self.chance.randint(0, 2)):
             await asyncio.sleep(0)
         if self.dead:
             raise Dead
+        if self.failing == "away" or (writing and self.failing):
+            self.history.failures += 1
+            raise StoreError(f"The store is {self.failing}.")
 
     @property
     def stored(self) -> Any:
         return self._sessions[PLACE]
 
     async def append(
-        self, session: Any, events: Any, rows: Any = (), fence: Any = None, claim: Any = None
+        self,
+        session: Any,
+        events: Any,
+        rows: Any = (),
+        fence: Any = None,
+        claim: Any = None,
+        changes: Any = None,
     ) -> Fence | None:
-        await self.pause()
+        await self.pause(writing=True)
         await self._commit_posted()
         before = self.stored.lease_at(self.clock.now)
         first = next(iter(self.stored.inbox.values()), None)
         count = len(self.stored.log)
         try:
-            given = await super().append(session, events, rows, fence, claim)
+            given = await super().append(session, events, rows, fence, claim, changes)
         except Exception:
             if fence is not None and fence.token < self.history.token:
                 self.history.refused += 1
@@ -179,11 +214,17 @@ class View(SharedStore):
             passed = passed_by(before, claim) if claim is not None else ""
             self.history.appended(given or fence, events, passed)
         self.history.check_log(self.stored.log.records)
-        await self.pause()
+        await self.pause(writing=True)
         return given
 
     async def release(
-        self, place: Place, fence: Fence, *, keep_rows: bool = False, wait: bool = True
+        self,
+        place: Place,
+        fence: Fence,
+        *,
+        keep_rows: bool = False,
+        wait: bool = True,
+        on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         """Where nobody waits for it, it is committed later, before what this process writes next;
         it is lost where the process dies before.
@@ -196,14 +237,14 @@ class View(SharedStore):
             soon.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _commit_posted(self) -> None:
-        await self.pause()
+        await self.pause(writing=True)
         posted, self._posted = self._posted, []
         for place, fence, keep_rows in posted:
             await super().release(place, fence, keep_rows=keep_rows)
 
-    async def hand_over(self, place: Place, fence: Fence) -> None:
+    async def hand_over(self, place: Place, fence: Fence, *, failed: bool = False) -> None:
         await self._commit_posted()
-        await super().hand_over(place, fence)
+        await super().hand_over(place, fence, failed=failed)
         self.history.handed_over(self.stored.lease)
         await self.pause()
 
@@ -219,9 +260,10 @@ class View(SharedStore):
 
 def _slow(name: str) -> Any:
     async def act(self: View, *args: Any, **named: Any) -> Any:
-        await (self._commit_posted() if name in _WRITES else self.pause())
+        writing = name in _WRITES
+        await (self._commit_posted() if writing else self.pause())
         given = await getattr(SharedStore, name)(self, *args, **named)
-        await self.pause()
+        await self.pause(writing=writing)
         return given
 
     return act
@@ -229,6 +271,7 @@ def _slow(name: str) -> Any:
 
 for _name in (*_WRITES, *_READS):
     setattr(View, _name, _slow(_name))
+View._defined_port = read_port(View)  # they are its own, not patched
 
 
 class Process:
@@ -242,6 +285,7 @@ class Process:
       clock: the time.
       name: which agents it runs.
       resumable: whether its app is.
+      provider: keeps what its models say, which then send what is new alone; None if nothing does.
       away: whether others cannot see that it has died.
       max_attempts: as for Runner.
     """
@@ -256,6 +300,7 @@ class Process:
         *,
         name: str,
         resumable: bool,
+        provider: Provider | None,
         away: bool,
         max_attempts: int,
     ) -> None:
@@ -263,13 +308,16 @@ class Process:
         self.number = number
         self.away = away
         self.history = history
+        self.provider = provider
         self.view = View(store, history, chance, clock)
         self.loop = SteppedLoop(clock)
+        self.closed: list[SteppedLoop] = []
         with mock.patch.object(lease_module, "process_identity", lambda: self.identity):
             self.keeper: LeaseKeeper = keeper_of(self.view, LEASE_SECONDS)
-        tools = [self.act, LongRunningFunctionTool(self.order)]
+        pay = FunctionTool(self.pay, require_confirmation=True)
+        tools = [self.act, LongRunningFunctionTool(self.order), pay]
         resumability = ResumabilityConfig(is_resumable=True) if resumable else None
-        root = tree(name, tools, self._asked)
+        root = tree(name, tools, self._asked, provider)
         self.runner = Runner(
             app=App(name=PLACE.app_name, root_agent=root, resumability_config=resumability),
             session_service=self.view,
@@ -280,6 +328,10 @@ class Process:
     async def _asked(self, request: LlmRequest) -> None:
         await self.view.pause()
         self._check_paired(request.contents)
+        if self.provider is not None:
+            fault = self.provider.find_fault(request)
+            if fault:
+                self.history.faults.append(fault)
 
     def _check_paired(self, contents: Sequence[Content]) -> None:
         """Calls are answered by what follows; but not a long-running one that was cancelled, nor
@@ -289,7 +341,7 @@ class Process:
             calls = Counter(p.function_call.name for p in content.parts or () if p.function_call)
             following = contents[index + 1].parts or ()
             given = Counter(p.function_response.name for p in following if p.function_response)
-            missing = set(calls - given) - {"order"}
+            missing = set(calls - given) - {"order", "pay"}
             if given - calls or (missing and self.runner.max_attempts > 2):
                 self.history.faults.append(f"calls {calls} are answered by {given}")
 
@@ -301,26 +353,56 @@ class Process:
         """Order something."""
         return await self._take_effect(tool_context)
 
+    async def pay(self, what: str, tool_context: ToolContext) -> str:
+        """Pay, once somebody has approved it."""
+        self.history.paid[tool_context.function_call_id] += 1
+        return await self._take_effect(tool_context)
+
     async def _take_effect(self, tool_context: ToolContext) -> str:
-        await self.view.pause()
+        await self._pause()
+        await self._write(tool_context)
         owner, _ = self.history.owners[self.history.token]
         self.history.effects[tool_context.idempotency_key] += 1
         self.history.late += owner != self.keeper.owner
-        await self.view.pause()
+        await self._write(tool_context)
         return "ok"
+
+    async def _write(self, tool_context: ToolContext) -> None:
+        """Write a key that others write, too, and one that tells when this call wrote it."""
+        await self._pause()
+        self.history.writes += 1
+        tool_context.state["last"] = self.history.writes
+        tool_context.state[f"wrote {tool_context.function_call_id}"] = self.history.writes
+        await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait, as for another system: the store is not asked."""
+        for _ in range(self.view.chance.randint(0, 2)):
+            await asyncio.sleep(0)
+        if self.view.dead:
+            raise Dead
 
     def crash(self) -> None:
         """Die: nothing of it goes on."""
         self.view.dead = True
 
+    def close_loop(self) -> None:
+        """Close the loop in the middle of everything and go on in another one, as a program does
+        that calls `asyncio.run` again.
+        """
+        self.loop.shut = True
+        self.closed.append(self.loop)
+        self.loop = SteppedLoop(self.loop.clock)
+
     def drop(self) -> None:
         """Take down what is left of it in this process; at the end, for it may not be dead yet."""
         self.view.dead = True
-        self.loop.drop()
+        for loop in (*self.closed, self.loop):
+            loop.drop()
 
 
 @contextmanager
-def known_deaths(processes: Sequence[Process]) -> Iterator[None]:
+def known_deaths(processes: Sequence[Process], clock: Clock) -> Iterator[None]:
     """Let the runners know of the deaths that one can see, and start no threads."""
 
     def is_dead(identity: str) -> bool:
@@ -329,7 +411,8 @@ def known_deaths(processes: Sequence[Process]) -> Iterator[None]:
 
     with (
         mock.patch.object(ahead_module, "is_dead", is_dead),
-        mock.patch.object(LeaseKeeper, "_begin", lambda self: None),
+        mock.patch.object(LeaseKeeper, "_start_thread", lambda self: None),
         mock.patch.object(lease_module, "_numbers", itertools.count(1)),
+        mock.patch.object(lease_module, "_now", clock),
     ):
         yield

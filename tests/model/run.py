@@ -43,6 +43,28 @@ def run(steps: int, number: int) -> dict[str, Any]:
     @seed(number)
     class Seeded(Machine):
         figures = type(Machine.figures)()
+        has_failed = False
+
+        def teardown(self) -> None:
+            try:
+                super().teardown()
+            except Exception as error:
+                self._announce(error)
+                raise
+
+        def _check(self) -> None:
+            try:
+                super()._check()
+            except Exception as error:
+                self._announce(error)
+                raise
+
+        def _announce(self, error: Exception) -> None:
+            """Say at once what failed: to find the shortest steps for it takes minutes."""
+            if not Seeded.has_failed:
+                Seeded.has_failed = True
+                print(f"Failed after {self.figures['steps']} steps: {error}", file=sys.stderr)
+                print("Looking for the shortest steps that fail so.", file=sys.stderr, flush=True)
 
     run_state_machine_as_test(Seeded, settings=settings(SETTINGS, max_examples=-(-steps // _TAKEN)))
     return {**Seeded.figures, "seconds": round(time.perf_counter() - start, 1)}

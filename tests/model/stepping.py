@@ -23,15 +23,29 @@ class SteppedLoop(asyncio.SelectorEventLoop):
 
     Args:
       clock: the time, in seconds.
+
+    Attributes:
+      clock: the time.
+      shut: whether it is closed for all that use it, although it can still be dropped.
+      tasks: those that the machine asks for.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
+        self.shut = False
         super().__init__()
         self.tasks: set[asyncio.Task[Any]] = set()
 
     def time(self) -> float:
-        return self._clock.now
+        return self.clock.now
+
+    def is_closed(self) -> bool:
+        return self.shut or super().is_closed()
+
+    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
+        if self.shut:
+            raise RuntimeError("Event loop is closed")
+        return super().call_soon_threadsafe(callback, *args, context=context)
 
     def begin(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task; the machine asks for its result."""
@@ -51,6 +65,7 @@ class SteppedLoop(asyncio.SelectorEventLoop):
 
     def drop(self) -> None:
         """Take down the tasks of a process that is dead; its store takes nothing any more."""
+        self.shut = False
         self.set_exception_handler(lambda *_: None)
         for _ in range(200):
             left = asyncio.all_tasks(self)

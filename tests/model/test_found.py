@@ -128,6 +128,75 @@ FOUND: dict[str, tuple[str, bool, int, Steps]] = {
             ("crash", {"which": 0}),
         ],
     ),
+    # It was kept alive for a caller that could never run it.
+    "a message of a closed loop is answered by somebody else": (
+        "single",
+        False,
+        0,
+        [
+            send("say", 0, 1),
+            ("stop_reading", {"events": 1, "kind": "say", "turns": 10, "which": 0}),
+            ("close_loop", {"which": 0}),
+        ],
+    ),
+    # It was given to a task just before that task's loop was closed.
+    "a session that nobody took passes to the next": (
+        "single",
+        False,
+        0,
+        [
+            send("say", 0, 2),
+            ("answer_at_once", {"turns": 1}),
+            send("say", 0, 1),
+            ("take_turns", {"seconds": 1.0, "turns": 10}),
+            ("close_loop", {"which": 0}),
+        ],
+    ),
+    # The confirmation came before the call beside it was closed.
+    "an invocation that was left open is resumed before its call is answered": (
+        "single",
+        False,
+        0,
+        [
+            ("take_turns", {"seconds": 1.0, "turns": 29}),
+            ("stop_reading", {"events": 2, "kind": "pay", "turns": 20, "which": 0}),
+            ("close_loop", {"which": 0}),
+            ("answer", {"which": 0}),
+            ("go_on_together", {"turns": 10}),
+            ("stop_reading", {"events": 1, "kind": "say", "turns": 18, "which": 0}),
+        ],
+    ),
+    # Retention deletes the events by which the run's agent was found, and another turn resumes it.
+    "an invocation is resumed by the agent that it began with": (
+        "transfer",
+        False,
+        0,
+        [
+            send("act", 0, 5),
+            ("take_turns", {"seconds": 1.0, "turns": 15}),
+            ("stop_reading", {"events": 1, "kind": "say", "turns": 34, "which": 0}),
+            ("prune", {"part": 1.0}),
+            ("cancel", {"which": 0}),
+        ],
+    ),
+    "of two parallel calls the value written last is stored": (
+        "single",
+        False,
+        0,
+        [send("both", 0, 1), ("go_on_together", {"turns": 60})],
+    ),
+    "a run whose caller stopped reading can be cancelled": (
+        "single",
+        False,
+        7,
+        [
+            ("stop_reading", {"events": 1, "kind": "both", "turns": 30, "which": 0}),
+            ("cancel", {"which": 1}),
+            ("renew", {"which": 0}),
+            ("send", {"kind": "say", "policy": "interrupt", "turns": 8, "which": 0}),
+            ("go_on_together", {"turns": 40}),
+        ],
+    ),
 }
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.model.run import run
+
+pytestmark = pytest.mark.long
 
 
 def test_two_processes_share_a_session_without_losing_or_doubling_anything() -> None:

@@ -10,20 +10,25 @@ from ostinato.events.request_input import RequestInput
 from ostinato.models.llm_request import LlmRequest
 from ostinato.testing import FunctionModel, call
 from ostinato.workflow import START, JoinNode, Workflow
+from tests.model.provider import Provider
 
-KINDS = ("say", "act", "both", "order")
+KINDS = ("say", "act", "both", "order", "pay")
 TREES = ("single", "transfer", "sequential", "parallel", "graph", "asking")
 
 
 def tree(
-    name: str, tools: list[Any], asked: Callable[[LlmRequest], Awaitable[None]]
+    name: str,
+    tools: list[Any],
+    asked: Callable[[LlmRequest], Awaitable[None]],
+    provider: Provider | None = None,
 ) -> BaseAgent | Workflow:
     """Return the root of a tree by its name.
 
     Args:
       name: one of TREES.
-      tools: `act` and `order`.
+      tools: `act`, `order` and `pay`.
       asked: called with each request of a model.
+      provider: keeps what the models say; None if nothing does.
     """
 
     def agent(name: str, decide: Callable[[str, str], Any] = _do, **options: Any) -> LlmAgent:
@@ -32,7 +37,7 @@ def tree(
             kind, number, answered = _said(request)
             return f"done {number}" if answered else decide(kind, number)
 
-        model = FunctionModel(answer)
+        model = FunctionModel(answer) if provider is None else provider.model(answer)
         return LlmAgent(name=name, description=name, model=model, tools=tools, **options)
 
     if name == "single":
@@ -79,6 +84,8 @@ def _do(kind: str, number: str) -> Any:
         return [call("act", what=number), call("act", what=number + "'")]
     if kind == "order":
         return [call("order", what=number), call("act", what=number)]
+    if kind == "pay":
+        return [call("pay", what=number), call("act", what=number)]
     return f"done {number}"
 
 

@@ -9,7 +9,7 @@ import sys
 import venv
 from pathlib import Path
 
-from tests.certificates import outside
+from tests.support.certificates import outside
 
 ROOT = Path(__file__).resolve().parents[2] / ".venvs"
 

@@ -15,7 +15,7 @@ from ostinato.events.event import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.testing import Conversation, tool_calls
-from tests.examples.loading import NAMES, agents_of, example, put_models
+from tests.unit.examples.loading import NAMES, agents_of, example, put_models
 
 from .adapters import CHAT, CLAUDE, RESPONSES, Adapter
 

@@ -93,6 +93,29 @@ class ReadingModel(QuickModel):
         self.seen.append((len(contents), digest.hexdigest()))
 
 
+class ChainingModel(QuickModel):
+    """A model whose provider keeps the conversation.
+
+    Attributes:
+      kept: whether the provider names its interactions.
+      chained: whether the last request continued one.
+    """
+
+    use_interactions_api: bool = True
+    kept: bool = True
+    chained: bool = False
+    count: int = 0
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        self.chained = llm_request.previous_interaction_id is not None
+        self.count += 1
+        async for response in super().generate_content_async(llm_request, stream):
+            response.interaction_id = f"i{self.count}" if self.kept else None
+            yield response
+
+
 def said(role: str | None, part: types.Part) -> str:
     """One part as a line of text."""
     if part.function_call:
@@ -165,6 +188,11 @@ class Bench:
     async def turns(self, session: str, numbers: range) -> None:
         for number in numbers:
             await self.turn(session, number)
+
+
+def allowed(calls: int) -> float:
+    """Return a limit for the running Python: from 3.12 on the standard library calls a bit more."""
+    return calls if sys.version_info < (3, 12) else calls * 1.08
 
 
 async def calls(run: Callable[[], Awaitable[Any]], times: int = 5, of_loop: bool = True) -> int:

@@ -5,7 +5,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.perf.kit import Bench, QuickModel, ReadingModel, calls, expected_requests, is_flat
+import pytest
+
+from ostinato.sessions import InMemorySessionService
+from tests.perf.kit import (
+    Bench,
+    ChainingModel,
+    QuickModel,
+    ReadingModel,
+    allowed,
+    calls,
+    expected_requests,
+    is_flat,
+)
+
+pytestmark = pytest.mark.long
 
 MEASURED_TURNS = 8
 MAX_CALLS = 2000
@@ -25,7 +39,7 @@ async def test_a_turn_costs_the_same_at_any_length(service: Any) -> None:
         counts[history] = await calls(lambda: bench.turn("long"), MEASURED_TURNS)
         turns = history + MEASURED_TURNS
     shown = ", ".join(f"{n} turns: {c:.0f}" for n, c in counts.items())
-    assert max(counts.values()) <= MAX_CALLS, f"function calls per turn: {shown}"
+    assert max(counts.values()) <= allowed(MAX_CALLS), f"function calls per turn: {shown}"
     assert is_flat([*counts.values()]), f"not flat: {shown}"
 
 
@@ -47,5 +61,22 @@ async def test_a_step_costs_the_same_in_a_long_invocation(service: Any) -> None:
         unused = iter(sessions)
         totals[steps] = await calls(lambda: bench.turn(next(unused)), 3, of_loop=False)  # noqa: B023
     early, late = ((totals[b] - totals[b - 50]) / 50 for b in (60, 110))
-    assert max(early, late) <= MAX_STEP, f"function calls per step: {early:.0f}, {late:.0f}"
+    assert max(early, late) <= allowed(MAX_STEP), (
+        f"function calls per step: {early:.0f}, {late:.0f}"
+    )
     assert is_flat([early, late]), f"not flat: {early:.0f}, then {late:.0f}"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_chained_turn_costs_the_same_at_any_length(kept: bool) -> None:
+    model = ChainingModel(model="chaining", kept=kept)
+    bench = Bench(InMemorySessionService(), model)
+    await bench.open("long")
+    counts: list[int] = []
+    turns = 0
+    for history in (10, 200):
+        await bench.turns("long", range(turns, history))
+        counts.append(await calls(lambda: bench.turn("long"), MEASURED_TURNS))
+        turns = history + MEASURED_TURNS
+    assert model.chained == kept
+    assert is_flat([*counts]), f"function calls per turn: {counts}"

@@ -13,6 +13,8 @@ from ostinato.sessions import InMemorySessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from tests.perf.kit import Bench, QuickModel, kept
 
+pytestmark = pytest.mark.long
+
 MAX_BLOCKS = 18
 MAX_OBJECTS = 8
 SLACK = 1  # the collector lets go of some containers when it sees fit

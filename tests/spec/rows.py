@@ -37,7 +37,7 @@ A.1 Runner and invocation lifecycle
 4 Without a run_config a default RunConfig is used
 5 A new message without a role gets the role user
 6 A new message may be a plain dict of role and parts
-7 Spans: invocation, and below it invoke_agent, call_llm and execute_tool with their names
+7 Spans: invocation; below it invoke_agent NAME; below that chat MODEL, execute_tool NAME
 8 The session is loaded, or created where that is enabled; else a missing one is an error
 9 A new invocation id is "e-" and a uuid4; new_invocation_context_id() makes one
 10 A new run: context, user-message hook, user event, choice of the agent, in that order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from typing import Any
 
 import ostinato.types as types
 from tests.surface import record
+from tests.surface.shown import UNREAD, members, show
+from tests.surface.source import UNKNOWN
 
 PACKAGE = "ostinato"
 
@@ -39,21 +42,21 @@ def compare(surface: dict[str, Any]) -> Iterator[Finding]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                module = import_module(f"{PACKAGE}.{name}")
+                module = import_module(f"{PACKAGE}.{name}".rstrip("."))
             except ModuleNotFoundError:
                 yield Finding(name, "no such module")
                 continue
-        for public, what in (names or {}).items():
+        for public, what in names.items():
             where = f"{name}:{public}"
-            if not hasattr(module, public):
+            if record.read(module, public) is UNREAD:
                 yield Finding(where, "no such name")
                 continue
             yield from compare_value(where, what, getattr(module, public))
-    for name, members in surface["types"].items():
+    for name, described in surface["types"].items():
         if not hasattr(types, name):
             yield Finding(f"types:{name}", "no such name")
             continue
-        for member, what in members.items():
+        for member, what in described.items():
             yield from compare_member(f"types:{name}", member, what, getattr(types, name))
 
 
@@ -73,8 +76,8 @@ def compare_value(where: str, what: Any, ours: Any) -> Iterator[Finding]:
             yield Finding(where, "is not callable")
     elif what.startswith("is "):
         yield from compare_home(where, what[3:], ours)
-    elif f"= {record.show(ours)}" != what:
-        yield Finding(where, f"ours {record.show(ours)}, theirs {what[2:]}")
+    elif f"= {show(ours)}" != what:
+        yield Finding(where, f"ours {show(ours)}, theirs {what[2:]}")
 
 
 def compare_home(where: str, home: str, ours: Any) -> Iterator[Finding]:
@@ -102,15 +105,24 @@ def compare_class(where: str, what: dict[str, Any], ours: type) -> Iterator[Find
     for base in what.get("bases", ()):
         if base not in mro and "[" not in base:
             yield Finding(where, f"is no {base}")
-    for field, default in what.get("fields", {}).items():
+    for field, (kind, default) in what.get("fields", {}).items():
         yield from compare_field(where, field, default, ours)
+        yield from compare_type(where, field, kind, ours)
     for name, shown in what.get("members", {}).items():
         yield from compare_member(where, name, shown, ours)
 
 
-def all_fields(cls: type) -> dict[str, str]:
+def compare_type(where: str, field: str, kind: str, ours: type) -> Iterator[Finding]:
+    """The type of a field that both declare; ours may take more."""
+    mine = all_fields(ours).get(field)
+    missing = members(kind) - members(mine[0]) if mine is not None else set[str]()
+    if mine is not None and missing and not re.search(r"\bAny\b", mine[0]):
+        yield Finding(f"{where}.{field}", f"ours {mine[0]}, theirs {kind}")
+
+
+def all_fields(cls: type) -> dict[str, list[str]]:
     """The fields of a class and its bases, with what record.py says about each."""
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for base in reversed(cls.__mro__):
         found |= record.fields_of(base)
     return found
@@ -129,16 +141,17 @@ def attributes_of(cls: type) -> set[str]:
 
 
 def compare_field(where: str, field: str, default: str, ours: type) -> Iterator[Finding]:
-    mine = all_fields(ours).get(field)
+    known = all_fields(ours).get(field)
+    mine = known[1] if known is not None else None
     if mine is None and not is_model(ours):
         parameters = inspect.signature(ours).parameters
         if field in parameters:
             one = parameters[field].default
-            mine = "required" if one is inspect.Parameter.empty else record.show(one)
+            mine = "required" if one is inspect.Parameter.empty else show(one)
     if mine is None:
         if not hasattr(ours, field) and field not in attributes_of(ours):
             yield Finding(f"{where}.{field}", "no such field")
-    elif mine != default and default not in ("required", "<made>"):
+    elif mine != default and default not in ("required", "<made>", UNKNOWN):
         yield Finding(f"{where}.{field}", f"ours {mine}, theirs {default}")
 
 
@@ -229,9 +242,9 @@ def compare_parameter(
         yield Finding(at, "ours by keyword only")
     elif position is not None and VAR not in kinds and list(mine)[position] != name:
         yield Finding(at, f"ours has {list(mine)[position]} at its position")
-    elif has_default and record.show(one.default) != default:
+    elif has_default and default not in (show(one.default), UNKNOWN):
         yield Finding(at, f"ours {show_default(one)}, theirs {default}")
 
 
 def show_default(one: inspect.Parameter) -> str:
-    return "required" if one.default is one.empty else record.show(one.default)
+    return "required" if one.default is one.empty else show(one.default)

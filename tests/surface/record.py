@@ -1,9 +1,10 @@
-"""Records the public surface of google-adk 2.3.0 as data: every public module of the packages
-below with its classes, functions, parameters, fields and members, and the names and methods of
-google-genai's types that they use. Only names, kinds and plain default values are kept.
+"""Records the public surface of google-adk 2.3.0 as data: every public module with its classes,
+functions, parameters, fields and members, and the names and methods of google-genai's types that
+they use. Only names, kinds, types of fields and plain default values are kept.
 
 Run it with the interpreter of google-adk's own environment; `--check` compares with what is stored
-and changes nothing. The test describes our own modules with the same functions.
+and changes nothing. The test describes our own modules with the same functions. A module that
+needs a package which is not installed there is described from its source (source.py).
 """
 
 from __future__ import annotations
@@ -24,63 +25,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.surface.shown import SIMPLE, UNREAD, show, show_made, show_type
+from tests.surface.source import FUNCTIONS, describe_source, statements
+
 TARGET = Path(__file__).with_name("surface.json")
 WANTED = "2.3.0"
-PACKAGES = (
-    "agents", "apps", "artifacts", "auth", "code_executors", "errors", "events", "examples",
-    "features", "flows", "memory", "models", "planners", "plugins", "runners", "sessions",
-    "tools", "utils", "workflow",
-)  # fmt: skip
+# Names that a module imports and many programs take from it.
+IMPORTED = {
+    "auth.auth_preprocessor": ("REQUEST_EUC_FUNCTION_CALL_NAME",),
+    "runners": ("FINISH_TASK_SUCCESS_RESULT", "FINISH_TASK_TOOL_NAME", "RunConfig"),
+}
 
-# Integrations: only the names of their modules are recorded.
-INTEGRATIONS = (
-    "plugins.bigquery_agent_analytics_plugin",
-    "tools.agent_simulator", "tools.api_registry", "tools.apihub_tool",
-    "tools.application_integration_tool", "tools.bigquery", "tools.bigtable", "tools.computer_use",
-    "tools.crewai_tool", "tools.data_agent", "tools.discovery_engine_search_tool",
-    "tools.environment", "tools.environment_simulation", "tools.google_api_tool",
-    "tools.google_tool", "tools.langchain_tool", "tools.load_mcp_resource_tool", "tools.mcp_tool",
-    "tools.openapi_tool", "tools.pubsub", "tools.retrieval", "tools.skill_toolset",
-    "tools.spanner", "tools.toolbox_toolset",
-)  # fmt: skip
-
-# What stands for a thing that needs a package which is not installed.
-UNREAD = "unread"
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 KINDS = (type, typing.TypeVar)
 NOT_SURFACE = (typing.TypeVar, typing.ParamSpec, ModuleType)
-SIMPLE = (bool, int, float, type(None))
-# An identifier-like text; sentences are not recorded, only that there is one.
-WORD = re.compile(r"[\w./:{}<>-]{0,60}")
 Described = dict[str, Any]
-
-
-def show(value: object) -> str:
-    """A default value as text: plain values as they are, others by the name of their kind."""
-    if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, SIMPLE):
-        return repr(value)
-    if isinstance(value, str):
-        return repr(str(value)) if WORD.fullmatch(value) else "<text>"
-    if isinstance(value, (list, tuple, set, frozenset, dict)):
-        inner = ", ".join(sorted(map(show, value)))
-        return f"{type(value).__name__}({inner})"
-    if isinstance(value, type) or inspect.isroutine(value):
-        return value.__name__
-    if isinstance(value, re.Pattern):
-        return "<pattern>"
-    return f"<{type(value).__name__}>"
-
-
-def show_made(factory: Any) -> str:
-    """What a default factory makes: empty containers and records by kind, never a made id."""
-    try:
-        made = factory()
-    except TypeError:
-        return "<made>"
-    made_anew = isinstance(made, (str, float)) and made
-    return f"<{type(made).__name__}>" if made_anew else show(made)
 
 
 def parameters(function: Any) -> list[str] | None:
@@ -122,43 +83,49 @@ def describe_function(function: Any) -> list[str] | str:
     return "callable" if shown is None else [kind_of(function), *shown]
 
 
-def fields_of(cls: type) -> dict[str, str]:
-    """The fields that the class itself declares, with their defaults ("required" if none)."""
+def fields_of(cls: type) -> dict[str, list[str]]:
+    """The fields that the class itself declares: type and default ("required" if there is none)."""
     own: dict[str, Any] = vars(cls).get("__annotations__", {})
-    found: dict[str, str] = {}
     if "model_fields" in dir(cls):
-        for name, info in typing.cast(Any, cls).model_fields.items():
-            if name in own and not name.startswith("_"):
-                if info.default_factory is not None:
-                    found[name] = show_made(info.default_factory)
-                else:
-                    found[name] = "required" if info.is_required() else show(info.default)
-        return found
+        infos = typing.cast(Any, cls).model_fields.items()
+        return {
+            name: [show_type(info.annotation), _model_default(info)]
+            for name, info in infos
+            if name in own and not name.startswith("_")
+        }
     made = {f.name: f for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
-    for name in own:
-        if name.startswith("_"):
-            continue
-        one = made.get(name)
-        if one is None:
-            value = vars(cls).get(name, UNREAD)
-            is_item = value is UNREAD or type(value).__name__ == "_tuplegetter"
-            found[name] = "required" if is_item else show(value)
-        elif one.default is not dataclasses.MISSING:
-            found[name] = show(one.default)
-        elif one.default_factory is not dataclasses.MISSING:
-            found[name] = show_made(one.default_factory)
-        else:
-            found[name] = "required"
-    return found
+    hints = _hints(cls)
+    return {
+        name: [show_type(hints.get(name, own[name])), _plain_default(cls, name, made.get(name))]
+        for name in own
+        if not name.startswith("_")
+    }
 
 
-def _decorated(cls: type) -> set[str]:
-    """Validators and serializers of a pydantic model: part of how it works, not of its surface."""
-    decorators = getattr(cls, "__pydantic_decorators__", None)
-    if decorators is None:
-        return set()
-    groups = (f.name for f in dataclasses.fields(decorators))
-    return {name for group in groups for name in getattr(decorators, group)}
+def _hints(cls: type) -> dict[str, Any]:
+    """The resolved annotations, or none where one names what is imported for checkers only."""
+    try:
+        return typing.get_type_hints(cls)
+    except (NameError, TypeError):
+        return {}
+
+
+def _model_default(info: Any) -> str:
+    if info.default_factory is not None:
+        return show_made(info.default_factory)
+    return "required" if info.is_required() else show(info.default)
+
+
+def _plain_default(cls: type, name: str, field: dataclasses.Field[Any] | None) -> str:
+    """The default of a field of a dataclass, named tuple, typed dict or plain class."""
+    if field is None:
+        value = vars(cls).get(name, UNREAD)
+        is_item = value is UNREAD or type(value).__name__ == "_tuplegetter"
+        return "required" if is_item else show(value)
+    if field.default is not dataclasses.MISSING:
+        return show(field.default)
+    made = field.default_factory is not dataclasses.MISSING
+    return show_made(field.default_factory) if made else "required"
 
 
 def describe_member(name: str, value: object) -> list[str] | str | None:
@@ -193,12 +160,12 @@ def describe_class(cls: type) -> Described:
         return {"enum": {name: show(one.value) for name, one in cls.__members__.items()}}
     top = cls.__module__.rpartition(".")[0].split(".")[0]
     bases = [b for b in cls.__mro__[1:] if b.__module__.split(".")[0] == top]
-    fields, skipped = fields_of(cls), _decorated(cls)
+    fields = fields_of(cls)
     found: Described = {"bases": [b.__name__ for b in bases if not b.__name__.startswith("_")]}
     found["fields"] = fields
     members: Described = {}
     for name, value in vars(cls).items():
-        if name in fields or name in skipped:
+        if name in fields:
             continue
         shown = describe_member(name, value)
         if shown is not None and shown not in INHERITED:
@@ -207,15 +174,16 @@ def describe_class(cls: type) -> Described:
     return {key: what for key, what in found.items() if what}
 
 
-def assigned_names(tree: ast.Module) -> Iterator[str]:
-    """Public names that the module assigns at its top: constants, aliases of types."""
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
+def own_names(tree: ast.Module) -> Iterator[str]:
+    """Public names that the module defines or assigns at its top: classes, constants, aliases."""
+    for node in statements(tree.body):
+        targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.AnnAssign):
             targets = [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and not target.id.startswith("_"):
-                yield target.id
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+            names = [node.name]
+        yield from (name for name in names if not name.startswith("_"))
 
 
 def describe_value(package: str, module: str, name: str, value: Any) -> Any:
@@ -244,10 +212,9 @@ def read(module: ModuleType, name: str) -> Any:
 
 def public_names(package: str, module: ModuleType, tree: ast.Module, is_package: bool) -> set[str]:
     """Names the module defines or assigns, lists in `__all__`, or re-exports as a face."""
-    unwanted = {"logger", "T", "tracer", "annotations"}
+    unwanted = {"logger", "T", "annotations"}
     listed = set(getattr(module, "__all__", ()))
-    defined = {n.name for n in tree.body if isinstance(n, (ast.ClassDef, *FUNCTIONS))}
-    own = {n for n in {*defined, *assigned_names(tree)} if not n.startswith("_")}
+    own = set(own_names(tree))
     if is_package or not own:
         for name in dir(module):
             if not name.startswith("_"):
@@ -256,51 +223,42 @@ def public_names(package: str, module: ModuleType, tree: ast.Module, is_package:
     return {
         name
         for name in (own | listed) - unwanted
-        if not isinstance(vars(module).get(name), NOT_SURFACE) and not name.startswith("__")
+        if not isinstance(vars(module).get(name), NOT_SURFACE)
+        and (not name.startswith("__") or name == "__version__")
     }
 
 
 def describe_module(package: str, name: str, path: Path) -> Any:
-    """Every public name of a module; of one that needs what is not installed, the bare names."""
+    """Every public name of a module; of one that needs what is not installed, from its source."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    full = f"{package}.{name}"
+    full = f"{package}.{name}".rstrip(".")
     try:
         module = import_module(full)
     except ImportError:
-        names = {n.name for n in tree.body if isinstance(n, (ast.ClassDef, *FUNCTIONS))}
-        return {n: UNREAD for n in sorted({*names, *assigned_names(tree)} - {"logger"})
-                if not n.startswith("_")}  # fmt: skip
+        return describe_source(tree)
     found: Described = {}
-    for public in sorted(public_names(package, module, tree, path.name == "__init__.py")):
+    public_here = public_names(package, module, tree, path.name == "__init__.py")
+    for public in sorted(public_here | set(IMPORTED.get(name, ()))):
         value = read(module, public)
         unread = value is UNREAD
         found[public] = UNREAD if unread else describe_value(package, full, public, value)
     return found
 
 
-def is_integration(name: str) -> bool:
-    """True for a module of the tools that is named only."""
-    return any(name == one or name.startswith(f"{one}.") for one in INTEGRATIONS)
-
-
 def modules_of(root: Path) -> Iterator[tuple[str, Path]]:
-    """Public modules of the packages, with their files: no path has a private part."""
-    for package in PACKAGES:
-        single = root / f"{package}.py"
-        files = [single] if single.exists() else sorted((root / package).rglob("*.py"))
-        for path in files:
-            parts = path.relative_to(root).with_suffix("").parts
-            parts = parts[:-1] if parts[-1] == "__init__" else parts
-            if not any(part.startswith("_") for part in parts):
-                yield ".".join(parts), path
+    """Public modules with their files, the root as "": no path has a private part."""
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if not any(part.startswith("_") for part in parts):
+            yield ".".join(parts), path
 
 
 def used_types(root: Path) -> list[str]:
     """Names of google-genai's types that the packages' public modules speak of."""
     used: set[str] = set()
-    for name, path in modules_of(root):
-        if not is_integration(name):
-            used |= set(re.findall(r"\btypes\.([A-Z]\w+)", path.read_text(encoding="utf-8")))
+    for _, path in modules_of(root):
+        used |= set(re.findall(r"\btypes\.([A-Z]\w+)", path.read_text(encoding="utf-8")))
     return sorted(used)
 
 
@@ -320,10 +278,7 @@ def record() -> Described:
     """The whole surface of the installed google-adk."""
     package = "google.adk"
     root = Path(str(import_module(package).__file__)).parent
-    found = {
-        name: None if is_integration(name) else describe_module(package, name, path)
-        for name, path in modules_of(root)
-    }
+    found = {name: describe_module(package, name, path) for name, path in modules_of(root)}
     return {"modules": found, "types": describe_types(used_types(root))}
 
 

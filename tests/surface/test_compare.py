@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.surface import compare, record
+from tests.surface import compare, record, shown
 
 DIFFERENCES = [
+    (
+        {"agents.run_config": {"RunConfig": {"fields": {"max_llm_calls": ["int | str", "500"]}}}},
+        "max_llm_calls",
+        "ours int, theirs int | str",
+    ),
     ({"agents.nowhere": {}}, "agents.nowhere", "no such module"),
     ({"agents": {"Nobody": "value"}}, "agents:Nobody", "no such name"),
     ({"events.event": {"Event": ["def"]}}, "events.event:Event(self)", None),
-    ({"agents.run_config": {"RunConfig": {"fields": {"nope": "None"}}}}, "RunConfig.nope", "field"),
     (
-        {"agents.run_config": {"RunConfig": {"fields": {"max_llm_calls": "7"}}}},
+        {"agents.run_config": {"RunConfig": {"fields": {"nope": ["Any", "None"]}}}},
+        "RunConfig.nope",
+        "field",
+    ),
+    (
+        {"agents.run_config": {"RunConfig": {"fields": {"max_llm_calls": ["int", "7"]}}}},
         "max_llm_calls",
         "ours 500, theirs 7",
     ),
@@ -82,8 +93,8 @@ def sample(a: int, /, b: str = "x", *more: int, c: object = None, **rest: object
 
 def test_parameters_are_written_as_python_has_them() -> None:
     assert record.parameters(sample) == ["a", "/", "b='x'", "*more", "c=None", "**rest"]
-    assert record.show("two words") == "<text>"
-    assert record.show({"b": 1}) == "dict('b')"
+    assert shown.show("two words") == "<text>"
+    assert shown.show({"b": 1}) == "dict('b')"
 
 
 def test_check_says_when_the_record_differs(
@@ -100,11 +111,54 @@ def test_check_says_when_the_record_differs(
     assert record.main([]) == 1
 
 
-def test_a_module_that_needs_more_is_read_by_name(tmp_path: Path) -> None:
+NEEDY = """
+import nowhere_at_all
+LIMIT: int = 3
+class Kind(enum.Enum):
+    ONE = 1
+class A(nowhere_at_all.B):
+    a: Optional[int | List[str]] = Field(default=None)
+    b: "nowhere.C" = field(default_factory=list)
+    _c: int = 1
+    def __init__(self, x, /, y=1, *, z=LIMIT, **more): ...
+    async def live(self): yield 1
+    @classmethod
+    async def made(cls): ...
+    @property
+    def shown(self): ...
+    def _hidden(self): ...
+if LIMIT:
+    def work(*all): ...
+def _b(): ...
+"""
+
+
+def test_a_module_that_needs_more_is_read_from_its_source(tmp_path: Path) -> None:
     path = tmp_path / "needy.py"
-    path.write_text("import nowhere_at_all\nLIMIT = 3\nclass A: ...\ndef _b(): ...\n")
+    path.write_text(NEEDY)
     assert record.describe_module("nowhere_at_all", "needy", path) == {
-        "A": "unread",
-        "LIMIT": "unread",
+        "A": {
+            "bases": ["B"],
+            "fields": {"a": ["int | list[str] | None", "None"], "b": ["C", "<made>"]},
+            "members": {
+                "__init__": ["def", "self", "x", "/", "y=1", "*", "z=?", "**more"],
+                "live": ["stream", "self"],
+                "made": ["classmethod", "async", "cls"],
+                "shown": "property",
+            },
+        },
+        "Kind": {"enum": {"ONE": "1"}},
+        "LIMIT": "= 3",
+        "work": ["def", "*all"],
     }
     assert record.read(SimpleNamespace(), "x") == "unread"  # type: ignore[arg-type]
+
+
+def test_types_are_written_alike_however_they_are_given() -> None:
+    given: list[Any] = [int | None, "Optional[int]", "None | int", "types.int|None"]
+    assert {shown.show_type(one) for one in given} == {"int | None"}
+    assert shown.show_type(typing.Annotated[list[int | str], "x"]) == "list[int | str]"
+    assert shown.show_type(Callable[[int], str] | None) == "Callable | None"
+    assert shown.show_type("typing.Literal['b', 'a']") == "Literal['a', 'b']"
+    assert shown.show_type(typing.Literal["b", "a"]) == "Literal['a', 'b']"
+    assert shown.members("dict[str, int | None] | None") == {"dict[str, int | None]", "None"}

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venvs"
 # What every environment's tests need beside this package; the versions are constraints.txt's.
-RUNS_TESTS = ("pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+RUNS_TESTS = ("certifi", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
 _LENIENT = (
     *("-W", "ignore::ResourceWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -62,7 +62,18 @@ ENVIRONMENTS = {
         careless=True,
     ),
     "fuzz": Environment(("schemathesis==4.32.5",), (), extras="[a2a,mcp,server]"),
-    "litellm": Environment(("litellm==1.83.0",), ("litellm",), only=True),
+    # The major before that of .venv: both must send what we send.
+    "openai2": Environment(("openai==2.54.0",), ("sdk_openai",)),
+    "litellm": Environment(
+        ("litellm==1.106.2", "openai==2.54.0", "boto3==1.44.5", "python-dateutil", "mcp"),
+        ("litellm",),
+        only=True,
+    ),
+    "bedrock": Environment(
+        ("boto3==1.44.5", "botocore==1.44.5", "python-dateutil"),
+        ("bedrock_sdk",),
+        only=True,
+    ),
     # .venvs/langgraph is the one of the benchmark.
     "langgraph-agent": Environment(
         ("langgraph==1.2.22", "langchain-core==1.7.2"), ("langgraph",), only=True, careless=True

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from tests.loop_time import time_passes
+from tests.support.loop_time import time_passes
 
 _REASONS = {200: "OK"}
 

@@ -75,7 +75,8 @@ async def test_a_run_with_parallel_calls(script: Any, stream: bool) -> None:
     async with FakeServer(script.answers(turns, stream=stream)) as server:
         events = await run(script.llm(server.url), book, stream=stream)
         second = server.requests[1].body.decode()
-        assert len(server.requests) == 2 and server.connections == 1
+        assert len(server.requests) == 2
+        assert server.connections == 1
     assert sorted(ran) == ["Oslo None", "Rome [1, 2]"]  # side by side
     assert trace(events) == [
         "clerk: Booking.",

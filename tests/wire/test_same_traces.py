@@ -17,9 +17,11 @@ from ostinato.context.run_config import RunConfig, StreamingMode
 from ostinato.models.base_llm import BaseLlm
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.testing.event_trace import trace
-from tests.examples.loading import agents_of, example, put_models
+from tests.unit.examples.loading import agents_of, example, put_models
 from tests.wire.fake_server import FakeServer
 from tests.wire.turns import Call, Turn
+
+pytestmark = pytest.mark.long
 
 FORMATS = ("gemini", "chat", "responses", "anthropic")
 

@@ -48,6 +48,7 @@ export function App() {
       <Sidebar />
       <main id="middle" class="middle" tabIndex={-1} aria-label="Session">
         {s.session.value ? <Open /> : <Nothing />}
+        <Notice />
         <Composer />
       </main>
       <Inspector />
@@ -100,6 +101,15 @@ function Open() {
       </section>
     </>
   );
+}
+
+function Notice() {
+  const notice = s.apps.value.find((one) => one.name === s.app.value)?.notice;
+  return notice ? (
+    <p class="notice" role="note">
+      {notice}
+    </p>
+  ) : null;
 }
 
 function Nothing() {

@@ -2,16 +2,36 @@
 
 import { useRef, useState } from "preact/hooks";
 import * as act from "../actions";
+import { oneLine } from "../format";
 import * as s from "../state";
-import type { Part } from "../types";
+import type { Approval, Part } from "../types";
 
 export function Composer() {
   const [text, setText] = useState("");
   const [files, setFiles] = useState<File[]>([]);
+  const [wrong, setWrong] = useState("");
+  /** Whether the person has to say which of several open questions the words answer. */
+  const [choosing, setChoosing] = useState(false);
+  /** Keys of the questions that the person leaves open to send a message instead. */
+  const [left, setLeft] = useState<string[]>([]);
   const picker = useRef<HTMLInputElement>(null);
   if (!s.app.value) return null;
+  const open = () => s.questions.value.filter((one) => !left.includes(act.keyOf(one)));
+  const respond = async (one: Approval) => {
+    setChoosing(false);
+    const told = await act.answer(one, { action: "respond", text });
+    setWrong(told ?? "");
+    if (!told) setText("");
+  };
   const submit = async () => {
     if (!text.trim() && !files.length) return;
+    setWrong("");
+    if (!files.length && s.session.value) {
+      if (!open().length && act.mayBeAsked()) await act.refreshApprovals();
+      const [one, ...more] = open();
+      if (one && more.length) return setChoosing(true);
+      if (one) return respond(one);
+    }
     const parts: Part[] = await Promise.all(files.map(asPart));
     if (text.trim()) parts.unshift({ text });
     setText("");
@@ -54,6 +74,36 @@ export function Composer() {
               {file.name} ×
             </button>
           ))}
+        </p>
+      )}
+      {choosing && (
+        <div role="group" aria-label="Which question do these words answer?">
+          <p class="quiet">Which question do these words answer?</p>
+          <p class="buttons">
+            {open().map((one) => (
+              <button type="button" key={act.keyOf(one)} onClick={() => void respond(one)}>
+                <bdi>{oneLine(one.message || one.asker || one.tool, 80)}</bdi>
+              </button>
+            ))}
+          </p>
+        </div>
+      )}
+      {!choosing && open().length > 0 && (
+        <p class="quiet answers">
+          Your words answer:{" "}
+          <bdi>{open().length > 1 ? "one of the open questions" : oneLine(open()[0]!.message, 80)}</bdi>{" "}
+          <button
+            type="button"
+            class="link"
+            onClick={() => setLeft([...left, ...open().map(act.keyOf)])}
+          >
+            Send a new message instead
+          </button>
+        </p>
+      )}
+      {wrong && (
+        <p class="error" role="alert">
+          {wrong}
         </p>
       )}
       <div class="row">

@@ -5,11 +5,14 @@ import * as act from "../actions";
 import { args, bytes, clock, dataUrl, oneLine, textOf } from "../format";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
+import { isObject } from "../schema";
 import * as s from "../state";
 import type { Approval, Blob, JsonObject, Numbered, Part } from "../types";
 import type { At } from "../virtual";
 import { Decision } from "./Decision";
+import { Exact } from "./Exact";
 import { Menu } from "./Menu";
+import { Question } from "./Question";
 
 interface Props {
   row: Row;
@@ -71,12 +74,13 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
   if (part.functionCall) {
     const call = part.functionCall;
     if (call.name === act.CONFIRMATION) return <Asks one={one} part={part} />;
+    if (call.name === act.REQUEST_INPUT) return <AsksInput one={one} part={part} />;
     const waits = one.event.longRunningToolIds?.includes(call.id ?? "") && !answered(call.id);
     return (
       <p class="call">
         <span class={`chip ${waits ? "waits" : ""}`}>{waits ? "waits" : "call"}</span>
         <code>
-          {call.name}({args(call.args)})
+          <Exact text={`${call.name}(${args(call.args)})`} />
         </code>
       </p>
     );
@@ -84,6 +88,7 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
   if (part.functionResponse) {
     const given = part.functionResponse;
     if (given.name === act.CONFIRMATION) return <Decided response={given.response ?? {}} />;
+    if (given.name === act.REQUEST_INPUT) return <AnsweredInput response={given.response ?? {}} />;
     const asks = given.id !== undefined && given.id in (one.event.actions?.requestedToolConfirmations ?? {});
     const failed = given.response && "error" in given.response;
     const [kind, label] = asks ? ["waits", "asks first"] : failed ? ["failed", "failed"] : ["done", "result"];
@@ -91,7 +96,7 @@ function PartView({ part, one }: { part: Part; one: Numbered }) {
       <p class="call">
         <span class={`chip ${kind}`}>{label}</span>
         <code>
-          {given.name}: {oneLine(given.response, 300)}
+          <Exact text={`${given.name}: ${oneLine(given.response, 300)}`} />
         </code>
       </p>
     );
@@ -145,6 +150,7 @@ function Asks({ one, part }: { one: Numbered; part: Part }) {
     kind: "approval",
     userId: session.userId,
     sessionId: session.id,
+    eventId: one.event.id,
     callId: call.id ?? "",
     tool: String(original["name"] ?? "?"),
     args: (original["args"] ?? {}) as JsonObject,
@@ -154,13 +160,63 @@ function Asks({ one, part }: { one: Numbered; part: Part }) {
   return <Decision approval={approval} done={done} />;
 }
 
+function AsksInput({ one, part }: { one: Numbered; part: Part }) {
+  const call = part.functionCall!;
+  const session = s.session.value;
+  if (!session) return null;
+  const schema = call.args?.["response_schema"];
+  const path = (one.event.nodeInfo?.path ?? "").split("/").map((node) => node.split("@")[0]!);
+  const isNode = path.slice(0, -1).includes(one.event.author); // of a graph, which is the author
+  const question: Approval = {
+    kind: "input",
+    userId: session.userId,
+    sessionId: session.id,
+    eventId: one.event.id,
+    callId: call.id ?? "",
+    tool: call.name,
+    asker: isNode ? path.at(-1)! : one.event.author,
+    args: {},
+    message: String(call.args?.["message"] ?? ""),
+    payload: call.args?.["payload"] ?? null,
+    responseSchema: isObject(schema) && Object.keys(schema).length ? schema : null,
+  };
+  const waits = one.event.longRunningToolIds?.includes(call.id ?? "");
+  return <Question approval={question} done={!one.number || !waits || answeredAfter(one, call.id)} />;
+}
+
+/** Whether a call has its answer behind the event that asks; a node may ask twice by one id. */
+function answeredAfter(asks: Numbered, id: string | undefined): boolean {
+  return s.events.value.some(
+    (one) =>
+      one.number > asks.number &&
+      one.event.content?.parts?.some((part) => part.functionResponse?.id === id),
+  );
+}
+
+function AnsweredInput({ response }: { response: JsonObject }) {
+  const keys = Object.keys(response);
+  const value = keys.length === 1 && "result" in response ? response["result"] : response;
+  return (
+    <p class="call">
+      <span class="chip done">answered</span>
+      <code>
+        <Exact text={oneLine(value, 300)} />
+      </code>
+    </p>
+  );
+}
+
 function Decided({ response }: { response: JsonObject }) {
   const [kind, label] = response["confirmed"] ? ["done", "approved"] : ["failed", "rejected"];
   const edited = response["args"] as JsonObject | undefined;
   return (
     <p class="call">
       <span class={`chip ${kind}`}>{label}</span>
-      {edited && <code>with {args(edited)}</code>}
+      {edited && (
+        <code>
+          with <Exact text={args(edited)} />
+        </code>
+      )}
     </p>
   );
 }

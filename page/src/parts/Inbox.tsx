@@ -1,14 +1,19 @@
 // Everything that waits for a person, over all sessions.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
 import * as s from "../state";
 import type { Approval, JsonObject } from "../types";
 import { Decision } from "./Decision";
 import { Dialog } from "./Dialog";
+import { Exact } from "./Exact";
+import { Question } from "./Question";
 
 export function Inbox() {
-  useEffect(() => void act.refreshApprovals(), []);
+  useEffect(() => {
+    s.settled.value = [];
+    void act.refreshApprovals();
+  }, []);
   const close = () => (s.showInbox.value = false);
   return (
     <Dialog label="Waiting for you" close={close}>
@@ -18,6 +23,14 @@ export function Inbox() {
           ×
         </button>
       </header>
+      {s.settled.value.map(({ one, text }) => (
+        <p class="note" role="status" key={act.keyOf(one)}>
+          <strong>
+            <Exact text={one.kind === "input" ? one.asker || one.tool : one.tool} />
+          </strong>{" "}
+          {text}
+        </p>
+      ))}
       {s.approvals.value.length === 0 && <p class="quiet">Nothing waits.</p>}
       {s.approvals.value.map((one) => (
         <Waiting key={`${one.sessionId} ${one.callId}`} one={one} />
@@ -34,17 +47,25 @@ function Waiting({ one }: { one: Approval }) {
   return (
     <div class="waiting">
       <p class="quiet">
-        {one.userId} ·{" "}
+        <Exact text={one.userId} /> ·{" "}
         <button class="link" onClick={go}>
           {one.sessionId}
         </button>
       </p>
-      {one.kind === "approval" ? <Decision approval={one} /> : <Result one={one} />}
+      {one.kind === "approval" ? (
+        <Decision approval={one} />
+      ) : one.kind === "input" ? (
+        <Question approval={one} />
+      ) : (
+        <Result one={one} />
+      )}
     </div>
   );
 }
 
 function Result({ one }: { one: Approval }) {
+  const [wrong, setWrong] = useState("");
+  const busy = s.answering.value.has(act.keyOf(one));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = String(new FormData(event.target as HTMLFormElement).get("result") ?? "");
@@ -56,15 +77,21 @@ function Result({ one }: { one: Approval }) {
     }
     const isObject = typeof result === "object" && result !== null && !Array.isArray(result);
     const given = (isObject ? result : { result }) as JsonObject;
-    void act.answer(one, { action: "result", result: given });
+    void act.answer(one, { action: "result", result: given }).then((told) => setWrong(told ?? ""));
   };
   return (
     <form class="decision" onSubmit={submit}>
       <p>
-        <strong>{one.tool}</strong> waits for {one.kind === "result" ? "its result" : "a credential"}
+        <strong>
+          <Exact text={one.tool} />
+        </strong>{" "}
+        waits for {one.kind === "result" ? "its result" : "a credential"}
       </p>
-      <textarea name="result" rows={3} aria-label="Result, words or JSON" />
-      <button class="primary">Answer</button>
+      <textarea name="result" rows={3} disabled={busy} aria-label="Result, words or JSON" />
+      {wrong && <p class="error">{wrong}</p>}
+      <button class="primary" disabled={busy}>
+        Answer
+      </button>
     </form>
   );
 }

@@ -1,7 +1,7 @@
-"""Parts of contents in A2A's JSON and back, and the SDK's records from that JSON.
+"""Conversion between content parts, A2A's JSON and the SDK's records.
 
-What the protocol has no word for goes as data with google-adk's metadata, so that both understand
-each other. The server and RemoteA2aAgent use it.
+What the protocol has no field for is sent as data with google-adk's metadata, so that both
+implementations understand each other.
 """
 
 from __future__ import annotations
@@ -34,30 +34,25 @@ def message_of(kind: str, value: Json) -> Any:
 
 
 def json_of(message: Any) -> Json:
-    """Return one of the SDK's records as JSON; numbers without a fraction are integers again."""
+    """Return one of the SDK's records as JSON, with whole numbers as integers."""
     found = need("google.protobuf.json_format", extra=EXTRA).MessageToDict(message)
-    return cast(Json, _whole(found))
+    return cast(Json, _restore_integers(found))
 
 
-def _whole(value: Any) -> Any:
+def _restore_integers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {key: _whole(one) for key, one in cast(Json, value).items()}
+        return {key: _restore_integers(one) for key, one in cast(Json, value).items()}
     if isinstance(value, list):
-        return [_whole(one) for one in cast("list[Any]", value)]
+        return [_restore_integers(one) for one in cast("list[Any]", value)]
     return value
 
 
 def parts_json(
     parts: Iterable[types.Part] | None, waiting: Iterable[str] | None = None
 ) -> list[Json]:
-    """Return parts as A2A's JSON; what has no place there is left out.
-
-    Args:
-      parts: the parts.
-      waiting: ids of calls that wait for somebody outside.
-    """
+    """Return parts as A2A's JSON, without unsupported parts, and mark the calls in `waiting`."""
     long = frozenset(waiting or ())
     return [one for one in (_part_json(part, long) for part in parts or ()) if one is not None]
 
@@ -68,24 +63,24 @@ def _part_json(part: types.Part, long: frozenset[str]) -> Json | None:
     blob, file = part.inline_data, part.file_data
     if blob is not None:
         raw = base64.b64encode(blob.data or b"").decode()
-        return _named({"raw": raw}, blob.mime_type, blob.display_name)
+        return _add_file_fields({"raw": raw}, blob.mime_type, blob.display_name)
     if file is not None:
-        return _named({"url": file.file_uri}, file.mime_type, file.display_name)
+        return _add_file_fields({"url": file.file_uri}, file.mime_type, file.display_name)
     if part.function_call is not None:
         metadata: Json = {_TYPE: _CALL}
         if part.function_call.id in long:
             metadata[_LONG] = True
-        return {"data": _plain(part.function_call), "metadata": metadata}
+        return {"data": _dump_plain(part.function_call), "metadata": metadata}
     if part.function_response is not None:
-        return {"data": _plain(part.function_response), "metadata": {_TYPE: _RESPONSE}}
+        return {"data": _dump_plain(part.function_response), "metadata": {_TYPE: _RESPONSE}}
     return None
 
 
-def _plain(value: types.FunctionCall | types.FunctionResponse) -> Json:
+def _dump_plain(value: types.FunctionCall | types.FunctionResponse) -> Json:
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _named(value: Json, mime_type: str | None, name: str | None) -> Json:
+def _add_file_fields(value: Json, mime_type: str | None, name: str | None) -> Json:
     if mime_type:
         value["mediaType"] = mime_type
     if name:
@@ -97,7 +92,7 @@ def parts_of(values: Iterable[Json]) -> list[types.Part]:
     """Return A2A's parts as parts.
 
     Raises:
-      ValueError: a call, or the response to one, is none.
+      ValueError: a function call or response is not valid.
     """
     return [_part_of(one) for one in values]
 
@@ -122,8 +117,8 @@ def _part_of(value: Json) -> types.Part:
     return types.Part(text=value.get("text", ""), thought=metadata.get(_THOUGHT) or None)
 
 
-def waiting_calls(values: Iterable[Json]) -> set[str]:
-    """Return the ids of the calls among A2A's parts that wait for somebody."""
+def waiting_call_ids(values: Iterable[Json]) -> set[str]:
+    """Return the ids of the calls among A2A's parts that wait for an answer."""
     found: set[str] = set()
     for one in values:
         metadata: Json = one.get("metadata") or {}

@@ -1,1 +1,1 @@
-"""What files that describe agents say: their text with its places, and the code they name."""
+"""Reading of agent files: their fields with positions, and the code that they name."""

@@ -1,8 +1,8 @@
-"""Dotted names in files: which code they may name, and the import of it. Used by `reading`.
+"""Dotted names in agent files: which code a file may name, and its import.
 
-A file is data, and may come from people who may not write code. So what it names has to lie in the
-agent's own package, in Ostinato, or in a module that the host allows; anything else is refused
-before it is imported.
+A file is data, and its author may not be allowed to write code. A name must lie in the agent's own
+package, in the allow list of Ostinato's names, or in what the host allows; any other name is
+refused before its module is imported.
 """
 
 from __future__ import annotations
@@ -10,16 +10,21 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from .allow_list import ALLOWED_NAMES
 
 _OWN, _ALIAS = "ostinato", "google.adk"
 
 
 class CodeNameError(Exception):
-    """A dotted name that leads to nothing, or to code that is not allowed; says which and why."""
+    """A dotted name that does not exist or may not be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,80 +34,135 @@ class CodeRules:
     Attributes:
       folder: name of the agent's folder, with which its own names begin.
       package: name under which that folder is imported; empty where names are not restricted.
-      allowed: further modules, with all below them.
+      allowed: further modules, each with everything below it, and dotted names of Ostinato that
+        are not in the allow list.
     """
 
     folder: str = ""
     package: str = ""
     allowed: tuple[str, ...] = ()
 
-    def module_of(self, module: str) -> str:
-        """Return under which name a module is imported here.
+    def locate(self, name: str) -> tuple[str, str]:
+        """Return the module that a dotted name is imported from, and the name in it.
 
         Raises:
-          CodeNameError: files may not name its code.
+          CodeNameError: the name is not dotted, or files may not use it.
         """
-        if _within(module, _ALIAS):
-            module = _OWN + module.removeprefix(_ALIAS)
-        elif self.folder and _within(module, self.folder):
-            module = self.package + module.removeprefix(self.folder)
-        if not self.package:
-            return module
-        if _within(module, _OWN):
-            if any(part.startswith("_") for part in module.split(".")):
-                raise CodeNameError(f"{module!r} is no public module of Ostinato.")
-            return module
-        homes = (self.package.partition(".")[0], *self.allowed)
-        if any(_within(module, home) for home in homes):
-            return module
-        top = module.partition(".")[0]
-        more = "." if top in sys.stdlib_module_names else f", or allow it: --allow-code-from {top}"
-        raise CodeNameError(
-            f"the module {module!r} is not one whose code a file may name: those are the agent's "
-            f"own package {self.folder!r}, ostinato, and what the host allows. Call it in a "
-            f"function of the agent's own{more}"
-        )
+        module, _, attribute = name.rpartition(".")
+        if not module or not all(part.isidentifier() for part in name.split(".")):
+            raise CodeNameError(
+                f"{name!r} is not a dotted name; write the module and the name in it, such as "
+                "my_agent.tools.look_up."
+            )
+        if self.package and any(part.startswith("__") for part in name.split(".")):
+            raise CodeNameError(f"{name!r} is a name of Python's own machinery.")
+        module = self._translate_module(module)
+        if self.package:
+            self._check_allowed(module, attribute)
+        return module, attribute
 
     def resolve(self, name: str) -> Any:
         """Import and return what a dotted name names.
 
         Raises:
-          CodeNameError: it is nothing, may not be named, or its module cannot be imported.
+          CodeNameError: the name does not exist, may not be used, or its module fails to import.
         """
-        dotted, _, attribute = name.rpartition(".")
-        if not dotted or not all(part.isidentifier() for part in name.split(".")):
-            raise CodeNameError(
-                f"{name!r} is no dotted name; write the module and the name in it, such as "
-                "my_agent.tools.look_up."
-            )
-        wanted = self.module_of(dotted)
-        module = _imported(wanted, name)
+        wanted, attribute = self.locate(name)
+        module = _import_module(wanted, name)
         try:
             value = getattr(module, attribute)
         except AttributeError as error:
             raise CodeNameError(
                 f"{name!r} does not exist: the module {wanted!r} has no {attribute!r}."
-                f"{_alike(attribute, dir(module))}"
+                f"{_suggest_name(attribute, dir(module))}"
             ) from error
-        if self.package and _is_foreign(value, self.allowed):
-            raise CodeNameError(
-                f"{name!r} is {_home(value)}, which {wanted!r} only imports. A file may not name "
-                "modules, nor code of Python's standard library; call it in a function of the "
-                "agent's own."
-            )
+        if self.package:
+            self._check_origin(value, name, wanted)
         return value
 
+    def _translate_module(self, module: str) -> str:
+        """Return the name under which a module is imported in this process."""
+        if _is_within(module, _ALIAS):
+            return _OWN + module.removeprefix(_ALIAS)
+        if self.folder and _is_within(module, self.folder):
+            return self.package + module.removeprefix(self.folder)
+        return module
 
-def _within(module: str, home: str) -> bool:
+    def _check_allowed(self, module: str, attribute: str) -> None:
+        """Raise CodeNameError if files may not name an attribute of a module."""
+        if _is_within(module, _OWN):
+            if any(part.startswith("_") for part in module.split(".")):
+                raise CodeNameError(f"{module!r} is not a public module of Ostinato.")
+            if not self._is_own_name_allowed(f"{module}.{attribute}"):
+                raise CodeNameError(_explain_refusal(f"{module}.{attribute}"))
+            return
+        homes = (self.package.partition(".")[0], *self.allowed)
+        if any(_is_within(module, home) for home in homes):
+            return
+        top = module.partition(".")[0]
+        more = "." if top in sys.stdlib_module_names else f", or allow it: --allow-code-from {top}"
+        raise CodeNameError(
+            f"the module {module!r} is not one whose code a file may name: those are the agent's "
+            f"own package {self.folder!r}, Ostinato's agents and tools, and what the host allows. "
+            f"Call it in a function of the agent's own{more}"
+        )
+
+    def _check_origin(self, value: Any, name: str, module: str) -> None:
+        """Raise CodeNameError if a module re-exports code that the file may not name directly."""
+        if isinstance(value, ModuleType):
+            raise CodeNameError(
+                f"{name!r} is the module {value.__name__}, and a file may not name modules."
+            )
+        if _is_within(module, _OWN) or not _is_code(value):
+            return
+        home, own_name = _find_home(value)
+        if _is_within(home, _OWN):
+            if not self._is_own_name_allowed(f"{home}.{own_name}"):
+                raise CodeNameError(_explain_refusal(f"{home}.{own_name}"))
+        elif not self._is_home_allowed(home):
+            top = home.partition(".")[0]
+            more = (
+                "" if top in sys.stdlib_module_names else f", or allow it: --allow-code-from {top}"
+            )
+            raise CodeNameError(
+                f"{name!r} is {home}.{own_name}, which {module!r} only imports. Call it in a "
+                f"function of the agent's own{more or '.'}"
+            )
+
+    def _is_home_allowed(self, home: str) -> bool:
+        """Return whether files may name functions and classes that a module defines."""
+        if any(_is_within(home, one) for one in (self.package.partition(".")[0], *self.allowed)):
+            return True
+        # A neighbour in the folder that was imported by its bare name.
+        file = getattr(sys.modules.get(home), "__file__", None)
+        places = getattr(sys.modules.get(self.package), "__path__", ())
+        return file is not None and any(Path(file).is_relative_to(place) for place in places)
+
+    def _is_own_name_allowed(self, name: str) -> bool:
+        """Return whether files may name one of Ostinato's own names."""
+        if name in ALLOWED_NAMES:
+            return True
+        return any(_is_within(name, self._translate_module(home)) for home in self.allowed)
+
+
+def _explain_refusal(name: str) -> str:
+    return (
+        f"{name!r} is not among the names of Ostinato that a file may use: it may read files, run "
+        "code or open addresses. Use it in the agent's own code, where the file can name the "
+        f"result, or allow it: --allow-code-from {name}.{_suggest_name(name, ALLOWED_NAMES, 0.97)}"
+    )
+
+
+def _is_within(module: str, home: str) -> bool:
     return module == home or module.startswith(home + ".")
 
 
-def _imported(module: str, name: str) -> ModuleType:
+def _import_module(module: str, name: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         missing = error.name or ""
-        if not _within(module, missing):
+        if not _is_within(module, missing):
             raise CodeNameError(
                 f"{name!r} cannot be imported: {module!r} imports {missing!r}, which is not "
                 "installed."
@@ -111,28 +171,28 @@ def _imported(module: str, name: str) -> ModuleType:
             f"{name!r} cannot be imported: there is no module {missing!r}. Names begin with the "
             "agent's folder, such as my_agent.tools.look_up."
         ) from error
-    except Exception as error:  # boundary: whatever the user's module raises, the author is told
+    except Exception as error:  # boundary: the user's module may raise anything
         raise CodeNameError(
             f"{name!r} cannot be imported: {module!r} raised {type(error).__name__}: {error}"
         ) from error
 
 
-def _alike(name: str, there: list[str]) -> str:
-    near = difflib.get_close_matches(name, [one for one in there if not one.startswith("_")], 1)
+def _suggest_name(name: str, there: Iterable[str], cutoff: float = 0.6) -> str:
+    shown = sorted(one for one in there if not one.startswith("_"))
+    near = difflib.get_close_matches(name, shown, 1, cutoff)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def _home(value: Any) -> str:
-    if isinstance(value, ModuleType):
-        return f"the module {value.__name__}"
-    return f"{value.__module__}.{value.__qualname__}"
+def _is_code(value: Any) -> bool:
+    """Return whether a value is a function or a class, also one that was wrapped or cached."""
+    if inspect.isroutine(value) or inspect.isclass(value):
+        return True
+    return callable(value) and (isinstance(value, partial) or hasattr(value, "__wrapped__"))
 
 
-def _is_foreign(value: Any, allowed: tuple[str, ...]) -> bool:
-    """Tell whether a function or class came from Python itself, such as `system` of os."""
-    if not (inspect.isroutine(value) or inspect.isclass(value)):
-        return isinstance(value, ModuleType)
-    home = getattr(value, "__module__", None) or ""
-    if any(_within(home, one) for one in allowed):
-        return False
-    return home.partition(".")[0] in sys.stdlib_module_names
+def _find_home(value: Any) -> tuple[str, str]:
+    """Return the module that defines a function or class, and its name there."""
+    while isinstance(value, partial):
+        value = value.func
+    module = getattr(value, "__module__", None)
+    return module or "builtins", getattr(value, "__qualname__", "")

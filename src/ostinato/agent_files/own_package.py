@@ -12,9 +12,9 @@ from .reserved import is_reserved
 
 
 def own_package(folder: Path) -> str:
-    """Return the name under which a folder is imported as a package; import it where it is not.
+    """Return the name under which a folder is imported as a package; import it if necessary.
 
-    Its own name where that is free; `sys.path` is left as it is.
+    The package gets the folder's name if that is free. `sys.path` does not change.
 
     Args:
       folder: absolute path.
@@ -25,12 +25,12 @@ def own_package(folder: Path) -> str:
     name = re.sub(r"\W", "_", folder.name)
     if name in sys.modules or is_reserved(name, folder):
         name = f"{name}_agent"
-    seed(name, folder)
+    import_package(name, folder)
     return name
 
 
 def is_package_of(module: ModuleType | None, folder: Path) -> bool:
-    """Tell whether a module is the package of a folder."""
+    """Return whether a module is the package of a folder."""
     try:
         places = list(getattr(module, "__path__", ()))
         return bool(places) and Path(places[0]).resolve() == folder.resolve()
@@ -38,8 +38,8 @@ def is_package_of(module: ModuleType | None, folder: Path) -> bool:
         return False
 
 
-def seed(name: str, folder: Path) -> ModuleType:
-    """Put the package of a folder in place under a name, whatever else of it may be installed."""
+def import_package(name: str, folder: Path) -> ModuleType:
+    """Import the package of a folder under a name, even if another package has that name."""
     init = folder / "__init__.py"
     if not init.is_file():
         module = ModuleType(name)

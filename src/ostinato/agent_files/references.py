@@ -1,10 +1,12 @@
-"""How a file names code and other agents. `agents.common_configs` is the public face."""
+"""References of an agent file to code and to other agents; public in `agents.common_configs`."""
 
 from __future__ import annotations
 
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+_MAX_PATH = 1_000  # characters
 
 
 class CodeConfig(BaseModel):
@@ -37,7 +39,10 @@ class AgentRefConfig(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _check_one(self) -> Self:
+    def validate_exactly_one_field(self) -> Self:
+        """Return the reference, or raise ValueError unless it names one thing."""
         if bool(self.config_path) == bool(self.code):
             raise ValueError("give exactly one of `config_path` and `code`")
+        if len(self.config_path or "") > _MAX_PATH:
+            raise ValueError(f"`config_path` has more than {_MAX_PATH} characters")
         return self

@@ -1,5 +1,5 @@
-"""Names that the package of an agent's folder does not get: Python's modules', and those of what
-Ostinato itself needs, now or when it is first asked for.
+"""Module names that an agent's package must not take: those of Python and of Ostinato's
+dependencies, imported or not.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 def is_reserved(name: str, folder: Path) -> bool:
-    """Tell whether the package of a folder cannot have a name: Python, or what Ostinato needs, has
-    a module of it. Whatever else may be installed counts for less than the agent.
+    """Return whether Python or a dependency of Ostinato has a module of this name.
+
+    An agent may shadow any other installed package.
 
     Args:
       name: the name, without dots.
@@ -28,24 +29,24 @@ def is_reserved(name: str, folder: Path) -> bool:
         return True
     beside = str(folder.parent)
     elsewhere = [place for place in sys.path if os.path.abspath(place) != beside]
-    if PathFinder.find_spec(name, elsewhere) is None:  # what follows reads much
+    if PathFinder.find_spec(name, elsewhere) is None:  # avoids reading all metadata below
         return False
-    return any(_normal(one) in _needed() for one in _homes().get(name, ()))
+    return any(_normalize_name(one) in _list_dependencies() for one in _list_homes().get(name, ()))
 
 
 @cache
-def _homes() -> dict[str, list[str]]:
+def _list_homes() -> dict[str, list[str]]:
     """Return the distributions that are installed, by the top-level modules that they bring."""
     return dict(metadata.packages_distributions())
 
 
 @cache
-def _needed() -> frozenset[str]:
+def _list_dependencies() -> frozenset[str]:
     """Return the distributions that Ostinato and its extras need, all the way down."""
     found: set[str] = set()
     left = [_SELF]
     while left:
-        name = _normal(left.pop())
+        name = _normalize_name(left.pop())
         if name in found:
             continue
         try:
@@ -57,5 +58,5 @@ def _needed() -> frozenset[str]:
     return frozenset(found)
 
 
-def _normal(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()

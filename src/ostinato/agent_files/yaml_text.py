@@ -9,13 +9,14 @@ from pydantic import BaseModel
 from pydantic.main import IncEx
 
 from .._optional import need
+from .._private_files import create_private_file, make_private_folders
 
 
 def load_yaml_file(file_path: str | Path) -> Any:
     """Read a YAML file as plain data.
 
     Raises:
-      FileNotFoundError: there is none.
+      FileNotFoundError: the file does not exist.
       MissingExtraError: PyYAML is not installed.
     """
     path = Path(file_path)
@@ -36,9 +37,11 @@ def dump_pydantic_to_yaml(
 ) -> None:
     """Write a record as a YAML file; text of several lines stays readable.
 
+    A new file, and folders that are missing, are for the owner of the process alone.
+
     Args:
       model: the record.
-      file_path: the file; its folder is made where it is missing.
+      file_path: the file; a missing folder is created.
       indent: spaces of each level.
       sort_keys: in the order of the alphabet, or else of the record.
       exclude_none, exclude_defaults, exclude: what is left out, as for `model_dump`.
@@ -54,20 +57,21 @@ def dump_pydantic_to_yaml(
         exclude=exclude,
     )
     path = Path(file_path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folders(path.parent)
     text = yaml.dump(
         data,
-        Dumper=_dumper(yaml),
+        Dumper=_make_dumper(yaml),
         indent=indent,
         sort_keys=sort_keys,
         width=1_000_000,
         default_flow_style=False,
         allow_unicode=True,
     )
+    create_private_file(path)
     path.write_text(text, encoding="utf-8")
 
 
-def _dumper(yaml: Any) -> Any:
+def _make_dumper(yaml: Any) -> Any:
     """Return PyYAML's dumper, with lists set in and text of several lines as blocks."""
 
     def increase_indent(self: Any, flow: bool = False, indentless: bool = False) -> Any:

@@ -1,1 +1,1 @@
-"""The Python program of an agent that files describe: `ostinato generate` writes it."""
+"""Generation of a Python program from agent files, for `ostinato generate`."""

@@ -1,4 +1,4 @@
-"""Expressions as source text, set out as ruff and black would with a line length of 88."""
+"""Layout of expressions as source text, formatted as ruff and black do at 88 columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Item:
     """One argument, entry or key of an expression.
 
     Attributes:
-      value: the expression, or source text that stays as it is.
+      value: the expression, or source text that is kept unchanged.
       prefix: what stands before it: `name=` or `"key": `.
       comments: lines above it, each with its `#`.
     """
@@ -34,7 +34,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Items between brackets: a call, a list or a dict.
+    """Items between brackets: a call_source, a list or a dict.
 
     Attributes:
       head: the opening bracket and what is before it, such as `LlmAgent(`.
@@ -51,23 +51,23 @@ class Group:
 Expression = str | Text | Group
 
 
-def call(name: str, items: Sequence[Item], *, open: bool = False) -> Group:
+def call_source(name: str, items: Sequence[Item], *, open: bool = False) -> Group:
     """Return a call."""
     return Group(f"{name}(", items, ")", open)
 
 
-def listed(values: Sequence[Expression]) -> Group:
+def list_source(values: Sequence[Expression]) -> Group:
     """Return a list."""
     return Group("[", [Item(value) for value in values], "]")
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a string literal on one line; double quotes unless single ones spare backslashes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
-    return quote + "".join(_escaped(one, quote) for one in text) + quote
+    return quote + "".join(_escape_character(one, quote) for one in text) + quote
 
 
-def render(value: Expression, before: int = 0, depth: int = 0, after: int = 0) -> str:
+def render_source(value: Expression, before: int = 0, depth: int = 0, after: int = 0) -> str:
     """Return the source text of an expression.
 
     Args:
@@ -76,7 +76,7 @@ def render(value: Expression, before: int = 0, depth: int = 0, after: int = 0) -
       depth: levels of indentation of the line that it begins on.
       after: columns that have to stay free behind it.
     """
-    flat = _flat(value)
+    flat = _render_flat(value)
     if flat is not None and before + len(flat) + after <= WIDTH:
         return flat
     if isinstance(value, str):
@@ -90,21 +90,21 @@ def render(value: Expression, before: int = 0, depth: int = 0, after: int = 0) -
     for item in value.items:
         lines += [inner + comment for comment in item.comments]
         columns = len(inner) + len(item.prefix)
-        lines.append(f"{inner}{item.prefix}{render(item.value, columns, depth + 1, 1)},")
+        lines.append(f"{inner}{item.prefix}{render_source(item.value, columns, depth + 1, 1)},")
     return "\n".join([*lines, _STEP * depth + value.tail])
 
 
-def _flat(value: Expression) -> str | None:
-    """Return an expression on one line; None where it has to take several."""
+def _render_flat(value: Expression) -> str | None:
+    """Return an expression on one line, or None if it needs several."""
     if isinstance(value, str):
         return value
     if isinstance(value, Text):
-        return None if _is_block(value.text) else quoted(value.text)
+        return None if _is_block(value.text) else quote_text(value.text)
     if value.open and value.items:
         return None
     parts: list[str] = []
     for item in value.items:
-        flat = _flat(item.value)
+        flat = _render_flat(item.value)
         if flat is None or item.comments:
             return None
         parts.append(item.prefix + flat)
@@ -112,7 +112,7 @@ def _flat(value: Expression) -> str | None:
 
 
 def _is_block(text: str) -> bool:
-    """Tell whether a text reads best between triple quotes: it has lines, and nothing hidden."""
+    """Return whether a text suits triple quotes: several lines, all characters printable."""
     return "\n" in text.rstrip("\n") and all(one == "\n" or one.isprintable() for one in text)
 
 
@@ -122,26 +122,26 @@ def _long_text(text: str, depth: int) -> str:
         if body.endswith('"'):
             body = f'{body[:-1]}\\"'
         return f'"""\\\n{body}"""'
-    pieces = _pieces(text, WIDTH - len(_STEP) * (depth + 1))
+    pieces = _split_text(text, WIDTH - len(_STEP) * (depth + 1))
     if len(pieces) == 1:
         return pieces[0]
     inner = "\n" + _STEP * (depth + 1)
     return f"({inner}{inner.join(pieces)}\n{_STEP * depth})"
 
 
-def _pieces(text: str, width: int) -> list[str]:
+def _split_text(text: str, width: int) -> list[str]:
     """Return literals that are the text together, broken behind spaces."""
     pieces: list[str] = []
     line = ""
     for word in re.findall(r"\S*\s*", text):
-        if line and len(quoted(line + word)) > width:
-            pieces.append(quoted(line))
+        if line and len(quote_text(line + word)) > width:
+            pieces.append(quote_text(line))
             line = ""
         line += word
-    return [*pieces, quoted(line)] if line or not pieces else pieces
+    return [*pieces, quote_text(line)] if line or not pieces else pieces
 
 
-def _escaped(one: str, quote: str) -> str:
+def _escape_character(one: str, quote: str) -> str:
     if one in (quote, "\\"):
         return f"\\{one}"
     return one if one.isprintable() else repr(one)[1:-1]

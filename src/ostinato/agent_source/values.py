@@ -11,39 +11,41 @@ from pydantic import BaseModel
 
 from .. import types
 from ..agent_files.reading import FieldFault
-from .layout import Expression, Group, Item, Text, call, listed, quoted
+from .layout import Expression, Group, Item, Text, call_source, list_source, quote_text
 from .names import Names
 
 
-def expression(value: Any, names: Names) -> Expression:
+def value_source(value: Any, names: Names) -> Expression:
     """Return the expression that makes a value.
 
     Raises:
       FieldFault: it is of a kind that no source text makes.
     """
     if isinstance(value, Enum):
-        return _member(value, names)
+        return _enum_source(value, names)
     if isinstance(value, BaseModel):
-        return record(value, names)
+        return record_source(value, names)
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, dict):
         entries = cast("dict[Any, Any]", value).items()
         return Group(
-            "{", [Item(expression(one, names), f"{_key(key)}: ") for key, one in entries], "}"
+            "{",
+            [Item(value_source(one, names), f"{_key_source(key)}: ") for key, one in entries],
+            "}",
         )
     if isinstance(value, list | tuple):
-        return listed([expression(one, names) for one in cast("list[Any]", value)])
+        return list_source([value_source(one, names) for one in cast("list[Any]", value)])
     if value is None or isinstance(value, bool | int | float | bytes):
-        return _plain(value)
+        return _plain_source(value)
     raise FieldFault(
         f"no Python source can be written for a value of type {type(value).__name__}; name it in "
         "code instead, or give it as text."
     )
 
 
-def record(value: BaseModel, names: Names, without: Collection[str] = ()) -> Expression:
-    """Return the call that makes a record, with the fields that were set.
+def record_source(value: BaseModel, names: Names, without: Collection[str] = ()) -> Expression:
+    """Return the call that makes a record_source, with the fields that were set.
 
     Args:
       value: the record.
@@ -56,43 +58,43 @@ def record(value: BaseModel, names: Names, without: Collection[str] = ()) -> Exp
         if name in value.model_fields_set and name not in without
     }
     fields |= {k: v for k, v in (value.model_extra or {}).items() if k not in without}
-    return call(class_name(type(value), names), arguments(fields, names))
+    return call_source(class_name(type(value), names), argument_list(fields, names))
 
 
-def arguments(fields: Mapping[str, Any], names: Names) -> list[Item]:
+def argument_list(fields: Mapping[str, Any], names: Names) -> list[Item]:
     """Return keyword arguments."""
     items = [
-        Item(expression(value, names), f"{name}=")
+        Item(value_source(value, names), f"{name}=")
         for name, value in fields.items()
         if _is_name(name)
     ]
     others = {name: value for name, value in fields.items() if not _is_name(name)}
-    return [*items, Item(expression(others, names), "**")] if others else items
+    return [*items, Item(value_source(others, names), "**")] if others else items
 
 
 def class_name(cls: type[Any], names: Names) -> str:
     """Return what a class is called in the program, importing it."""
     if getattr(types, cls.__name__, None) is cls:
-        return f"{names.use('ostinato', 'types')}.{cls.__name__}"
+        return f"{names.import_name('ostinato', 'types')}.{cls.__name__}"
     outer, *inner = cls.__qualname__.split(".")
     return ".".join([names.use_found(cls.__module__, outer), *inner])
 
 
-def _member(value: Enum, names: Names) -> Expression:
+def _enum_source(value: Enum, names: Names) -> Expression:
     if value.name in type(value).__members__:
         return f"{class_name(type(value), names)}.{value.name}"
-    return expression(value.value, names)  # a member that a newer service has
+    return value_source(value.value, names)  # a member that a newer service has
 
 
-def _plain(value: Any) -> str:
+def _plain_source(value: Any) -> str:
     text = repr(value)
     if isinstance(value, float) and text in ("inf", "-inf", "nan"):
         return f'float("{text}")'
     return text
 
 
-def _key(key: Any) -> str:
-    return quoted(key) if isinstance(key, str) else _plain(key)
+def _key_source(key: Any) -> str:
+    return quote_text(key) if isinstance(key, str) else _plain_source(key)
 
 
 def _is_name(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Agents: face of this package."""
+"""Agents: the nodes of agent trees, and their contexts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a LangGraph graph is sent and what it answers: events to LangChain's messages, and back."""
+"""Conversion of events to LangChain messages for a LangGraph graph, and of its answer to events."""
 
 from __future__ import annotations
 
@@ -14,72 +14,77 @@ from ..events.event import Event
 _EXTRA = "langgraph"
 
 
-def conversation(events: Iterable[Event], agent: str, branch: str | None) -> list[Event]:
-    """Return what the user and an agent said to each other, without what was rewound."""
-    said: list[Event] = []
+def select_conversation(events: Iterable[Event], agent: str, branch: str | None) -> list[Event]:
+    """Return the events between the user and an agent, without rewound ones."""
+    conversation: list[Event] = []
     for event in events:
         before = event.actions.rewind_before_invocation_id
         if before is not None:
-            first = next((i for i, e in enumerate(said) if e.invocation_id == before), len(said))
-            del said[first:]
+            first = next(
+                (i for i, e in enumerate(conversation) if e.invocation_id == before),
+                len(conversation),
+            )
+            del conversation[first:]
         elif event.content is not None and event.content.parts:
             if event.author == "user" or (event.author == agent and event.branch == branch):
-                said.append(event)
-    return said
+                conversation.append(event)
+    return conversation
 
 
 class GraphTurn:
-    """What a graph is to be sent for one run of its agent.
+    """The graph's input for one run of its agent.
 
     Args:
-      said: the conversation, as `conversation` gives it.
+      conversation: the conversation, from `conversation`.
       instruction: the system message; empty for none.
-      goes_on: whether the run goes on with one that was cut off.
+      is_resumed: whether the run resumes an interrupted one.
 
     Attributes:
-      lost_reply: what the graph had answered to the newest messages before the run was cut off, and
-        nobody stored; None where there is no such thing.
+      lost_reply: the graph's answer to the newest messages if the run was interrupted before it was
+        stored; else None.
     """
 
-    def __init__(self, said: Sequence[Event], instruction: str, *, goes_on: bool) -> None:
+    def __init__(
+        self, conversation: Sequence[Event], instruction: str, *, is_resumed: bool
+    ) -> None:
         self._messages: Any = need("langchain_core.messages", extra=_EXTRA)
-        self._said = said
+        self._conversation = conversation
         self._instruction = instruction
-        self._goes_on = goes_on
+        self._is_resumed = is_resumed
         self.lost_reply: Any = None
 
     def all_messages(self) -> dict[str, Any]:
         """Return the graph's input for the whole conversation."""
-        return {"messages": [*self._system(), *map(self._message, self._said)]}
+        return {"messages": [*self._system_messages(), *map(self._to_message, self._conversation)]}
 
     def new_messages(self, snapshot: Any) -> Any:
-        """Return the graph's input for what it does not know, by its state; sets `lost_reply`."""
-        newest = [self._message(event) for event in self._newest()]
+        """Return the messages that the graph's state lacks as its input; set `lost_reply`."""
+        newest = [self._to_message(event) for event in self._newest_user_events()]
         known: list[Any] = list(snapshot.values.get("messages") or ())
         ids = {message.id for message in known}
         is_known = bool(newest) and all(message.id in ids for message in newest)
         if getattr(snapshot, "interrupts", None) and not is_known:
-            answer = "\n".join(_text(message) for message in newest)
+            answer = "\n".join(_message_text(message) for message in newest)
             return need("langgraph.types", extra=_EXTRA).Command(resume=answer)
-        if self._goes_on and is_known:
+        if self._is_resumed and is_known:
             if snapshot.next:
-                return None  # from its last checkpoint
+                return None  # resume from its last checkpoint
             if not self._was_stored(known[-1]):
                 self.lost_reply = known[-1]
         for message in newest:
             if message.id in ids:
-                message.id = None  # a loop says it once more
-        return {"messages": [*([] if known else self._system()), *newest]}
+                message.id = None  # a loop sends it again
+        return {"messages": [*([] if known else self._system_messages()), *newest]}
 
-    def _system(self) -> list[Any]:
+    def _system_messages(self) -> list[Any]:
         if not self._instruction:
             return []
         return [self._messages.SystemMessage(content=self._instruction)]
 
-    def _newest(self) -> list[Event]:
-        """Return what the user said since the agent's last reply; at least the last of it."""
+    def _newest_user_events(self) -> list[Event]:
+        """Return the user's events since the agent's last reply; at least the newest ones."""
         found: list[Event] = []
-        for event in reversed(self._said):
+        for event in reversed(self._conversation):
             if event.author == "user":
                 found.append(event)
             elif found:
@@ -87,15 +92,15 @@ class GraphTurn:
         return found[::-1]
 
     def _was_stored(self, reply: Any) -> bool:
-        newest = self._said[-1] if self._said else None
+        newest = self._conversation[-1] if self._conversation else None
         if newest is None or newest.author == "user" or newest.content is None:
             return False
         text = "".join(part.text or "" for part in newest.content.parts or ())
-        return text == _text(reply)
+        return text == _message_text(reply)
 
-    def _message(self, event: Event) -> Any:
+    def _to_message(self, event: Event) -> Any:
         parts = (event.content.parts if event.content is not None else None) or ()
-        blocks = [block for part in parts if (block := _block(part)) is not None]
+        blocks = [block for part in parts if (block := _to_block(part)) is not None]
         content: Any = blocks
         if all(block["type"] == "text" for block in blocks):
             content = "\n".join(block["text"] for block in blocks)
@@ -103,8 +108,8 @@ class GraphTurn:
         return kind(content=content, id=event.id)
 
 
-def _block(part: types.Part) -> dict[str, Any] | None:
-    """Return a part as a content block; None for what a graph has no use for."""
+def _to_block(part: types.Part) -> dict[str, Any] | None:
+    """Return a part as a content block; None for parts that a graph cannot use."""
     if part.text and not part.thought:
         return {"type": "text", "text": part.text}
     if part.inline_data is not None and part.inline_data.data:
@@ -120,9 +125,13 @@ def _block(part: types.Part) -> dict[str, Any] | None:
     return None
 
 
-def answer_of(message: Any) -> dict[str, Any]:
-    """Return a graph's last message as fields of an event; an error where it is no answer."""
-    text = "" if message is None or message.type not in ("ai", "AIMessageChunk") else _text(message)
+def answer_fields(message: Any) -> dict[str, Any]:
+    """Return a graph's last message as fields of an event; an error if it is not an answer."""
+    text = (
+        ""
+        if message is None or message.type not in ("ai", "AIMessageChunk")
+        else _message_text(message)
+    )
     if not text:
         return {
             "error_code": "EMPTY_RESPONSE",
@@ -142,8 +151,8 @@ def answer_of(message: Any) -> dict[str, Any]:
     return fields
 
 
-def question_of(values: Any) -> str | None:
-    """Return what a graph that was interrupted asks; None where it was not."""
+def find_question(values: Any) -> str | None:
+    """Return the question of an interrupted graph; None if it was not interrupted."""
     interrupts = values.get("__interrupt__")
     if not interrupts:
         return None
@@ -151,8 +160,8 @@ def question_of(values: Any) -> str | None:
     return "\n".join(one if isinstance(one, str) else json.dumps(one) for one in asked)
 
 
-def _text(message: Any) -> str:
-    """Return a message's text, of plain content or of blocks."""
+def _message_text(message: Any) -> str:
+    """Return a message's text, from plain content or blocks."""
     content = message.content
     if isinstance(content, str):
         return content

@@ -1,7 +1,6 @@
 """RunnableNode: `agent.run(...)` and `agent.run_sync(...)`, without runner, service or session.
 
-Agents stand below the runner, so its class is named as text here, as an adapter is in the model
-registry, and imported with the first run.
+Agents may not import the runner, so its class is a text that the first run imports.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ Message = types.Content | dict[str, Any] | str
 
 
 class RunnableNode(BaseNode):
-    """A node that can be run by itself.
+    """A node that can run by itself.
 
     Attributes:
-      deps_type: class of the deps that the node's tools, instruction and callbacks work with; runs
-        are checked for them before anything is stored.
+      deps_type: class of the deps that the node's tools, instruction and callbacks use; each run
+        checks its deps before it stores anything.
     """
 
     deps_type: Any = None
@@ -61,26 +60,26 @@ class RunnableNode(BaseNode):
     ) -> Any:
         """Run the agent once, in a new session in memory; await it.
 
-        With `ctx` and `node_input` instead it is run as a node of a graph, and yields events.
+        With `ctx` and `node_input` instead, the agent runs as a node of a graph and yields events.
 
-        What tools and models have opened stays open for the next run; a Runner closes it.
+        Connections of tools and models stay open for the next run; a Runner closes them.
 
         Args:
-          message: what the user says.
-          deps: what tools, instructions and callbacks find as `ctx.deps`.
-          state: state that the session begins with.
+          message: the user's message.
+          deps: the value of `ctx.deps` in tools, instructions and callbacks.
+          state: initial state of the session.
           run_config: settings of the run.
 
         Returns:
           An AgentRunResult with `output`, `events`, `session` and `usage`.
 
         Raises:
-          MissingDepsError: the agent declares deps, and there are none, or of another type.
-          Exception: what the agent's code or its model raised.
+          MissingDepsError: the agent declares deps, and they are missing or of another type.
+          Exception: an exception of the agent's code or its model.
         """
         if message is None:
             if ctx is None:
-                raise InputValidationError(f"Agent {self.name!r}: run needs a message.")
+                raise InputValidationError(f"Agent {self.name!r}: pass a message to run().")
             return super().run(ctx=ctx, node_input=node_input)
         return self._run_once(message, deps, state, run_config, closes=False)
 
@@ -92,17 +91,17 @@ class RunnableNode(BaseNode):
         state: dict[str, Any] | None = None,
         run_config: RunConfig | None = None,
     ) -> AgentRunResult[Any]:
-        """Run the agent once from plain code, such as a script or a notebook; see `run`.
+        """Run the agent once from synchronous code, such as a script or a notebook; see `run`.
 
-        It has an event loop of its own, in a thread of its own where one is running already, and
-        closes what tools and models have opened.
+        It uses its own event loop, in its own thread if a loop is already running, and closes the
+        connections of tools and models.
         """
         once = self._run_once(message, deps, state, run_config, closes=True)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(once)
-        return _in_thread(once)
+        return _run_in_thread(once)
 
     async def _run_once(
         self,
@@ -138,8 +137,8 @@ class RunnableNode(BaseNode):
         return AgentRunResult(self, events, session, usage)
 
 
-def _in_thread(once: Coroutine[Any, Any, AgentRunResult[Any]]) -> AgentRunResult[Any]:
-    """Run a coroutine in a thread with an event loop of its own, and wait for it."""
+def _run_in_thread(once: Coroutine[Any, Any, AgentRunResult[Any]]) -> AgentRunResult[Any]:
+    """Run a coroutine in a new thread with its own event loop, and wait for it."""
     results: list[AgentRunResult[Any]] = []
     errors: list[BaseException] = []
 

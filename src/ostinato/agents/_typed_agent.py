@@ -1,6 +1,6 @@
-"""TypedAgent: what the type checker knows of `Agent[Deps, Output]`. At run time it is a BaseAgent.
+"""TypedAgent: `Agent[Deps, Output]` for the type checker; at run time it is a BaseAgent.
 
-Only agents with a model are generic: of shells, what comes out is what their last agent says.
+Only agents with a model are generic; the output of a shell agent is that of its last agent.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .agent_run_result import AgentRunResult, Output
 from .base_agent import BaseAgent
 
 Text = TypeVar("Text", default=str)
-"""What comes out of an agent with a model: text, where no `output_schema` says otherwise."""
+"""Output of an agent with a model: text unless it has an `output_schema`."""
 
 if TYPE_CHECKING:
     from typing import Generic, overload
 
     class TypedAgent(BaseAgent, Generic[Deps, Output]):
-        """An agent that works with deps of one type, and gives output of another."""
+        """An agent with typed deps and output."""
 
         deps_type: type[Deps] | Any = None
 

@@ -1,6 +1,8 @@
-"""BaseAgent: a node of the agent tree, with its hooks around what a subclass does."""
+"""BaseAgent: a node of the agent tree, with hooks around the work of its subclasses."""
 
+import asyncio
 import copy
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, final
 
@@ -8,23 +10,27 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from .. import types
 from .._aclosing import Aclosing
+from .._adk_mode import follows_adk
 from .._log import get_logger
-from ..context.callbacks import as_list, first_answer, plugin_answer
+from ..context.callbacks import CallbackField, as_list, first_answer, plugin_answer
 from ..context.context import Context
 from ..context.guardrail import Guards, as_guardrails
 from ..context.invocation import BaseAgentState as BaseAgentState
 from ..context.invocation import InvocationContext
-from ..events.event import Event
+from ..errors import CallerError
+from ..events.event import Event, path_in_graph, place_in_tree
 from ..events.event_actions import EventActions
-from ..sessions._resume import Resume, waits_for_answer
+from ..sessions.log.resume import Resume, waits_for_answer
+from ..sessions.state import check_state
 from ..telemetry.tracing import span
-from ..types.blank import twin
-from ..workflow.agent_node import as_node_context, wait_for_answers
+from ..types.record_template import shallow_copy
+from ..workflow.agent_node import as_node_context, place_event, wait_for_answers
+from ..workflow.time_limit import limit_time
 from ._runnable_node import RunnableNode
 from .agent_fields import base_fields
 from .base_agent_config import BaseAgentConfig as BaseAgentConfig
-from .guarded_live import guarded_live
-from .guarded_run import guarded
+from .guarded_live import run_guarded_live
+from .guarded_run import run_guarded
 
 logger = get_logger(__name__)
 
@@ -34,6 +40,20 @@ BeforeAgentCallback = Callback | list[Callback]
 AfterAgentCallback = Callback | list[Callback]
 
 
+class ConfigType:
+    """A class attribute that loads the class of an agent's settings from `ostinato.agents`.
+
+    Args:
+      name: the class's name in `ostinato.agents`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return getattr(sys.modules[__package__ or ""], self.name)
+
+
 class BaseAgent(RunnableNode):
     """Base of all agents (Spec 1 §2, Spec 2 §2.1).
 
@@ -41,13 +61,13 @@ class BaseAgent(RunnableNode):
 
     Attributes:
       name: identifier, unique in the tree; not `user`.
-      description: what the agent is good for; other agents choose by it.
+      description: what the agent can do; other agents choose by it.
       sub_agents: children; each has one parent only.
       parent_agent: set by the parent.
       before_agent_callback: one callback or several; Content from one replaces the agent's run.
       after_agent_callback: one callback or several; Content from one is added as an event.
-      input_guardrails: check what the agent is told, before or beside its work.
-      output_guardrails: check what it and the agents below it say, before anybody sees it.
+      input_guardrails: check the agent's input, before or during its work.
+      output_guardrails: check the output of the agent and the agents below it before it is yielded.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -58,16 +78,20 @@ class BaseAgent(RunnableNode):
     sub_agents: SkipValidation[list["BaseAgent"]] = Field(
         default_factory=lambda: list["BaseAgent"]()
     )
-    before_agent_callback: Any = None
-    after_agent_callback: Any = None
+    before_agent_callback: CallbackField = None
+    after_agent_callback: CallbackField = None
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
 
-    config_type: ClassVar[Any] = BaseAgentConfig  #: What its file may say
+    kind_name: ClassVar[str] = "Agent"
+    config_type: ClassVar[Any] = BaseAgentConfig  #: The settings of its file
 
     @field_validator("name", mode="after")
     @classmethod
-    def _check_reserved_name(cls, value: str) -> str:
+    def validate_name(cls, value: str) -> str:
+        """Return a name, or raise ValueError if an agent cannot have it."""
+        if not value.isidentifier():
+            raise ValueError(f"Agent name {value!r} must be a valid Python identifier.")
         if value == "user":
             raise ValueError(
                 "Agent name cannot be `user`. `user` is reserved for end-user's input."
@@ -76,7 +100,8 @@ class BaseAgent(RunnableNode):
 
     @field_validator("sub_agents", mode="after")
     @classmethod
-    def _check_sub_agents(cls, value: list["BaseAgent"]) -> list["BaseAgent"]:
+    def validate_sub_agents_unique_names(cls, value: list["BaseAgent"]) -> list["BaseAgent"]:
+        """Return agents, or raise ValueError if two have the same name."""
         for item in value:
             if not isinstance(item, BaseAgent):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ValueError(
@@ -84,7 +109,13 @@ class BaseAgent(RunnableNode):
                 )
         names = [agent.name for agent in value]
         twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        if twice and follows_adk():
+            logger.warning(
+                "Sub-agents should have unique names; twice: %s. A transfer by name goes to the "
+                "first of them.",
+                twice,
+            )
+        elif twice:
             raise ValueError(f"Agent names must be unique among sub_agents; twice: {twice}")
         return value
 
@@ -96,7 +127,7 @@ class BaseAgent(RunnableNode):
     @model_validator(mode="after")
     def _become_parent(self) -> Self:
         for sub_agent in self.sub_agents:
-            if sub_agent.parent_agent is not None:
+            if sub_agent.parent_agent is not None and sub_agent.parent_agent is not self:
                 raise ValueError(
                     f"Agent `{sub_agent.name}` already has a parent agent, current parent: "
                     f"`{sub_agent.parent_agent.name}`, trying to add: `{self.name}`. "
@@ -113,13 +144,15 @@ class BaseAgent(RunnableNode):
         return id(self)
 
     def clone(self, update: Mapping[str, Any] | None = None) -> Self:
-        """Return a copy without parent; sub-agents are cloned too.
+        """Return a copy without parent; sub-agents are cloned, too.
+
+        The class's constructor is not called, because it may take other arguments than the fields.
 
         Args:
           update: fields to change.
 
         Raises:
-          ValueError: a field does not exist or is `parent_agent`.
+          ValueError: a field does not exist, is `parent_agent`, or does not accept its new value.
         """
         changes = dict(update or {})
         unknown = sorted(set(changes) - set(type(self).model_fields))
@@ -129,25 +162,27 @@ class BaseAgent(RunnableNode):
                 f"{unknown or ['parent_agent']}"
             )
         fields: dict[str, Any] = {
-            name: _own(value)
+            name: copy.copy(value)
             for name in type(self).model_fields
-            if name not in ("parent_agent", "sub_agents")
-            for value in (getattr(self, name),)
+            if type(value := getattr(self, name)) in (list, dict)
         }
         if "sub_agents" not in changes:
             changes["sub_agents"] = [agent.clone() for agent in self.sub_agents]
-        return type(self)(**{**fields, **changes})
+        copied = self.model_copy(update={**fields, **changes, "parent_agent": None})
+        for name, value in changes.items():
+            self.__pydantic_validator__.validate_assignment(copied, name, value)
+        return copied
 
     @classmethod
     def from_config(cls, config: BaseAgentConfig, config_abs_path: str) -> Self:
-        """Make an agent of its settings in a file; `config_agent_utils.from_config` reads files.
+        """Create an agent from a file's settings; `config_agent_utils.from_config` reads files.
 
         Args:
           config: the settings.
-          config_abs_path: the file that they are from, where its sub-agents are looked for.
+          config_abs_path: the file that holds them; paths of sub-agents are relative to it.
 
         Raises:
-          AgentFileError: something in the file cannot be; it names file, line and field.
+          AgentFileError: a setting is invalid; the message names file, line and field.
         """
         fields = base_fields(config, config_abs_path, cls.model_fields)
         return cls(**cls._parse_config(config, config_abs_path, fields))
@@ -156,18 +191,18 @@ class BaseAgent(RunnableNode):
     def _parse_config(
         cls, config: Any, config_abs_path: str, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return what the class is constructed with; a class with fields of its own adds them.
+        """Return the constructor's arguments; a class with fields of its own adds them.
 
         Args:
           config: the settings, of the class's `config_type`.
-          config_abs_path: the file that they are from.
-          kwargs: what every kind of agent takes.
+          config_abs_path: the file that holds them.
+          kwargs: the arguments of every kind of agent.
         """
         return kwargs
 
     @classmethod
     def reads_own_settings(cls) -> bool:
-        """Tell whether the class makes of its settings what only its own code knows."""
+        """Return whether the class reads its settings with code from outside of this package."""
         own = (cls.from_config.__module__, cls._parse_config.__module__)
         return any(module.rpartition(".")[0] != __package__ for module in own)
 
@@ -180,7 +215,7 @@ class BaseAgent(RunnableNode):
         return agent
 
     def find_agent(self, name: str) -> "BaseAgent | None":
-        """Return this agent or the one below it with that name, or None."""
+        """Return this agent or the agent below it with that name, or None."""
         return self if self.name == name else self.find_sub_agent(name)
 
     def find_sub_agent(self, name: str) -> "BaseAgent | None":
@@ -209,40 +244,57 @@ class BaseAgent(RunnableNode):
           parent_context: context of the run or of the agent that calls this one.
 
         Yields:
-          The events; each is committed before the agent goes on.
+          The events; each is committed before the agent continues.
+
+        Raises:
+          NodeTimeoutError: the run took longer than the agent's `timeout`.
         """
-        return self._guarded(parent_context, self._run_async_impl, guarded)
+        if self.timeout is None and self.retry_config is None:
+            return self.run_attempt(parent_context)
+        return _run_limited(self, parent_context)
+
+    @final
+    def run_attempt(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent once, without `timeout` and `retry_config`; a graph applies its own.
+
+        Args:
+          parent_context: as for `run_async`.
+        """
+        return self._run_guarded(parent_context, self._run_async_impl, run_guarded)
 
     @final
     def run_live(self, parent_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run the agent over a live connection, with its callbacks (Spec 1 §17)."""
-        return self._guarded(parent_context, self._run_live_impl, guarded_live)
+        """Run the agent over a live connection, with its callbacks (Spec 1 §17).
 
-    def _guarded(
+        `timeout` and `retry_config` do not apply to a live conversation.
+        """
+        return self._run_guarded(parent_context, self._run_live_impl, run_guarded_live)
+
+    def _run_guarded(
         self,
         parent_context: InvocationContext,
         run: Callable[[InvocationContext], AsyncGenerator[Event, None]],
         guard: Callable[..., AsyncGenerator[Event, None]],
     ) -> AsyncGenerator[Event, None]:
-        """Return a run under the guardrails that hold for it; as it is where there are none."""
-        hooked = self._run_hooked(parent_context, run)
-        above = parent_context.ports.guards
+        """Return a run under its guardrails; without a wrapper if it has none."""
+        hooked = self._run_with_hooks(parent_context, run)
+        above = parent_context.run_state.guards
         if not above and not self.input_guardrails and not self.output_guardrails:
             return hooked
         guards = Guards.of(self.name, self)
-        if above:  # the run begins here; what runs below passes here too
-            guards, parent_context.ports.guards = above + guards, None
+        if above:  # this agent applies them; agents below must not apply them again
+            guards, parent_context.run_state.guards = above + guards, None
         return guard(parent_context.model_copy(update={"agent": self}), guards, hooked)
 
-    async def _run_hooked(
+    async def _run_with_hooks(
         self,
         parent_context: InvocationContext,
         run: Callable[[InvocationContext], AsyncGenerator[Event, None]],
     ) -> AsyncGenerator[Event, None]:
         ctx = self._create_invocation_context(parent_context)
-        resume = ctx.ports.resume
+        resume = ctx.run_state.resume
         if resume is not None and self._has_ended(ctx, resume):
-            if resume.is_over(ctx.branch):  # its last hooks may not have run
+            if resume.is_over(ctx.branch):  # its after-agent hooks may not have run
                 event = await self._handle_after_agent_callback(ctx)
                 if event is not None:
                     yield event
@@ -270,6 +322,7 @@ class BaseAgent(RunnableNode):
             try:
                 async for event in events:
                     tracing.suspend()
+                    self._complete_event(ctx, event)
                     yield event
                     tracing.resume()
             finally:
@@ -280,13 +333,28 @@ class BaseAgent(RunnableNode):
             if event is not None:
                 tracing.suspend()
                 yield event
-        except Exception as raised:  # boundary: plugins may note an agent's error, nobody hides it
+        except Exception as raised:  # boundary: plugins see an agent's error, and it is raised
             error = raised
             await self._handle_error(ctx, raised)
             raise
         finally:
             tracing.suspend()
             tracing.end(error)
+
+    def _complete_event(self, ctx: InvocationContext, event: Event) -> None:
+        """Check an event's state changes, and set the path of its run."""
+        if event.actions.state_delta and not event.partial:
+            self._check_state(ctx, event)
+        if ctx.run_path and event.author != "user":  # a path marks a task's answer, not a user's
+            place_in_tree(event, ctx.run_path)
+
+    def _check_state(self, ctx: InvocationContext, event: Event) -> None:
+        """Check the state changes of this agent's event; agents and nodes below check theirs."""
+        schema = ctx.state_schema
+        if schema is None or path_in_graph(event):
+            return
+        if event.author == self.name or self.find_sub_agent(event.author) is None:
+            check_state(schema, event.actions.state_delta)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Do the agent's work; subclasses override it."""
@@ -297,25 +365,32 @@ class BaseAgent(RunnableNode):
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         """Do the agent's work over a live connection; subclasses override it."""
-        raise NotImplementedError(
-            f"Agent {self.name!r}: {type(self).__name__} has no live runs; use run_async, or run "
-            "an LlmAgent or a SequentialAgent of them live."
-        )
+        self.check_live()
+        return
         yield
+
+    def check_live(self) -> None:
+        """Raise NotImplementedError if the agent cannot run over a live connection."""
+        if type(self)._run_live_impl is BaseAgent._run_live_impl:
+            raise NotImplementedError(
+                f"Agent {self.name!r}: {type(self).__name__} does not support live runs. Use "
+                "run_async, or an LlmAgent or a SequentialAgent of them."
+            )
 
     async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
         """Run as a node of a graph: the agent reads the conversation, not the node's input."""
-        async with Aclosing(self.run_async(as_node_context(ctx, self))) as events:
+        async with Aclosing(self.run_attempt(as_node_context(ctx, self))) as events:
             async for event in events:
+                place_event(ctx, self.name, event)
                 yield event
         wait_for_answers(ctx)
 
     def _create_invocation_context(self, parent_context: InvocationContext) -> InvocationContext:
-        """Return a context of this agent's own; session, counters and ports are shared."""
-        return twin(parent_context, agent=self, canonical_tools_cache=None, last_calls={})
+        """Return the context of this agent; only its own fields differ from the parent's."""
+        return shallow_copy(parent_context, agent=self, canonical_tools_cache=None, last_calls={})
 
     async def _handle_before_agent_callback(self, ctx: InvocationContext) -> Event | None:
-        """Run the before-agent hooks; an answer ends this agent's run, state writes are kept."""
+        """Run the before-agent hooks; an answer ends this agent's run, state changes are kept."""
         content, context = await self._run_agent_hook(
             ctx, "before_agent_callback", self.canonical_before_agent_callbacks
         )
@@ -352,18 +427,23 @@ class BaseAgent(RunnableNode):
     def _hook_event(
         self, ctx: InvocationContext, content: types.Content | None, context: Context | None
     ) -> Event | None:
-        if context is None or (content is None and context.actions.is_empty()):
+        # As in google-adk, effects other than state are dropped without content.
+        if context is None or (content is None and not context.actions.state_delta):
             return None
-        return Event(
+        event = Event(
             invocation_id=ctx.invocation_id,
             author=self.name,
             branch=ctx.branch,
             content=content,
             actions=context.actions,
         )
+        self._complete_event(ctx, event)
+        return event
 
     async def _handle_error(self, ctx: InvocationContext, error: Exception) -> None:
-        hooks = ctx.plugin_manager
+        hooks, noted = ctx.plugin_manager, ctx.run_state.failure
+        if noted is None or noted[0] is not error:
+            ctx.run_state.failure = error, ctx.run_path
         if hooks.overrides("on_agent_error_callback"):
             await hooks.run_on_agent_error_callback(
                 agent=self, callback_context=Context(ctx), error=error
@@ -376,16 +456,16 @@ class BaseAgent(RunnableNode):
         state = ctx.agent_states.get(self.name)
         if state is None:
             return None
-        if ctx.ports.resume is not None:
-            ctx.ports.resume.enter(self.name, ctx.branch)
+        if ctx.run_state.resume is not None:
+            ctx.run_state.resume.enter(self.name, ctx.branch)
         return state_type.model_validate(state)
 
     def _has_ended(self, ctx: InvocationContext, resume: Resume) -> bool:
-        """Tell whether an interrupted run had come to this agent's end; it is not run again."""
+        """Return whether this agent had finished before the run was interrupted."""
         return resume.take_end(self.name, ctx.branch)
 
     def _create_agent_state_event(self, ctx: InvocationContext) -> Event:
-        """Return the event that stores this agent's checkpoint, or that it has finished."""
+        """Return the event that stores this agent's checkpoint or its end."""
         actions = EventActions()
         if self.name in ctx.agent_states:
             actions.agent_state = ctx.agent_states[self.name]
@@ -396,14 +476,46 @@ class BaseAgent(RunnableNode):
         )
 
 
-def _own(value: Any) -> Any:
-    """Return a copy of a list or dict, so that a clone may be changed; anything else as it is."""
-    return copy.copy(value) if type(value) in (list, dict) else value
+async def _run_limited(agent: BaseAgent, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    """Run an agent within its `timeout`, and retry it by its `retry_config`.
+
+    An attempt that fails after its first complete event is not retried, as that event is stored.
+
+    Args:
+      agent: the agent.
+      ctx: the context that the agent is called with.
+
+    Raises:
+      NodeTimeoutError: the last attempt took longer than the agent's `timeout`.
+      Exception: the exception of the last attempt.
+    """
+    config, guards, attempt = agent.retry_config, ctx.run_state.guards, 1
+    while True:
+        events = agent.run_attempt(ctx)
+        if agent.timeout is not None:
+            events = limit_time(events, agent.timeout, agent.name)
+        is_stored = False
+        try:
+            async with Aclosing(events):
+                async for event in events:
+                    is_stored = is_stored or not event.partial
+                    yield event
+            return
+        except CallerError:
+            raise
+        except Exception as error:  # boundary: the agent's retry_config decides what is retried
+            pause = config.pause_after(attempt, error) if config and not is_stored else None
+            if pause is None:
+                raise
+            logger.warning("Agent %r failed: %r. Retrying.", agent.name, error)
+        await asyncio.sleep(pause)
+        attempt += 1
+        ctx.run_state.guards = guards  # the first attempt has taken them
 
 
 def is_paused(ctx: InvocationContext) -> bool:
-    """Tell whether the run waits for somebody to answer a long-running call.
+    """Return whether the run waits for the answer to a long-running call.
 
-    Shell agents then stop, in runs that are not resumable too: what comes next needs the answer.
+    Shell agents then stop, even if the run is not resumable, because later agents need the answer.
     """
     return waits_for_answer(ctx.log, ctx.invocation_id, ctx.branch)

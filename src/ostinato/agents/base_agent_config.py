@@ -1,4 +1,4 @@
-"""BaseAgentConfig: what every agent's file may say."""
+"""BaseAgentConfig: the settings of every agent's file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..agent_files.references import AgentRefConfig, CodeConfig
 
 
 class BaseAgentConfig(BaseModel):
-    """The settings of an agent in a file; those of a user's own class may have more fields.
+    """The settings of an agent in a file; a user's own class may have more fields.
 
     Attributes:
-      agent_class: kind of the agent: `LlmAgent` and its kin, or the dotted name of a class.
-      name, description: as those of the agent.
+      agent_class: `LlmAgent`, another short name, or the dotted name of a class.
+      name, description: see BaseAgent.
       sub_agents: the children, by file or dotted name.
       before_agent_callbacks, after_agent_callbacks: dotted names of functions.
     """
@@ -22,10 +22,10 @@ class BaseAgentConfig(BaseModel):
     agent_class: str = Field(
         default="BaseAgent",
         description="LlmAgent, LoopAgent, ParallelAgent, SequentialAgent, or the dotted name of a "
-        "class. LlmAgent where it is not said.",
+        "class. LlmAgent by default.",
     )
     name: str = Field(description="Name of the agent, an identifier, unique in the tree.")
-    description: str = Field(default="", description="What the agent is good for.")
+    description: str = Field(default="", description="What the agent can do.")
     sub_agents: list[AgentRefConfig] | None = Field(default=None, description="Its children.")
     before_agent_callbacks: list[CodeConfig] | None = Field(
         default=None, description="Functions that run before the agent."

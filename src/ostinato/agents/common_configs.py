@@ -1,4 +1,4 @@
-"""What the settings of agents in files share: face of `agent_files.references`."""
+"""Face: references in agent files at the path programs import them from."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,4 @@
-"""An agent's live run under guardrails: as far as there are words, nothing goes in or comes out
-that was not checked. `BaseAgent.run_live` comes here where there are any.
-"""
+"""An agent's live run under guardrails, which check all text and transcriptions."""
 
 from __future__ import annotations
 
@@ -9,111 +7,115 @@ from collections.abc import AsyncGenerator
 from .. import types
 from .._aclosing import Aclosing
 from ..context.guardrail import Guards
-from ..context.invocation import InvocationContext
+from ..context.invocation import InvocationContext, ensure_live_state
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
 from ..events.event import Event
 from ..types.content_text import extract_text_from_content
-from .guarded_run import check_output, tell
+from .guarded_run import check_output, report_results
 
 
-async def guarded_live(
+async def run_guarded_live(
     ctx: InvocationContext, guards: Guards, run: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
     """Run an agent live under guardrails.
 
-    What the user writes is checked before the model gets it, what the user says when its
-    transcription is there. What the model writes is held back until it is whole and was checked,
-    what it says until the end of its turn; sound without a transcription is not let through.
+    The user's text is checked before the model gets it, the user's speech once it is transcribed.
+    The model's text is held back until it is complete and checked, its speech until the end of its
+    turn; audio without a transcription is dropped.
 
     Args:
       ctx: the agent's context.
       guards: its guardrails.
-      run: its run, not begun yet.
+      run: its run, not started yet.
 
     Raises:
-      AgentConfigError: sound has no transcription in this run, so that nothing could be checked.
-      GuardrailStop: one has tripped, and its event was committed.
+      AgentConfigError: the run does not transcribe audio, so guardrails could not check it.
+      GuardrailStop: a guardrail tripped, and its event was committed.
       GuardrailTrippedError: the same, for `on_trip="raise"`.
     """
     _check_settings(ctx, guards)
     view: ReadonlyContext = ReadonlyContext(ctx)
 
-    async def check_input(said: types.Content) -> AsyncGenerator[Event, None]:
+    async def check_input(content: types.Content) -> AsyncGenerator[Event, None]:
         for owner, one in guards.input:
-            async for event in tell(ctx, "input", [(owner, one, await one.run(view, said))]):
+            async for event in report_results(
+                ctx, "input", [(owner, one, await one.run(view, content))]
+            ):
                 yield event
 
-    ports = ctx.ports
-    ports.live_input = (*ports.live_input, check_input)
-    turn = _Turn()
+    live_state = ensure_live_state(ctx)
+    live_state.input_checks = (*live_state.input_checks, check_input)
+    turn = _HeldTurn()
     try:
         async with Aclosing(run) as events:
             async for event in events:
                 if not guards.output:
                     yield event
-                elif not turn.holds(event):
-                    words = turn.words_before(event)
-                    if words is not None:
-                        async for told in check_output(ctx, guards.output, words, view):
-                            yield told
-                    for piece in turn.released_by(event):
+                elif not turn.hold_back(event):
+                    to_check = turn.text_to_check(event)
+                    if to_check is not None:
+                        async for notice in check_output(ctx, guards.output, to_check, view):
+                            yield notice
+                    for piece in turn.release_before(event):
                         yield piece
                     yield event
-                heard = _heard(event)
+                heard = _heard_content(event)
                 if heard is not None:
-                    async for told in check_input(heard):
-                        yield told
+                    async for notice in check_input(heard):
+                        yield notice
     finally:
-        ports.live_input = tuple(one for one in ports.live_input if one is not check_input)
+        live_state.input_checks = tuple(
+            one for one in live_state.input_checks if one is not check_input
+        )
 
 
-class _Turn:
-    """What the model has said in its turn and nobody has heard yet."""
+class _HeldTurn:
+    """The model's output of one turn that is held back."""
 
     def __init__(self) -> None:
         self._pieces: list[Event] = []
-        self._words = ""  # of them, since the last whole words
-        self._is_told = False  # whether words of what is spoken were there to be checked
+        self._text = ""  # their text since the last complete one
+        self._is_transcribed = False  # whether the speech had a transcription to check
 
-    def holds(self, event: Event) -> bool:
-        """Keep an event back that is a piece of something whose whole is yet to come."""
-        if not _is_piece(event):
+    def hold_back(self, event: Event) -> bool:
+        """Hold back a partial event until its full text is checked; return whether it is one."""
+        if not _is_incomplete(event):
             return False
         self._pieces.append(event)
-        self._words += _text(event)
+        self._text += _event_text(event)
         return True
 
-    def words_before(self, event: Event) -> Event | None:
-        """Return what is to be checked before an event goes on; None for nothing."""
+    def text_to_check(self, event: Event) -> Event | None:
+        """Return the event to check before an event is yielded; None for nothing."""
         if event.author == "user" or event.interrupted:
             return None
         spoken = event.output_transcription
         text = spoken.text if spoken is not None else None
         if text is None and event.turn_complete:
-            text = self._words  # no whole came of them
+            text = self._text  # no complete text followed
         if text:
-            self._words, self._is_told = "", True
-            said = types.Content(role="model", parts=[types.Part(text=text)])
-            return Event(author=event.author, content=said)
+            self._text, self._is_transcribed = "", True
+            content = types.Content(role="model", parts=[types.Part(text=text)])
+            return Event(author=event.author, content=content)
         return event
 
-    def released_by(self, event: Event) -> list[Event]:
-        """Return what was kept back and goes on before an event.
+    def release_before(self, event: Event) -> list[Event]:
+        """Return the events held back that are released before an event.
 
-        Written words go once they are whole, what is spoken at the end of the turn, as its
-        transcriptions do not say how far they reach. What is interrupted is not heard any more.
+        Text is released when it is complete, audio at the end of the turn, because transcriptions
+        do not say which audio they cover. Interrupted output is dropped.
         """
         released: list[Event] = []
         if event.author == "user":
             return released
         if event.turn_complete or event.interrupted:
             if not event.interrupted:
-                released = [p for p in self._pieces if self._is_told or not _has_sound(p)]
-            self._pieces, self._words, self._is_told = [], "", False
-        elif _text(event) and event.output_transcription is None:
+                released = [p for p in self._pieces if self._is_transcribed or not _has_sound(p)]
+            self._pieces, self._text, self._is_transcribed = [], "", False
+        elif _event_text(event) and event.output_transcription is None:
             released = [p for p in self._pieces if not _has_sound(p)]
-            self._pieces, self._words = [p for p in self._pieces if _has_sound(p)], ""
+            self._pieces, self._text = [p for p in self._pieces if _has_sound(p)], ""
         return released
 
 
@@ -129,14 +131,14 @@ def _check_settings(ctx: InvocationContext, guards: Guards) -> None:
         missing.append("output_audio_transcription")
     if missing:
         raise AgentConfigError(
-            f"Agent {ctx.agent.name!r} has guardrails, or the app or an agent above it has, and "
-            f"this live run has no {' and no '.join(missing)}: what is spoken could not be "
-            "checked. Set it in RunConfig, or leave the guardrails out."
+            f"The guardrails of agent {ctx.agent.name!r}, its app or an agent above it cannot "
+            f"check speech: this live run has no {' and no '.join(missing)}. Set it in RunConfig, "
+            "or leave the guardrails out."
         )
 
 
-def _is_piece(event: Event) -> bool:
-    """Tell whether an event is a part of what the model says, whose whole is yet to come."""
+def _is_incomplete(event: Event) -> bool:
+    """Return whether an event is a part of the model's output that is completed later."""
     if event.author == "user" or event.get_function_calls():
         return False
     if event.output_transcription is not None:
@@ -153,14 +155,14 @@ def _has_sound(event: Event) -> bool:
     )
 
 
-def _text(event: Event) -> str:
+def _event_text(event: Event) -> str:
     if event.output_transcription is not None:
         return event.output_transcription.text or ""
     return extract_text_from_content(event.content)
 
 
-def _heard(event: Event) -> types.Content | None:
-    """Return what the user has said aloud, once it is whole."""
+def _heard_content(event: Event) -> types.Content | None:
+    """Return the user's transcribed speech once it is complete, or None."""
     heard = event.input_transcription
     if heard is None or not heard.text or event.partial:
         return None

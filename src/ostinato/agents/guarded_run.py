@@ -1,6 +1,4 @@
-"""An agent's run under guardrails: nothing goes in or comes out unchecked, whatever kind of agent
-it is. `BaseAgent.run_async` is the one place that all of them pass; it comes here if there are any.
-"""
+"""An agent's run under guardrails, which check all input and output of any kind of agent."""
 
 from __future__ import annotations
 
@@ -17,49 +15,49 @@ from ..context.readonly import ReadonlyContext
 from ..errors import GuardrailTrippedError
 from ..events.event import Event
 
-_FINAL_CALL = "set_model_response"  # the call that holds structured output before it is said
+_FINAL_CALL = "set_model_response"  # the call that holds structured output before its final event
 _WITHHELD = {"error": "The result was withheld by a guardrail."}
 
 Found = tuple[str, Guardrail, GuardrailResult]
 
 
 class GuardrailStop(BaseException):
-    """Ends a run whose log says already that a guardrail has tripped; the runner catches it.
+    """Ends a run after a guardrail tripped and its event was committed; the runner catches it.
 
-    No Exception, so that no agent's own error handling goes on with the run.
+    It is not an Exception, so that an agent's own error handling does not continue the run.
     """
 
 
-async def guarded(
+async def run_guarded(
     ctx: InvocationContext, guards: Guards, run: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
     """Run an agent under guardrails.
 
-    Partial events are held back where there are output guardrails: they have not been checked.
+    Output guardrails drop partial events, because they cannot check them.
 
     Args:
       ctx: the agent's context.
       guards: its guardrails.
-      run: its run, not begun yet.
+      run: its run, not started yet.
 
     Raises:
-      GuardrailStop: one has tripped, and its event was committed.
+      GuardrailStop: a guardrail tripped, and its event was committed.
       GuardrailTrippedError: the same, for `on_trip="raise"`.
-      Exception: what a guardrail raised; what it was to check is let through nowhere.
+      Exception: a guardrail's exception; the content that it should have checked is dropped.
     """
-    said = ctx.user_content or types.Content(role="user", parts=[])
+    input_content = ctx.user_content or types.Content(role="user", parts=[])
     view: ReadonlyContext = ReadonlyContext(ctx)
     async with Aclosing(run) as events:
         for owner, one in guards.input:
             if one.blocking:
-                result = await one.run(view, said)
-                async for event in tell(ctx, "input", [(owner, one, result)]):
+                result = await one.run(view, input_content)
+                async for event in report_results(ctx, "input", [(owner, one, result)]):
                     yield event
         first: Event | None = None
-        beside = [(owner, one) for owner, one in guards.input if not one.blocking]
-        if beside:
-            first, found = await _first_event(events, beside, view, said)
-            async for event in tell(ctx, "input", found):
+        concurrent = [(owner, one) for owner, one in guards.input if not one.blocking]
+        if concurrent:
+            first, found = await _first_event(events, concurrent, view, input_content)
+            async for event in report_results(ctx, "input", found):
                 yield event
             if first is None:
                 return
@@ -70,8 +68,8 @@ async def guarded(
                 return
             if guards.output and event.partial:
                 continue
-            async for told in check_output(ctx, guards.output, event, view):
-                yield told
+            async for notice in check_output(ctx, guards.output, event, view):
+                yield notice
             yield event
 
 
@@ -81,51 +79,51 @@ async def check_output(
     event: Event,
     view: ReadonlyContext,
 ) -> AsyncGenerator[Event, None]:
-    """Yield what the guardrails say of an event that has not been let through yet."""
-    content = _output_of(event) if guards else None
+    """Check an event before it is yielded; yield the events of the guardrails."""
+    content = _find_output(event) if guards else None
     if content is None:
         return
     for owner, one in guards:
         result = await one.run(view, content)
         if result.tripwire and event.get_function_responses():
-            yield _without_result(event)  # its calls are answered all the same
-        async for told in tell(ctx, "output", [(owner, one, result)]):
-            yield told
+            yield _withhold_result(event)  # every call needs an answer
+        async for notice in report_results(ctx, "output", [(owner, one, result)]):
+            yield notice
 
 
 async def _first_event(
     events: AsyncGenerator[Event, None],
     guards: Sequence[tuple[str, Guardrail]],
     view: ReadonlyContext,
-    said: types.Content,
+    input_content: types.Content,
 ) -> tuple[Event | None, list[Found]]:
-    """Run guardrails beside an agent until its first event, which waits for all of them.
+    """Run guardrails concurrently with an agent until its first event, which waits for them.
 
-    The agent runs on in the task of its caller. Where a guardrail trips or raises, its model call
-    is cancelled.
+    The agent runs in its caller's task. If a guardrail trips or raises, the agent's model call is
+    cancelled.
     """
     task = asyncio.current_task()
     assert task is not None
-    before, waiting, cut = task.cancelling(), True, False
+    earlier_cancels, is_waiting, is_cancelled = task.cancelling(), True, False
 
-    def cut_in(done: asyncio.Task[list[Found]]) -> None:
-        nonlocal cut
-        bad = not done.cancelled() and (done.exception() is not None or _tripped(done.result()))
-        if bad and waiting:
-            cut = True
+    def cancel_model_call(done: asyncio.Task[list[Found]]) -> None:
+        nonlocal is_cancelled
+        bad = not done.cancelled() and (done.exception() is not None or _is_tripped(done.result()))
+        if bad and is_waiting:
+            is_cancelled = True
             task.cancel()
 
-    check = asyncio.create_task(_check_all(guards, view, said))
-    check.add_done_callback(cut_in)
+    check = asyncio.create_task(_check_all(guards, view, input_content))
+    check.add_done_callback(cancel_model_call)
     event: Event | None = None
     try:
         try:
             event = await anext(events, None)
         except asyncio.CancelledError:
-            if not cut or task.uncancel() > before:
+            if not is_cancelled or task.uncancel() > earlier_cancels:
                 raise
         finally:
-            waiting = False
+            is_waiting = False
         return event, await check
     finally:
         check.cancel()
@@ -133,35 +131,38 @@ async def _first_event(
 
 
 async def _check_all(
-    guards: Sequence[tuple[str, Guardrail]], view: ReadonlyContext, said: types.Content
+    guards: Sequence[tuple[str, Guardrail]], view: ReadonlyContext, input_content: types.Content
 ) -> list[Found]:
-    results = await asyncio.gather(*(one.run(view, said) for _, one in guards))
+    results = await asyncio.gather(*(one.run(view, input_content) for _, one in guards))
     return [(owner, one, result) for (owner, one), result in zip(guards, results, strict=True)]
 
 
-def _tripped(found: Sequence[Found]) -> bool:
+def _is_tripped(found: Sequence[Found]) -> bool:
     return any(result.tripwire for _, _, result in found)
 
 
-async def tell(
+async def report_results(
     ctx: InvocationContext, stage: Stage, found: Sequence[Found]
 ) -> AsyncGenerator[Event, None]:
-    """Yield what was found as events, then end the run where something tripped."""
+    """Yield the guardrails' results as events, and end the run if one tripped."""
     for owner, one, result in found:
         if not result.tripwire and result.info is None:
             continue
         if result.tripwire or not _is_on_record(ctx, stage, owner, one, result):
-            yield _event(ctx, stage, owner, one, result)
+            yield _make_result_event(ctx, stage, owner, one, result)
         if not result.tripwire:
             continue
         if one.on_trip == "raise":
             raise GuardrailTrippedError(
-                _message(ctx, stage, one), guardrail=one.name, agent=ctx.agent.name, stage=stage
+                _describe_trip(ctx, stage, one),
+                guardrail=one.name,
+                agent=ctx.agent.name,
+                stage=stage,
             )
-        raise GuardrailStop(_message(ctx, stage, one))
+        raise GuardrailStop(_describe_trip(ctx, stage, one))
 
 
-def _event(
+def _make_result_event(
     ctx: InvocationContext, stage: Stage, owner: str, one: Guardrail, result: GuardrailResult
 ) -> Event:
     fields: dict[str, Any] = {"info": result.info, "tripwire": result.tripwire}
@@ -173,37 +174,37 @@ def _event(
     )
     if result.tripwire:
         event.content = result.message
-        event.error_code, event.error_message = TRIPPED, _message(ctx, stage, one)
+        event.error_code, event.error_message = TRIPPED, _describe_trip(ctx, stage, one)
     return event
 
 
-def _message(ctx: InvocationContext, stage: Stage, one: Guardrail) -> str:
+def _describe_trip(ctx: InvocationContext, stage: Stage, one: Guardrail) -> str:
     return f"Guardrail {one.name!r} stopped the {stage} of agent {ctx.agent.name!r}."
 
 
 def _is_on_record(
     ctx: InvocationContext, stage: Stage, owner: str, one: Guardrail, result: GuardrailResult
 ) -> bool:
-    """Tell whether a run that is gone on with had stored what a guardrail found on its input, or
-    the same on an answer that it could not store any more.
+    """Return whether a resumed run has already stored a guardrail's result: any result on its
+    input, an equal one on the output that it could not store.
     """
-    if not ctx.ports.resumed:
+    if not ctx.run_state.is_resumed:
         return False
     wanted = (one.name, owner, stage)
     for record in ctx.log.invocation(ctx.invocation_id):
         if record.author == "user" and not record.path:
-            return False  # found on something that was said before this
-        if f'"{GUARDRAIL}"' in record.data:
+            return False  # earlier results belong to earlier messages
+        if record.has_metadata(GUARDRAIL):
             fields: Any = (record.event().custom_metadata or {}).get(GUARDRAIL) or {}
             if (fields.get("name"), fields.get("of"), fields.get("stage")) == wanted:
                 return stage == "input" or fields.get("info") == result.info
-        elif stage == "output" and _output_of(record.event()) is not None:
+        elif stage == "output" and _find_output(record.event()) is not None:
             return False
     return False
 
 
 def is_guardrail_stop(error: BaseException) -> bool:
-    """Tell whether an error is a GuardrailStop, or a task group's with nothing else in it."""
+    """Return whether an error is a GuardrailStop, or a group that holds nothing else."""
     if isinstance(error, BaseExceptionGroup):
         group = cast(BaseExceptionGroup[BaseException], error)
         return all(is_guardrail_stop(one) for one in group.exceptions)
@@ -211,7 +212,7 @@ def is_guardrail_stop(error: BaseException) -> bool:
 
 
 def has_tripped(ctx: InvocationContext) -> bool:
-    """Tell whether a guardrail had ended a run before it was gone on with."""
+    """Return whether a guardrail had ended the run before it was resumed."""
     for record in ctx.log.invocation(ctx.invocation_id):
         if record.author == "user":
             return False
@@ -220,8 +221,8 @@ def has_tripped(ctx: InvocationContext) -> bool:
     return False
 
 
-def _output_of(event: Event) -> types.Content | None:
-    """Return what an event says to people, for a check; None where it says nothing."""
+def _find_output(event: Event) -> types.Content | None:
+    """Return the content of an event that guardrails check, or None if it has none."""
     if event.author == "user" or (event.custom_metadata and GUARDRAIL in event.custom_metadata):
         return None
     parts = (event.content.parts if event.content is not None else None) or ()
@@ -235,7 +236,7 @@ def _output_of(event: Event) -> types.Content | None:
         for call in event.get_function_calls()
         if call.name == _FINAL_CALL
     ]
-    if event.actions.skip_summarization:  # the result stands as the answer
+    if event.actions.skip_summarization:  # the result is the final answer
         answers += [
             types.Part(text=json.dumps(one.response, ensure_ascii=False, default=str))
             for one in event.get_function_responses()
@@ -243,8 +244,8 @@ def _output_of(event: Event) -> types.Content | None:
     return types.Content(role="model", parts=answers) if answers else None
 
 
-def _without_result(event: Event) -> Event:
-    """Return a response event that answers its calls without what a guardrail stopped."""
+def _withhold_result(event: Event) -> Event:
+    """Return a response event whose results are replaced, because a guardrail stopped them."""
     parts = [
         types.Part(
             function_response=types.FunctionResponse(id=one.id, name=one.name, response=_WITHHELD)

@@ -1,6 +1,6 @@
 """LangGraphAgent: a compiled LangGraph graph as an agent (extra `langgraph`).
 
-Nothing of LangGraph or LangChain is imported before such an agent runs.
+LangGraph and LangChain are imported when such an agent runs.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..context.run_config import StreamingMode
 from ..events.event import Event
-from ._graph_messages import GraphTurn, answer_of, conversation, question_of
+from ._graph_messages import GraphTurn, answer_fields, find_question, select_conversation
 from .base_agent import BaseAgent
 
 
 class LangGraphAgent(BaseAgent):
     """An agent that runs a compiled LangGraph graph whose state has `messages` (FEATURES row 77).
 
-    The graph's thread is the session. With a checkpointer the graph keeps the conversation and is
-    sent what the user said since its last reply; without one it is sent the whole conversation
-    between the user and this agent. The last message is the answer; an `interrupt` is a question to
-    the user, and the next message its answer.
+    The graph's thread is the session. A graph with a checkpointer keeps the conversation and gets
+    the user's messages since its last reply; one without gets the whole conversation between the
+    user and this agent. The last message is the answer; an `interrupt` is a question to the user,
+    and the next message its answer.
 
-    A run that a crash cut off goes on from the graph's last checkpoint.
+    After a crash the run resumes from the graph's last checkpoint.
 
     Attributes:
       graph: the compiled graph.
-      instruction: system message at the beginning of the conversation, taken as it is.
+      instruction: system message at the beginning of the conversation; it is not a template.
     """
 
     graph: SkipValidation[Any]
@@ -47,29 +47,29 @@ class LangGraphAgent(BaseAgent):
         return value
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        resume = ctx.ports.resume
+        resume = ctx.run_state.resume
         if resume is not None and resume.take(self.name, ctx.branch).kind == "ended":
             return
         config = {"configurable": {"thread_id": ctx.session.id}}
         try:
-            async with Aclosing(self._answers(ctx, config)) as events:
+            async with Aclosing(self._run_graph(ctx, config)) as events:
                 async for event in events:
                     yield event
-        except Exception as error:  # boundary: the error says where in the tree it comes from
+        except Exception as error:  # boundary: add the place in the agent tree to the error
             error.add_note(
                 f"raised by the graph of agent {self.name!r} "
                 f"(thread {ctx.session.id!r}, invocation {ctx.invocation_id})"
             )
             raise
 
-    async def _answers(
+    async def _run_graph(
         self, ctx: InvocationContext, config: dict[str, Any]
     ) -> AsyncGenerator[Event, None]:
-        """Run the graph on what it does not know yet, and yield what it says."""
+        """Run the graph on the messages that it lacks, and yield its answer."""
         turn = GraphTurn(
-            conversation(ctx.session.events, self.name, ctx.branch),
+            select_conversation(ctx.session.events, self.name, ctx.branch),
             self.instruction,
-            goes_on=ctx.ports.resumed,
+            is_resumed=ctx.run_state.is_resumed,
         )
         blocking, given = False, turn.all_messages()
         if getattr(self.graph, "checkpointer", None):
@@ -80,7 +80,7 @@ class LangGraphAgent(BaseAgent):
                 snapshot = await asyncio.to_thread(self.graph.get_state, config)
             given = turn.new_messages(snapshot)
             if turn.lost_reply is not None:
-                yield self._event(ctx, answer_of(turn.lost_reply))
+                yield self._make_event(ctx, answer_fields(turn.lost_reply))
                 return
         streams = ctx.run_config is not None and (
             ctx.run_config.streaming_mode is StreamingMode.SSE
@@ -96,26 +96,28 @@ class LangGraphAgent(BaseAgent):
                 async for mode, step in steps:
                     if mode == "values":
                         values = {**values, **step}
-                    elif (text := _piece(step[0])) is not None:
-                        yield self._event(ctx, {"content": _said(text), "partial": True})
-        question = question_of(values)
+                    elif (text := _chunk_text(step[0])) is not None:
+                        yield self._make_event(
+                            ctx, {"content": _text_content(text), "partial": True}
+                        )
+        question = find_question(values)
         if question is not None:
-            yield self._event(ctx, {"content": _said(question)})
+            yield self._make_event(ctx, {"content": _text_content(question)})
         else:
             messages = values.get("messages") or [None]
-            yield self._event(ctx, answer_of(messages[-1]))
+            yield self._make_event(ctx, answer_fields(messages[-1]))
 
-    def _event(self, ctx: InvocationContext, fields: dict[str, Any]) -> Event:
+    def _make_event(self, ctx: InvocationContext, fields: dict[str, Any]) -> Event:
         return Event(invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, **fields)
 
 
-def _said(text: str) -> types.Content:
+def _text_content(text: str) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=text)])
 
 
-def _piece(message: Any) -> str | None:
-    """Return the text of a streamed piece; None for a whole message, or one without text."""
+def _chunk_text(message: Any) -> str | None:
+    """Return the text of a streamed chunk; None for a full message or one without text."""
     if not type(message).__name__.endswith("Chunk"):
         return None
-    content = answer_of(message).get("content")
+    content = answer_fields(message).get("content")
     return content.parts[0].text if content is not None and content.parts else None

@@ -1,4 +1,4 @@
-"""LlmAgentConfig: what the file of an LlmAgent may say."""
+"""LlmAgentConfig: the settings of an LlmAgent's file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ class LlmAgentConfig(BaseAgentConfig):
     """The settings of an LlmAgent in a file.
 
     Attributes:
-      model: name of the model; the nearest ancestor's where neither is said.
-      model_code: dotted name of a model object instead.
+      model: name of the model; by default that of the nearest ancestor.
+      model_code: dotted name of a model object, instead of `model`.
       instruction: what to do.
       tools: what the agent can call.
       input_schema, output_schema: dotted names of types.
+      planner, code_executor: dotted names of objects; google-adk's files have neither these nor
+        `mode`.
       before_model_callbacks, after_model_callbacks, before_tool_callbacks, after_tool_callbacks:
         dotted names of functions.
 
-    The others are as those of LlmAgent.
+    See LlmAgent for the others.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True)
@@ -36,24 +38,30 @@ class LlmAgentConfig(BaseAgentConfig):
     model_code: CodeConfig | None = Field(
         default=None, description="A model object, instead of `model`."
     )
-    instruction: str = Field(description="What the agent is to do; {key} is filled from the state.")
+    instruction: str = Field(
+        description="What the agent has to do; {key} is filled from the state."
+    )
     static_instruction: types.ContentUnion | None = Field(
-        default=None, description="Fixed system instruction, beside which `instruction` is said."
+        default=None,
+        description="Fixed system instruction; `instruction` then goes into the conversation.",
     )
     disallow_transfer_to_parent: bool | None = Field(
-        default=None, description="Never hand the conversation back to the parent."
+        default=None, description="Never transfer back to the parent."
     )
     disallow_transfer_to_peers: bool | None = Field(
-        default=None, description="Never hand it to the parent's other children."
+        default=None, description="Never transfer to the parent's other children."
     )
     input_schema: CodeConfig | None = Field(default=None, description="Type of the input.")
     output_schema: CodeConfig | None = Field(default=None, description="Type of the answer.")
-    output_key: str | None = Field(
-        default=None, description="Key of the state that keeps the answer."
-    )
+    output_key: str | None = Field(default=None, description="State key for the answer.")
     include_contents: Literal["default", "none"] = Field(
-        default="default", description="The whole conversation, or the present turn only."
+        default="default", description="The whole conversation, or the current turn only."
     )
+    mode: Literal["chat", "task", "single_turn"] | None = Field(
+        default=None, description="Talks with the user, or is called by the parent agent."
+    )
+    planner: CodeConfig | None = Field(default=None, description="A planner object.")
+    code_executor: CodeConfig | None = Field(default=None, description="A code executor object.")
     tools: list[ToolConfig] | None = Field(default=None, description="What the agent can call.")
     before_model_callbacks: _Codes = Field(default=None, description="Before each model call.")
     after_model_callbacks: _Codes = Field(default=None, description="After each model call.")

@@ -1,4 +1,4 @@
-"""LoopAgent: runs its sub-agents over and over until one escalates."""
+"""LoopAgent: repeats its sub-agents until one escalates."""
 
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,8 +8,7 @@ from pydantic import field_validator
 from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..events.event import Event
-from .base_agent import BaseAgent, BaseAgentState, is_paused
-from .config_type import ConfigType
+from .base_agent import BaseAgent, BaseAgentState, ConfigType, is_paused
 from .node_agent import as_agents
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class LoopAgent(BaseAgent):
     """Repeats its sub-agents until `max_iterations` rounds or an escalation (FEATURES row 76).
 
     Attributes:
-      max_iterations: greatest number of rounds; no limit where None.
+      max_iterations: maximum number of rounds; None for no limit.
     """
 
     config_type: ClassVar[Any] = ConfigType("LoopAgentConfig")
@@ -52,7 +51,7 @@ class LoopAgent(BaseAgent):
         state = self._load_agent_state(ctx, LoopAgentState)
         resuming = state is not None
         looped, start = self._get_start_state(state)
-        escalated = False
+        escalated = pausing = False
         while not escalated and (not self.max_iterations or looped < self.max_iterations):
             for sub_agent in self.sub_agents[start:]:
                 if not resuming:
@@ -65,15 +64,16 @@ class LoopAgent(BaseAgent):
                     async for event in events:
                         yield event
                         escalated |= bool(event.actions.escalate)
-                if ctx.ports.resume is not None:
-                    escalated |= ctx.ports.resume.take_escalation(ctx.branch)
-                if is_paused(ctx):
+                        pausing |= ctx.should_pause_invocation(event)
+                if ctx.run_state.resume is not None:
+                    escalated |= ctx.run_state.resume.take_escalation(ctx.branch)
+                if pausing or is_paused(ctx):
                     return
                 if escalated:
                     break
             start = 0
             looped += 1
-            # Sub-agents begin each round anew, whatever they had reached in the last one.
+            # Sub-agents start each round without the checkpoints of the last one.
             ctx.reset_sub_agent_states(self.name)
         ctx.set_agent_state(self.name, end_of_agent=True)
         if ctx.is_resumable:

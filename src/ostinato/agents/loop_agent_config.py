@@ -1,4 +1,4 @@
-"""LoopAgentConfig: what the file of a LoopAgent may say."""
+"""LoopAgentConfig: the settings of a LoopAgent's file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class LoopAgentConfig(BaseAgentConfig):
     """The settings of a LoopAgent in a file.
 
     Attributes:
-      max_iterations: greatest number of rounds; no limit where None.
+      max_iterations: maximum number of rounds; None for no limit.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     agent_class: str = Field(default="LoopAgent", description="LoopAgent.")
-    max_iterations: int | None = Field(default=None, description="Greatest number of rounds.")
+    max_iterations: int | None = Field(default=None, description="Maximum number of rounds.")

@@ -1,4 +1,4 @@
-"""McpInstructionProvider: the name; MCP is not built yet."""
+"""McpInstructionProvider: a name of google-adk that raises; MCP is not supported yet."""
 
 from .._later_on import NotBuilt
 
@@ -6,4 +6,4 @@ from .._later_on import NotBuilt
 class McpInstructionProvider(
     NotBuilt, part="MCP", instead="give the agent a function as its instruction"
 ):
-    """An instruction that a prompt of an MCP server gives."""
+    """An instruction from a prompt of an MCP server."""

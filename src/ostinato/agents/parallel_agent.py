@@ -1,4 +1,4 @@
-"""ParallelAgent: runs its sub-agents side by side, each on a branch of its own."""
+"""ParallelAgent: runs its sub-agents concurrently, each on a branch of its own."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, ClassVar
@@ -9,13 +9,12 @@ from .._aclosing import Aclosing
 from ..context.invocation import InvocationContext
 from ..events.event import Event
 from ..workflow.lanes import Lanes
-from .base_agent import BaseAgent, BaseAgentState, is_paused
-from .config_type import ConfigType
+from .base_agent import BaseAgent, BaseAgentState, ConfigType, is_paused
 from .node_agent import as_agents
 
 
 class ParallelAgent(BaseAgent):
-    """Runs its sub-agents concurrently; none sees the others' events (FEATURES row 75)."""
+    """Runs its sub-agents concurrently; they do not see each other's events (FEATURES row 75)."""
 
     config_type: ClassVar[Any] = ConfigType("ParallelAgentConfig")
     _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
@@ -57,15 +56,15 @@ async def _merge_agent_run(
 ) -> AsyncGenerator[Event, None]:
     """Run generators concurrently and yield their events as they come.
 
-    Each generator goes on only when its event was taken, so an event is committed before its agent
-    sees the next line. Where one raises, the others are cancelled and closed.
+    Each generator continues only after its event was consumed, so that an event is committed before
+    its agent's next step. If one raises, the others are cancelled and closed.
     """
     lanes = Lanes[int]()
     for number, run in enumerate(agent_runs):
-        lanes.start(number, run)
+        lanes.start_lane(number, run)
     try:
         while len(lanes):
-            step = await lanes.next()
+            step = await lanes.next_step()
             if step.event is not None:
                 yield step.event
             elif step.error is not None:

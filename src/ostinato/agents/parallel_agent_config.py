@@ -1,4 +1,4 @@
-"""ParallelAgentConfig: what the file of a ParallelAgent may say."""
+"""ParallelAgentConfig: the settings of a ParallelAgent's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SequentialAgentConfig: what the file of a SequentialAgent may say."""
+"""SequentialAgentConfig: the settings of a SequentialAgent's file."""
 
 from __future__ import annotations
 

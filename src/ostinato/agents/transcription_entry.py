@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.context.transcription_entry import TranscriptionEntry as TranscriptionEntry
+    from ostinato.context.live_records import TranscriptionEntry as TranscriptionEntry
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -1,4 +1,4 @@
-"""Apps: face of this package."""
+"""Apps: agent trees with their plugins and settings."""
 
 from typing import TYPE_CHECKING
 

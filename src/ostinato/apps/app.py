@@ -1,10 +1,13 @@
-"""App: an agent tree with its plugins and settings. A pure record; the runner reads it."""
+"""App: an agent tree with its plugins and settings, which the runner reads."""
 
 import re
+import warnings
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
+from .._adk_mode import follows_adk
+from .._log import get_logger
 from ..agents.base_agent import BaseAgent
 from ..context.app_config import EventsCompactionConfig as EventsCompactionConfig
 from ..context.app_config import ResumabilityConfig as ResumabilityConfig
@@ -16,6 +19,8 @@ from ..errors import AgentConfigError
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 
+logger = get_logger(__name__)
+
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*\Z")
 
 
@@ -26,14 +31,21 @@ class App(BaseModel):
       name: letter first, then letters, digits, `_` and `-`; not `user`.
       root_agent: the agent that conversations start with, or a workflow or another node.
       plugins: hooks around every run, in order.
-      events_compaction_config: when history is summarised.
+      events_compaction_config: when to summarise the history.
       context_cache_config: provider-side caching.
-      resumability_config: whether runs may pause and be resumed.
-      tool_errors: what a raising tool does: `raise` to the caller, or `feedback` to the model.
-      budget: what each invocation may use.
-      make_deps: makes the deps of a run that was passed none, from its ReadonlyContext.
+      resumability_config: whether runs may pause and resume.
+      tool_errors: what happens to a tool's exception: `raise` it to the caller, or `feedback` to
+        the model.
+      send_client_secrets: whether requests for credentials hold the secret of the OAuth2 client and
+        the PKCE verifier, for clients that exchange codes themselves. The session stores them.
+      budget: limits of each invocation.
+      make_deps: creates the deps of a run that was passed none, from its ReadonlyContext.
       input_guardrails: check each message to the app.
-      output_guardrails: check all that its agents say.
+      output_guardrails: check all output of its agents.
+
+    Raises:
+      ValidationError: a field is missing or invalid.
+      TypeError: `root_agent` is neither an agent nor a workflow.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -45,6 +57,7 @@ class App(BaseModel):
     context_cache_config: ContextCacheConfig | None = None
     resumability_config: ResumabilityConfig | None = None
     tool_errors: Literal["raise", "feedback"] = "raise"
+    send_client_secrets: bool = False
     budget: Budget | None = None
     make_deps: SkipValidation[MakeDeps | None] = None
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
@@ -56,20 +69,35 @@ class App(BaseModel):
         return list(as_guardrails(value))
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_settings(self) -> Self:
         validate_app_name(self.name)
         if self.root_agent is None:
             raise ValueError(f"App {self.name!r} needs a root_agent.")
         if not isinstance(self.root_agent, BaseNode):
-            raise ValueError(
+            raise TypeError(
                 f"root_agent of app {self.name!r} must be an agent or a workflow; got "
                 f"{type(self.root_agent).__name__}."
+            )
+        compaction = self.events_compaction_config
+        if compaction is not None and compaction.overlap_size < 0:
+            raise ValueError(
+                f"App {self.name!r}: overlap_size of its EventsCompactionConfig is "
+                f"{compaction.overlap_size}; give the number of invocations that the next summary "
+                "repeats (0 or more)."
+            )
+        if self.send_client_secrets:
+            warnings.warn(
+                f"App {self.name!r} sends OAuth2 client secrets to its clients and stores them in "
+                "its sessions. Let the clients send the code back instead, and leave "
+                "send_client_secrets out.",
+                UserWarning,
+                stacklevel=3,
             )
         return self
 
 
 def validate_app_name(name: str) -> None:
-    """Raise ValueError unless `name` may be an app's name."""
+    """Raise ValueError if `name` is not valid for an app."""
     if not _NAME.match(name):
         raise ValueError(
             f"Invalid app name {name!r}: must start with a letter and can only consist of letters, "
@@ -80,19 +108,30 @@ def validate_app_name(name: str) -> None:
 
 
 def check_tree(root: BaseAgent) -> None:
-    """Raise AgentConfigError where two agents of a tree have one name, or one is in it twice."""
+    """Check that each agent is in the tree once and has a unique name.
+
+    Programs for google-adk may give several agents the same name; they get a warning.
+
+    Raises:
+      AgentConfigError: an agent is in the tree twice, or two have the same name.
+    """
     seen: dict[str, BaseAgent] = {}
+    visited: set[int] = set()
     stack = [root]
     while stack:
         agent = stack.pop()
-        if seen.get(agent.name) is agent:
+        if id(agent) in visited:
             raise AgentConfigError(
                 f"Agent {agent.name!r} is twice in the tree below {root.name!r}. Give each agent "
-                "one parent, and put none below itself; `clone()` makes a copy."
+                "one parent, and none itself as a descendant; `clone()` makes a copy."
             )
+        visited.add(id(agent))
         if seen.setdefault(agent.name, agent) is not agent:
-            raise AgentConfigError(
+            text = (
                 f"Two agents of the tree below {root.name!r} are named {agent.name!r}; "
                 "transfers and stored events could not tell them apart. Rename one."
             )
+            if not follows_adk():
+                raise AgentConfigError(text)
+            logger.warning("%s", text)
         stack.extend(agent.sub_agents)

@@ -1,4 +1,4 @@
-"""Named, versioned files of an app's users: a port, and keepers in memory and in a folder."""
+"""Named, versioned files of an app's users: a port, and services in memory, folder and bucket."""
 
 from typing import TYPE_CHECKING
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+from unicodedata import category
 
 from ostinato.errors import InputValidationError
 
@@ -18,7 +19,7 @@ _MAX_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One artifact. `session_id` is None where all sessions of the user share it."""
+    """One artifact. `session_id` is None if all sessions of the user share it."""
 
     app_name: str
     user_id: str
@@ -59,17 +60,25 @@ def scope_of(app_name: str, user_id: str, session_id: str | None) -> Scope:
     """The three ids, checked.
 
     Raises:
-        InputValidationError: one is empty, longer than 200 characters, or not plain text.
+        InputValidationError: one is empty, longer than 200 characters, not plain text, `.` or `..`.
     """
-    _check_text(app_name, "app_name")
-    _check_text(user_id, "user_id")
+    _check_id(app_name, "app_name")
+    _check_id(user_id, "user_id")
     if session_id is not None:
-        _check_text(session_id, "session_id")
+        _check_id(session_id, "session_id")
     return app_name, user_id, session_id
 
 
+def _check_id(text: str, what: str) -> None:
+    check_text(text, what)
+    if text in (".", ".."):
+        raise InputValidationError(f"The {what} is {text!r}, which names a folder; give another.")
+    if any(category(char) == "Cc" for char in text):
+        raise InputValidationError(f"The {what} {text!r} holds a control character; remove it.")
+
+
 def _check_name(filename: str) -> None:
-    _check_text(filename, "artifact name")
+    check_text(filename, "artifact name")
     name = filename.removeprefix(USER_PREFIX).replace("\\", "/")
     if not name:
         raise InputValidationError(f"Artifact name {filename!r} has nothing after {USER_PREFIX!r}.")
@@ -84,7 +93,12 @@ def _check_name(filename: str) -> None:
         )
 
 
-def _check_text(text: str, what: str) -> None:
+def check_text(text: str, what: str) -> None:
+    """Check that an id or a name can be stored.
+
+    Raises:
+        InputValidationError: it is empty, longer than 200 characters, or not plain text.
+    """
     if not text:
         raise InputValidationError(f"The {what} is empty; give one.")
     if len(text) > _MAX_LENGTH:

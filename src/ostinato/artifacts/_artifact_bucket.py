@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from ostinato._clock import new_id
+from ostinato._clock import unique_id
 from ostinato._optional import need
 from ostinato.artifacts._address import Address, Scope
 from ostinato.artifacts._stored_part import ContentKind, StoredPart, put_together, take_apart
@@ -64,14 +64,14 @@ class ArtifactBucket:
 
     def write(self, address: Address, part: Part, custom_metadata: dict[str, Any]) -> int:
         """Store a new version and return its number."""
-        stored, write = take_apart(part), new_id()
-        prefix = _prefix(address)
+        stored, write = take_apart(part), unique_id()
+        prefix = _version_prefix(address)
         mime_type = find_mime_type(part, address.filename) or _NO_MIME_TYPE
-        metadata = _metadata(part, stored, custom_metadata, write, address.filename)
-        with self._named():
+        metadata = _build_metadata(part, stored, custom_metadata, write, address.filename)
+        with self._translate_errors():
             while True:
-                number = max(self._numbers(prefix), default=-1) + 1
-                blob = self._bucket().blob(f"{prefix}{number}")
+                number = max(self._version_numbers(prefix), default=-1) + 1
+                blob = self._open_bucket().blob(f"{prefix}{number}")
                 blob.metadata = metadata
                 try:
                     blob.upload_from_string(
@@ -79,35 +79,37 @@ class ArtifactBucket:
                     )
                 except self._api.PreconditionFailed:
                     # Another writer took the number; or it was this one, and the answer was lost.
-                    there = self._find(prefix, number)
-                    if there is None or _own(there).get("write") != write:
+                    there = self._find_blob(prefix, number)
+                    if there is None or _own_metadata(there).get("write") != write:
                         continue
                 return number
 
     def versions(self, address: Address) -> list[int]:
         """The numbers of all versions, rising."""
-        with self._named():
-            return self._numbers(_prefix(address))
+        with self._translate_errors():
+            return self._version_numbers(_version_prefix(address))
 
     def describe(self, address: Address, version: int | None) -> ArtifactVersion | None:
-        """What is known about one version, the latest by default; None if there is none."""
-        with self._named():
-            blob = self._pick(address, version)
-            return None if blob is None else self._described(blob, address.filename)
+        """Describe a version (default: the latest); None if it does not exist."""
+        with self._translate_errors():
+            blob = self._pick_blob(address, version)
+            return None if blob is None else self._build_description(blob, address.filename)
 
     def describe_all(self, address: Address) -> list[ArtifactVersion]:
         """What is known about all versions, oldest first."""
-        with self._named():
-            blobs = [blob for _, blob in sorted(self._versions(_prefix(address)).items())]
-            return [self._described(blob, address.filename) for blob in blobs]
+        with self._translate_errors():
+            blobs = [
+                blob for _, blob in sorted(self._version_blobs(_version_prefix(address)).items())
+            ]
+            return [self._build_description(blob, address.filename) for blob in blobs]
 
     def read(self, address: Address, version: int | None) -> Part | None:
         """The content of one version, the latest by default; None if there is no such version."""
-        with self._named():
-            blob = self._pick(address, version)
+        with self._translate_errors():
+            blob = self._pick_blob(address, version)
             if blob is None:
                 return None
-            kind, fields = _kept(blob)
+            kind, fields = _read_kind(blob)
             content = b""
             if kind is not None:
                 try:
@@ -118,8 +120,10 @@ class ArtifactBucket:
 
     def remove(self, address: Address) -> None:
         """Remove all versions, the oldest first, so that none becomes the latest again."""
-        with self._named():
-            for _, blob in sorted(self._versions(_prefix(address), fields="name").items()):
+        with self._translate_errors():
+            for _, blob in sorted(
+                self._version_blobs(_version_prefix(address), fields="name").items()
+            ):
                 try:
                     blob.delete(retry=self._retry)
                 except self._api.NotFound:  # another removed it
@@ -127,10 +131,10 @@ class ArtifactBucket:
 
     def names(self, scope: Scope) -> list[str]:
         """The names of all artifacts of one scope, in no order."""
-        prefix = _place(scope)
-        with self._named():
+        prefix = _scope_path(scope)
+        with self._translate_errors():
             found: set[str] = set()
-            for blob in self._listed(prefix, fields="name"):
+            for blob in self._list_blobs(prefix, fields="name"):
                 name, _, number = blob.name[len(prefix) :].rpartition("/")
                 if name and _is_number(number):
                     found.add(name)
@@ -143,42 +147,42 @@ class ArtifactBucket:
         if opened is not None:
             opened.client.close()
 
-    def _bucket(self) -> Any:
+    def _open_bucket(self) -> Any:
         with self._gate:
             if self._opened is None:
                 self._opened = self._storage.Client(**self._options).bucket(self.name)
             return self._opened
 
-    def _listed(self, prefix: str, **options: Any) -> Iterator[Any]:
+    def _list_blobs(self, prefix: str, **options: Any) -> Iterator[Any]:
         if "fields" in options:
             options["fields"] = f"items({options['fields']}),nextPageToken"
-        return self._bucket().list_blobs(prefix=prefix, retry=self._retry, **options)
+        return self._open_bucket().list_blobs(prefix=prefix, retry=self._retry, **options)
 
-    def _versions(self, prefix: str, **options: Any) -> dict[int, Any]:
+    def _version_blobs(self, prefix: str, **options: Any) -> dict[int, Any]:
         """The versions' objects; those of names that only begin alike are left out."""
-        blobs = self._listed(prefix, delimiter="/", **options)
+        blobs = self._list_blobs(prefix, delimiter="/", **options)
         numbers = ((blob.name[len(prefix) :], blob) for blob in blobs)
         return {int(number): blob for number, blob in numbers if _is_number(number)}
 
-    def _numbers(self, prefix: str) -> list[int]:
-        return sorted(self._versions(prefix, fields="name"))
+    def _version_numbers(self, prefix: str) -> list[int]:
+        return sorted(self._version_blobs(prefix, fields="name"))
 
-    def _find(self, prefix: str, number: int) -> Any:
+    def _find_blob(self, prefix: str, number: int) -> Any:
         """One version's object. A list, because a single object is not found in a bucket that is
         not there either.
         """
         name = f"{prefix}{number}"
-        blobs = self._listed(name, max_results=1)
+        blobs = self._list_blobs(name, max_results=1)
         return next((blob for blob in blobs if blob.name == name), None)
 
-    def _pick(self, address: Address, version: int | None) -> Any:
-        prefix = _prefix(address)
+    def _pick_blob(self, address: Address, version: int | None) -> Any:
+        prefix = _version_prefix(address)
         if version is None:
-            version = max(self._numbers(prefix), default=-1)
-        return self._find(prefix, version) if version >= 0 else None
+            version = max(self._version_numbers(prefix), default=-1)
+        return self._find_blob(prefix, version) if version >= 0 else None
 
-    def _described(self, blob: Any, filename: str) -> ArtifactVersion:
-        kind, fields = _kept(blob)
+    def _build_description(self, blob: Any, filename: str) -> ArtifactVersion:
+        kind, fields = _read_kind(blob)
         text = kind == "text"
         mime_type = "text/plain" if text else find_mime_type(Part.model_validate(fields), filename)
         return ArtifactVersion(
@@ -190,16 +194,16 @@ class ArtifactBucket:
         )
 
     @contextmanager
-    def _named(self) -> Generator[None]:
-        """Say of an error of the client's what it means for the bucket."""
+    def _translate_errors(self) -> Generator[None]:
+        """Translate errors of the client into StoreError."""
         refused = (self._api.GoogleAPIError, self._auth.GoogleAuthError, OSError)
         media = (self._media.InvalidResponse, self._media.DataCorruption)
         try:
             yield
         except (*refused, *media) as error:
-            raise StoreError(f"The bucket {self.name!r} {self._meaning(error)}.") from error
+            raise StoreError(f"The bucket {self.name!r} {self._explain_error(error)}.") from error
 
-    def _meaning(self, error: Exception) -> str:
+    def _explain_error(self, error: Exception) -> str:
         api, auth = self._api, self._auth
         if isinstance(error, api.NotFound):
             return "does not exist; make it, or mend bucket_name"
@@ -221,18 +225,18 @@ class ArtifactBucket:
         return f"answered otherwise than Cloud Storage does: {type(error).__name__}"
 
 
-def _place(scope: Scope) -> str:
+def _scope_path(scope: Scope) -> str:
     app_name, user_id, session_id = scope
-    place = _USER_PLACE if session_id is None else _quote(session_id)
+    place = _USER_PLACE if session_id is None else _quote_id(session_id)
     if session_id == _USER_PLACE:
         place = f"%{ord(place[0]):02X}{place[1:]}"
-    return f"{_quote(app_name)}/{_quote(user_id)}/{place}/"
+    return f"{_quote_id(app_name)}/{_quote_id(user_id)}/{place}/"
 
 
-def _prefix(address: Address) -> str:
+def _version_prefix(address: Address) -> str:
     """The name of a version's object without its number."""
-    name = _NAME_MARKS.sub(_quoted, address.filename)
-    prefix = f"{_place(address.scope)}{name}/"
+    name = _NAME_MARKS.sub(_quote_mark, address.filename)
+    prefix = f"{_scope_path(address.scope)}{name}/"
     size = len(prefix.encode("utf-8")) + 10
     if size > _MAX_NAME:
         raise InputValidationError(
@@ -242,11 +246,11 @@ def _prefix(address: Address) -> str:
     return prefix
 
 
-def _quote(text: str) -> str:
-    return _ID_MARKS.sub(_quoted, text)
+def _quote_id(text: str) -> str:
+    return _ID_MARKS.sub(_quote_mark, text)
 
 
-def _quoted(match: re.Match[str]) -> str:
+def _quote_mark(match: re.Match[str]) -> str:
     return f"%{ord(match[0]):02X}"
 
 
@@ -254,10 +258,10 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and (text == "0" or text[0] != "0")
 
 
-def _metadata(
+def _build_metadata(
     part: Part, stored: StoredPart, custom: dict[str, Any], write: str, filename: str
 ) -> dict[str, str]:
-    """What the object carries: the user's values, text as it is and others as JSON; and ours."""
+    """Return an object's metadata: the user's values, non-texts as JSON, and the store's own."""
     for key in custom:
         if key in ("", _OWN, _DISPLAY_NAME):
             raise InputValidationError(
@@ -279,17 +283,17 @@ def _metadata(
     return metadata
 
 
-def _carried(blob: Any) -> dict[str, str]:
+def _blob_metadata(blob: Any) -> dict[str, str]:
     return dict(blob.metadata or {})
 
 
-def _own(blob: Any) -> dict[str, Any]:
+def _own_metadata(blob: Any) -> dict[str, Any]:
     """What this program wrote beside the content; empty for what google-adk wrote.
 
     Raises:
-        StoreError: somebody else wrote it.
+        StoreError: another program wrote the object.
     """
-    text = _carried(blob).get(_OWN)
+    text = _blob_metadata(blob).get(_OWN)
     if text is None:
         return {}
     try:
@@ -304,19 +308,19 @@ def _own(blob: Any) -> dict[str, Any]:
     )
 
 
-def _kept(blob: Any) -> tuple[ContentKind, dict[str, Any]]:
+def _read_kind(blob: Any) -> tuple[ContentKind, dict[str, Any]]:
     """The kind of content and the part without it; google-adk keeps a type and a name only."""
-    own = _own(blob)
+    own = _own_metadata(blob)
     if own:
         return own["kind"], own["part"]
-    data = {"mime_type": blob.content_type, "display_name": _carried(blob).get(_DISPLAY_NAME)}
+    data = {"mime_type": blob.content_type, "display_name": _blob_metadata(blob).get(_DISPLAY_NAME)}
     return "data", {"inline_data": data}
 
 
 def _custom_metadata(blob: Any) -> dict[str, Any]:
-    other = _own(blob).get("json", ())
+    other = _own_metadata(blob).get("json", ())
     return {
         key: json.loads(value) if key in other else value
-        for key, value in _carried(blob).items()
+        for key, value in _blob_metadata(blob).items()
         if key not in (_OWN, _DISPLAY_NAME)
     }

@@ -4,6 +4,8 @@ Blocking work without asyncio; the file artifact service calls it in threads.
 
     root/apps/APP/users/USER[/sessions/SESSION]/artifacts/NAME/versions/N/{content,metadata.json}
     root/.staging/    versions being written and artifacts being removed
+
+Only the owner of the process may read what is made here.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ostinato._clock import new_id
+from ostinato._clock import now, unique_id
+from ostinato._private_files import make_private_folders, open_private
 from ostinato.artifacts._address import Address, Scope
-from ostinato.artifacts._stored_part import ContentKind
+from ostinato.artifacts._stored_part import ContentKind, StoredPart, put_together, take_apart
+from ostinato.artifacts.base_artifact_service import ArtifactVersion, find_mime_type
 from ostinato.errors import StoreError
+from ostinato.types import Part
 
 # File systems allow 255 bytes for one name.
 _MAX_NAME = 200
@@ -72,52 +77,90 @@ class ArtifactFolder:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._staging = root / ".staging"
-        with self._named():
-            self._staging.mkdir(parents=True, exist_ok=True)
+        with self._translate_errors():
+            make_private_folders(self._staging)
 
     def version_path(self, address: Address, version: int) -> Path:
         """The folder of one version, there or not."""
         return self._artifact_path(address) / "versions" / str(version)
 
-    def write(self, address: Address, metadata: VersionMetadata, content: bytes) -> int:
+    def write(self, address: Address, part: Part, custom_metadata: dict[str, Any]) -> int:
         """Store a new version and return its number; it is on the disk then."""
-        staged = self._staging / new_id()
-        with self._named():
+        stored = take_apart(part)
+        metadata = VersionMetadata(
+            file_name=address.filename,
+            mime_type=find_mime_type(part, address.filename),
+            create_time=now(),
+            custom_metadata=custom_metadata,
+            content=stored.kind,
+            part=stored.fields,
+        )
+        staged = self._staging / unique_id()
+        with self._translate_errors():
             try:
-                staged.mkdir()
-                _write_file(staged / "content", content)
+                staged.mkdir(0o700)
+                _write_file(staged / "content", stored.content)
                 text = metadata.model_dump_json(by_alias=True)
                 _write_file(staged / "metadata.json", text.encode("utf-8"))
                 _sync_folder(staged)
-                return self._publish(staged, address)
+                return self._publish_version(staged, address)
             finally:
                 shutil.rmtree(staged, ignore_errors=True)
 
     def versions(self, address: Address) -> list[int]:
         """The numbers of all versions, rising."""
-        with self._named():
+        with self._translate_errors():
             return _version_numbers(self._artifact_path(address))
 
-    def read_metadata(self, address: Address, version: int) -> VersionMetadata | None:
-        """The metadata of one version, None if there is no such version."""
-        with self._named():
-            return self._read_metadata(self.version_path(address, version))
-
-    def read(self, address: Address, version: int) -> tuple[VersionMetadata, bytes] | None:
-        """Metadata and content of one version, None if there is no such version."""
-        folder = self.version_path(address, version)
-        with self._named():
+    def describe(self, address: Address, version: int | None) -> ArtifactVersion | None:
+        """Describe a version (default: the latest); None if it does not exist."""
+        number = self._pick_version(address, version)
+        if number is None:
+            return None
+        folder = self.version_path(address, number)
+        with self._translate_errors():
             metadata = self._read_metadata(folder)
+        if metadata is None:
+            return None
+        return ArtifactVersion(
+            version=number,
+            canonical_uri=(folder / "content").as_uri(),
+            custom_metadata=metadata.custom_metadata,
+            create_time=metadata.create_time,
+            mime_type=metadata.mime_type,
+        )
+
+    def describe_all(self, address: Address) -> list[ArtifactVersion]:
+        """Describe all versions, in rising order."""
+        found = (self.describe(address, number) for number in self.versions(address))
+        return [version for version in found if version]
+
+    def read(self, address: Address, version: int | None) -> Part | None:
+        """Return the content of a version (default: the latest); None if it does not exist."""
+        number = self._pick_version(address, version)
+        if number is None:
+            return None
+        folder = self.version_path(address, number)
+        with self._translate_errors():
+            metadata = self._read_metadata(folder)
+            if metadata is None:
+                return None
             try:
-                return (metadata, (folder / "content").read_bytes()) if metadata else None
+                content = (folder / "content").read_bytes()
             except FileNotFoundError:  # removed since
                 return None
+        return put_together(StoredPart(metadata.content, metadata.part, content))
+
+    def _pick_version(self, address: Address, version: int | None) -> int | None:
+        if version is None:
+            return max(self.versions(address), default=None)
+        return version if version >= 0 else None
 
     def remove(self, address: Address) -> None:
         """Remove all versions at once, if there are any."""
-        removed = self._staging / new_id()
+        removed = self._staging / unique_id()
         artifact = self._artifact_path(address)
-        with self._named():
+        with self._translate_errors():
             try:
                 os.rename(artifact, removed)
             except FileNotFoundError:
@@ -125,9 +168,34 @@ class ArtifactFolder:
             _sync_folder(artifact.parent)
         shutil.rmtree(removed, ignore_errors=True)
 
+    def remove_user(self, app_name: str | None, user_id: str) -> int:
+        """Remove all artifacts of a user, of all apps for None; return how many there were."""
+        with self._translate_errors():
+            try:
+                apps = (
+                    [self._root / "apps" / _folder_name(app_name)]
+                    if app_name
+                    else list((self._root / "apps").iterdir())
+                )
+            except FileNotFoundError:
+                return 0
+            return sum(self._remove_folder(app / "users" / _folder_name(user_id)) for app in apps)
+
+    def _remove_folder(self, folder: Path) -> int:
+        """Remove a user's folder at once, if there is one; return how many artifacts it held."""
+        removed = self._staging / unique_id()
+        try:
+            os.rename(folder, removed)
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        _sync_folder(folder.parent)
+        held = [*removed.glob("artifacts/*"), *removed.glob("sessions/*/artifacts/*")]
+        shutil.rmtree(removed)
+        return len(held)
+
     def names(self, scope: Scope) -> list[str]:
         """The names of all artifacts of one scope, in no order."""
-        with self._named():
+        with self._translate_errors():
             try:
                 folders = list(os.scandir(self._scope_path(scope)))
             except FileNotFoundError:
@@ -135,7 +203,7 @@ class ArtifactFolder:
             names = (self._artifact_name(Path(folder.path)) for folder in folders)
             return [name for name in names if name is not None]
 
-    def _publish(self, staged: Path, address: Address) -> int:
+    def _publish_version(self, staged: Path, address: Address) -> int:
         versions = self._artifact_path(address) / "versions"
         number = max(_version_numbers(versions.parent), default=-1) + 1
         while True:
@@ -158,7 +226,7 @@ class ArtifactFolder:
         missing = [folder]
         while not missing[-1].parent.is_dir() and missing[-1].parent != self._root:
             missing.append(missing[-1].parent)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folders(folder)
         for made in reversed(missing):
             with suppress(FileNotFoundError):  # removed again by another: nothing to keep
                 _sync_folder(made.parent)
@@ -187,8 +255,8 @@ class ArtifactFolder:
             ) from error
 
     @contextmanager
-    def _named(self) -> Generator[None]:
-        """Give an error of the operating system the store's name, and take the paths from it."""
+    def _translate_errors(self) -> Generator[None]:
+        """Translate errors of the operating system into StoreError without its paths."""
         try:
             yield
         except OSError as error:
@@ -227,7 +295,7 @@ def _version_numbers(artifact: Path) -> list[int]:
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    with open(path, "xb") as file:
+    with os.fdopen(open_private(path), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

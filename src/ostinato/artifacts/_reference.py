@@ -1,4 +1,4 @@
-"""Follows artifact references, inside the scope of the one who refers and not for ever.
+"""Resolution of artifact references, within the referring artifact's scope and bounded.
 
 A user who could point at another user's artifact could read it; a reference that points at itself
 would never end. Called by the artifact services at saving and loading.

@@ -1,4 +1,4 @@
-"""A part and its bytes, apart and together: how services that store bytes keep a part.
+"""Parts split into bytes and other fields, for services that store bytes.
 
 Bytes inside JSON would be a third longer, and read in full each time something is listed.
 """

@@ -46,6 +46,6 @@ def get_artifact_uri(
 
 
 def is_artifact_ref(artifact: Part) -> bool:
-    """Whether the part stands for another artifact."""
+    """Return whether the part refers to another artifact."""
     file_data = artifact.file_data
     return bool(file_data and file_data.file_uri and file_data.file_uri.startswith(_SCHEME))

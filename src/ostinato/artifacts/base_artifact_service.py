@@ -1,4 +1,4 @@
-"""The port behind which artifacts are kept: a user's named files, in versions that never change."""
+"""The port of artifact storage: a user's named files, in versions that never change."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def ensure_part(artifact: object) -> Part:
 
 
 def find_mime_type(artifact: Part, filename: str) -> str | None:
-    """The part's media type; `text/plain` for text, None where the part does not say.
+    """Return the part's media type: `text/plain` for text, or None if the part has none.
 
     Raises:
         InputValidationError: the part holds nothing that can be kept.

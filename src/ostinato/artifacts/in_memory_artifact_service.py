@@ -3,130 +3,116 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from ostinato.artifacts._address import Address, Scope, locate, scope_of
-from ostinato.artifacts._reference import find_target, load_resolved
-from ostinato.artifacts.artifact_util import is_artifact_ref
-from ostinato.artifacts.base_artifact_service import (
-    ArtifactVersion,
-    BaseArtifactService,
-    copy_metadata,
-    ensure_part,
-    find_mime_type,
-)
+from ostinato.artifacts._address import Address, Scope
+from ostinato.artifacts._stored_artifacts import StoredArtifactService
+from ostinato.artifacts.base_artifact_service import ArtifactVersion, find_mime_type
 from ostinato.types import Part
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    part: Part
-    version: ArtifactVersion
+    data: Part
+    artifact_version: ArtifactVersion
 
 
-class InMemoryArtifactService(BaseArtifactService):
-    """Keeps copies of what is saved, until the process ends; may be used from several threads."""
+class _ArtifactMemory:
+    """Versions of artifacts by scope and name; callers get copies."""
 
     def __init__(self) -> None:
-        self._entries: dict[Scope, dict[str, list[_Entry]]] = {}
-        self._lock = threading.Lock()
+        self.entries: dict[Scope, dict[str, list[_Entry]]] = {}
+        self.lock = threading.Lock()
 
-    async def save_artifact(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        filename: str,
-        artifact: Part | dict[str, Any],
-        session_id: str | None = None,
-        custom_metadata: dict[str, Any] | None = None,
-    ) -> int:
-        """Store a new version; see `BaseArtifactService`."""
-        address = locate(app_name, user_id, session_id, filename)
-        part = ensure_part(artifact).model_copy(deep=True)
-        mime_type = find_mime_type(part, filename)
-        metadata = copy_metadata(custom_metadata, filename)
-        if is_artifact_ref(part):
-            find_target(part, address)
-        with self._lock:
-            entries = self._entries.setdefault(address.scope, {}).setdefault(filename, [])
+    def write(self, address: Address, part: Part, custom_metadata: dict[str, Any]) -> int:
+        mime_type = find_mime_type(part, address.filename)
+        with self.lock:
+            entries = self.entries.setdefault(address.scope, {}).setdefault(address.filename, [])
             number = len(entries)
             version = ArtifactVersion(
                 version=number,
                 canonical_uri=f"memory://{address.path}/versions/{number}",
-                custom_metadata=metadata,
+                custom_metadata=custom_metadata,
                 mime_type=mime_type,
             )
             entries.append(_Entry(part, version))
         return number
 
-    async def load_artifact(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        filename: str,
-        session_id: str | None = None,
-        version: int | None = None,
-    ) -> Part | None:
-        """A copy of one version's content; see `BaseArtifactService`."""
-        address = locate(app_name, user_id, session_id, filename)
-        return await load_resolved(self._read, address, version)
+    def read(self, address: Address, version: int | None) -> Part | None:
+        entry = self._find_entry(address, version)
+        return entry.data.model_copy(deep=True) if entry else None
 
-    async def list_artifact_keys(
-        self, *, app_name: str, user_id: str, session_id: str | None = None
-    ) -> list[str]:
-        """The names in session and user scope, sorted; see `BaseArtifactService`."""
-        scope = scope_of(app_name, user_id, session_id)
-        with self._lock:
-            scopes = {scope, (app_name, user_id, None)}
-            return sorted(name for key in scopes for name in self._entries.get(key, ()))
+    def names(self, scope: Scope) -> list[str]:
+        with self.lock:
+            return list(self.entries.get(scope, ()))
 
-    async def delete_artifact(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
-    ) -> None:
-        """Remove all versions; see `BaseArtifactService`."""
-        address = locate(app_name, user_id, session_id, filename)
-        with self._lock:
-            self._entries.get(address.scope, {}).pop(filename, None)
+    def remove(self, address: Address) -> None:
+        with self.lock:
+            self.entries.get(address.scope, {}).pop(address.filename, None)
 
-    async def list_versions(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
-    ) -> list[int]:
-        """The numbers of all versions; see `BaseArtifactService`."""
-        address = locate(app_name, user_id, session_id, filename)
-        return list(range(len(self._versions(address))))
+    def versions(self, address: Address) -> list[int]:
+        return list(range(len(self._find_entries(address))))
 
-    async def list_artifact_versions(
-        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
-    ) -> list[ArtifactVersion]:
-        """What is known about all versions; see `BaseArtifactService`."""
-        address = locate(app_name, user_id, session_id, filename)
-        return [entry.version.model_copy(deep=True) for entry in self._versions(address)]
+    def describe(self, address: Address, version: int | None) -> ArtifactVersion | None:
+        entry = self._find_entry(address, version)
+        return entry.artifact_version.model_copy(deep=True) if entry else None
 
-    async def get_artifact_version(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        filename: str,
-        session_id: str | None = None,
-        version: int | None = None,
-    ) -> ArtifactVersion | None:
-        """What is known about one version; see `BaseArtifactService`."""
-        entry = self._find(locate(app_name, user_id, session_id, filename), version)
-        return entry.version.model_copy(deep=True) if entry else None
+    def describe_all(self, address: Address) -> list[ArtifactVersion]:
+        entries = self._find_entries(address)
+        return [entry.artifact_version.model_copy(deep=True) for entry in entries]
 
-    def _versions(self, address: Address) -> list[_Entry]:
-        with self._lock:
-            return list(self._entries.get(address.scope, {}).get(address.filename, ()))
+    def _find_entries(self, address: Address) -> list[_Entry]:
+        with self.lock:
+            return list(self.entries.get(address.scope, {}).get(address.filename, ()))
 
-    def _find(self, address: Address, version: int | None) -> _Entry | None:
-        entries = self._versions(address)
+    def _find_entry(self, address: Address, version: int | None) -> _Entry | None:
+        entries = self._find_entries(address)
         number = len(entries) - 1 if version is None else version
         return entries[number] if 0 <= number < len(entries) else None
 
-    async def _read(self, address: Address, version: int | None) -> Part | None:
-        entry = self._find(address, version)
-        return entry.part.model_copy(deep=True) if entry else None
+
+class InMemoryArtifactService(StoredArtifactService):
+    """Keeps copies of what is saved, until the process ends; may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._memory = self._store = _ArtifactMemory()
+
+    async def _run_work(self, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return work(*args, **kwargs)  # it never waits
+
+    @property
+    def artifacts(self) -> dict[str, list[_Entry]]:
+        """What is stored, by path, to look at in tests: the versions of each, oldest first.
+
+        A path is `app/user/session/name`, or `app/user/user/name` for artifacts of the user. A
+        version has its content as `data`, and `artifact_version`. Changes to the dict are not kept.
+        """
+        with self._memory.lock:
+            return {
+                f"{app_name}/{user_id}/{session_id or 'user'}/{filename}": list(entries)
+                for (app_name, user_id, session_id), names in self._memory.entries.items()
+                for filename, entries in names.items()
+            }
+
+    async def erase_user(self, app_name: str | None, user_id: str) -> int:
+        """Remove all artifacts of a user.
+
+        Args:
+            app_name: the app; None for all apps.
+            user_id: the user.
+
+        Returns:
+            How many there were.
+        """
+        with self._memory.lock:
+            gone = [
+                scope
+                for scope in self._memory.entries
+                if scope[1] == user_id and app_name in (None, scope[0])
+            ]
+            return sum(len(self._memory.entries.pop(scope)) for scope in gone)

@@ -22,7 +22,7 @@ _VERIFIER_LENGTH = 48  # RFC 7636 wants 43 to 128 characters.
 
 
 def find_endpoint(scheme: AuthScheme) -> tuple[str, list[str]]:
-    """The scheme's authorization endpoint and its scopes.
+    """Return the scheme's authorization endpoint and its scopes.
 
     Raises:
         InputValidationError: the scheme has no such endpoint, or no user takes part in its flow.
@@ -82,10 +82,10 @@ def add_consent_request(credential: OAuth2Auth, endpoint: str, scopes: list[str]
 
 
 def derive_verifier(credential: OAuth2Auth) -> str:
-    """The PKCE verifier of a request, from its `state` and the client's secret.
+    """Return the PKCE verifier of a request, from its `state` and the client's secret.
 
-    So it need not be stored or sent anywhere: whoever knows the secret can make it again when the
-    answer comes, also after a restart. Nobody else can.
+    It is neither stored nor sent: a process that knows the secret derives it again when the answer
+    comes, also after a restart. No other process can.
     """
     key = (credential.client_secret or "").encode()
     digest = hmac.digest(key, f"pkce verifier {credential.state}".encode(), "sha512")

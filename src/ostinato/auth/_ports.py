@@ -1,11 +1,15 @@
-"""What the authentication code needs of state, session and context, and nothing more.
+"""Protocols of state, session and context, as the authentication code uses them.
 
 The real classes live on higher floors; they fit these shapes without knowing them.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ostinato.auth.auth_credential import AuthCredential
+    from ostinato.auth.auth_tool import AuthConfig
 
 
 class StateLike(Protocol):
@@ -16,7 +20,7 @@ class StateLike(Protocol):
 
 
 class SessionLike(Protocol):
-    """Which session it is, and whose."""
+    """The address of a session."""
 
     @property
     def id(self) -> str: ...
@@ -26,10 +30,23 @@ class SessionLike(Protocol):
     def user_id(self) -> str: ...
 
 
+class InvocationLike(Protocol):
+    """A run, which holds the credentials that it resolved."""
+
+    @property
+    def credential_service(self) -> Any: ...
+    @property
+    def credential_by_key(self) -> dict[str, Any]: ...
+
+
 class CredentialContext(Protocol):
-    """The callback or tool context that a credential service is called with."""
+    """A callback or tool context, as credential services, providers and managers use it."""
 
     @property
     def session(self) -> SessionLike: ...
     @property
     def state(self) -> StateLike: ...
+    def get_invocation_context(self) -> InvocationLike: ...
+    def request_credential(self, auth_config: AuthConfig) -> None: ...
+    async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None: ...
+    async def save_credential(self, auth_config: AuthConfig) -> None: ...

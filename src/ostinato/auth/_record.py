@@ -1,8 +1,6 @@
-"""The base of every credential, scheme and confirmation record: one pydantic configuration, and a
-`repr` that shows no secret.
+"""Base of every credential and scheme record: pydantic configuration, and `repr` without secrets.
 
-Here because these records sit on the ground floor, are imported by the events, and must cost next
-to nothing until somebody builds one (validators are compiled at first use).
+The events import these records, so validators are compiled at their first use.
 """
 
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-# Fields whose values let their holder act as somebody else.
+# Fields whose values let their holder act as the user or the client.
 SECRET_FIELDS = frozenset(
     (
         "access_token",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ostinato._clock import now
+from ostinato._log import get_logger
+from ostinato.auth._token_endpoint import public_address
 from ostinato.auth.auth_schemes import (
     AuthScheme,
     ExtendedOAuth2,
@@ -15,7 +17,13 @@ from ostinato.auth.auth_schemes import (
     OpenIdConnect,
     OpenIdConnectWithConfig,
 )
-from ostinato.auth.oauth2_discovery import AuthorizationServerMetadata, OAuth2DiscoveryManager
+from ostinato.auth.oauth2_discovery import (
+    AuthorizationServerMetadata,
+    OAuth2DiscoveryManager,
+    has_origin_of,
+)
+
+_log = get_logger(__name__)
 
 KEEP_SECONDS = 3_600
 CAPACITY = 256
@@ -33,7 +41,7 @@ class _OpenIdMetadata(AuthorizationServerMetadata):
 
 
 def needs_discovery(scheme: AuthScheme) -> bool:
-    """Whether endpoints are missing that a discovery document may tell."""
+    """Return whether endpoints are missing that a discovery document may tell."""
     if isinstance(scheme, OpenIdConnect):
         return True
     return (
@@ -44,7 +52,7 @@ def needs_discovery(scheme: AuthScheme) -> bool:
 
 
 async def complete_scheme(scheme: AuthScheme) -> AuthScheme:
-    """The scheme with its endpoints; the same scheme where there is nothing to find or no answer.
+    """Return the scheme with its endpoints, or unchanged if nothing was to be found or answered.
 
     An answer is kept for an hour.
     """
@@ -53,16 +61,25 @@ async def complete_scheme(scheme: AuthScheme) -> AuthScheme:
     manager = OAuth2DiscoveryManager()
     if isinstance(scheme, OpenIdConnect):
         address = scheme.openIdConnectUrl
-        found = _remembered(address) or _remember(
-            address, await manager.fetch_document(address, _OpenIdMetadata)
-        )
+        found = _read_cache(address)
+        if found is None:
+            told = await manager.fetch_document(address, _OpenIdMetadata)
+            # Providers of many tenants publish one document for all of them, so the issuer's path
+            # may differ from the document's. Its origin may not.
+            if told is not None and not has_origin_of(told.issuer, address):
+                _log.warning(
+                    "The document at %s is of an issuer elsewhere; it is not used.",
+                    public_address(address),
+                )
+                told = None
+            found = _remember(address, told)
         return _open_id_scheme(scheme, found) if found else scheme
     if isinstance(scheme, ExtendedOAuth2) and scheme.issuer_url:
         issuer = scheme.issuer_url
-        found = _remembered(issuer) or _remember(
+        found = _read_cache(issuer) or _remember(
             issuer, await manager.discover_auth_server_metadata(issuer)
         )
-        return _filled(scheme, found) if found else scheme
+        return _fill_endpoints(scheme, found) if found else scheme
     return scheme
 
 
@@ -76,7 +93,7 @@ def _lacks_address(flows: OAuthFlows) -> bool:
     return not all(addresses)
 
 
-def _remembered(address: str) -> AuthorizationServerMetadata | None:
+def _read_cache(address: str) -> AuthorizationServerMetadata | None:
     kept = _found.get(address)
     return kept[1] if kept and now() - kept[0] < KEEP_SECONDS else None
 
@@ -104,7 +121,7 @@ def _open_id_scheme(
     )
 
 
-def _filled(scheme: ExtendedOAuth2, found: AuthorizationServerMetadata) -> ExtendedOAuth2:
+def _fill_endpoints(scheme: ExtendedOAuth2, found: AuthorizationServerMetadata) -> ExtendedOAuth2:
     whole = scheme.model_copy(deep=True)
     for flow in (whole.flows.implicit, whole.flows.authorizationCode):
         if flow is not None:

@@ -16,7 +16,7 @@ from ostinato.errors import InputValidationError
 
 
 def read_credential(state: StateLike, key: str) -> AuthCredential | None:
-    """The credential under `key`, None if there is none.
+    """Return the credential under `key`, or None.
 
     Raises:
         InputValidationError: something else is stored under `key`.

@@ -1,12 +1,12 @@
-"""One request to a token endpoint, and what came back: tokens, or an error without secrets.
+"""Requests to a token endpoint for tokens; errors hold no secrets.
 
-Exchangers and the refresher call it. Neither the request nor the server's own words get into an
-error: a server may echo what it was sent.
+Neither the request nor the server's text gets into an error: a server may echo what it was sent.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 from collections.abc import Mapping
 from typing import Any, cast
@@ -62,10 +62,17 @@ async def ask_for_token(session: Any, endpoint: str, **grant: str) -> dict[str, 
         The server's answer, with an `access_token` or `id_token`.
 
     Raises:
-        TokenEndpointError: it was refused, failed, took too long or was no token.
+        TokenEndpointError: it was refused, failed, took too long or was no token, or the endpoint
+            is not https.
     """
     http = need("httpx2", extra=EXTRA)
     place = public_address(endpoint)
+    if not is_confidential(endpoint):
+        await session.aclose()
+        raise TokenEndpointError(
+            f"The token endpoint {place!r} is not https, so the client's secret and the tokens "
+            "could be read on the way. Give its https address; http is for the loopback only."
+        )
     headers = {"Accept": "application/json"}
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS), session:
@@ -86,8 +93,29 @@ async def ask_for_token(session: Any, endpoint: str, **grant: str) -> dict[str, 
     return _read_answer(body, status, place)
 
 
+def is_confidential(address: str) -> bool:
+    """Return whether an address is https, or http on this machine's loopback.
+
+    False for an address with a user name, a password or a backslash: its host is not certain.
+    """
+    try:
+        split = urlsplit(address)
+        host = split.hostname or ""
+    except ValueError:
+        return False
+    # HTTP clients read a backslash as a slash, so they may ask another host than this one.
+    if "\\" in address or split.username is not None or split.password is not None:
+        return False
+    if split.scheme != "http":
+        return split.scheme == "https" and bool(host)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def public_address(address: str) -> str:
-    """An address without user, password, query and fragment, for messages."""
+    """Return an address without user, password, query and fragment, for messages."""
     try:
         split = urlsplit(address)
         port = f":{split.port}" if split.port else ""
@@ -97,9 +125,9 @@ def public_address(address: str) -> str:
 
 
 def _identity(session: Any) -> dict[str, Any]:
-    """How a request shows who the client is: authlib's client does, a plain one does not.
+    """Return the options that identify the client in a request; authlib's client needs some.
 
-    authlib would send an access token, which there is none of yet, unless told to withhold it.
+    authlib sends an access token, which does not exist yet, unless told to withhold it.
     """
     if not hasattr(session, "client_auth"):
         return {}

@@ -1,8 +1,8 @@
-"""The requests for credentials this process has sent out, whole, until their answers come.
+"""Credential requests of this process, with their secrets, until their answers arrive.
 
-What a client and a store get to see holds no secrets, so an answer lacks them too. Contexts and
-the flow remember a request here; the credential processor recalls it. After a restart nothing is
-recalled, and the tool's own configuration fills the answer in (`AuthHandler.take_auth_response`).
+Clients and stores get no secrets, so an answer lacks them too. Contexts and the flow remember a
+request here; the credential processor recalls it. After a restart the tool's own configuration
+completes the answer (`AuthHandler.take_auth_response`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def remember_request(session: SessionLike, function_call_id: str, request: AuthC
 
 
 def recall_request(session: SessionLike, function_call_id: str) -> AuthConfig | None:
-    """The request that was made for a call in a session; None if this process made none."""
+    """Return the request that this process made for a call in a session, or None."""
     with _lock:
         return _requests.get(_place(session, function_call_id))
 

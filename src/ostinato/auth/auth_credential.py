@@ -1,7 +1,4 @@
-"""Credentials as they are configured, asked for and stored: keys, tokens, client ids, accounts.
-
-Pure records without behaviour; events, tools and the authentication handler carry them.
-"""
+"""Records of credentials: keys, tokens, client ids, accounts. They have no behaviour."""
 
 from enum import Enum
 from typing import Literal, Optional
@@ -22,7 +19,7 @@ class HttpCredentials(BaseModelWithConfig):
 class HttpAuth(BaseModelWithConfig):
     """An HTTP credential with its scheme name (`basic`, `bearer`, ...).
 
-    `additional_headers` are sent with it as they are.
+    `additional_headers` are sent with it unchanged.
     """
 
     scheme: str
@@ -117,7 +114,8 @@ class AuthCredential(BaseModelWithConfig):
     """One credential: `auth_type` says which of the other fields holds it.
 
     OAuth2 and OpenID Connect share the field `oauth2`. `resource_ref` names a secret kept
-    elsewhere.
+    elsewhere, for auth providers of your own; a CredentialManager refuses a credential that has
+    nothing else.
     """
 
     auth_type: AuthCredentialTypes

@@ -7,8 +7,12 @@ manager does more: it also loads, renews and keeps credentials.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
 from ostinato._log import get_logger
-from ostinato.auth._blocking import run_blocking
 from ostinato.auth._consent_uri import add_consent_request, derive_verifier, find_endpoint
 from ostinato.auth._ports import StateLike
 from ostinato.auth._scheme_discovery import complete_scheme, needs_discovery
@@ -18,11 +22,15 @@ from ostinato.auth.auth_schemes import SecurityBase, SecuritySchemeType
 from ostinato.auth.auth_tool import AuthConfig
 from ostinato.auth.exchanger.base_credential_exchanger import CredentialExchangeError
 from ostinato.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
+from ostinato.auth.oauth2_credential_util import AUTHLIB_AVAILABLE as AUTHLIB_AVAILABLE
+from ostinato.auth.oauth2_credential_util import token_endpoint
 from ostinato.errors import InputValidationError
 
 _log = get_logger(__name__)
 
 _WITH_CONSENT = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
+
+T = TypeVar("T")
 
 
 class AuthHandler:
@@ -38,7 +46,7 @@ class AuthHandler:
     # Asking
 
     def generate_auth_request(self) -> AuthConfig:
-        """The configuration to ask with; `ostinato.auth.redaction.public_config` of it may leave.
+        """Return the configuration to ask with; only its `public_config` may leave the process.
 
         For OAuth2 and OpenID Connect its `exchanged_auth_credential` holds the address where the
         user consents: the given `auth_uri`, else a new one with a fresh `state`.
@@ -61,7 +69,7 @@ class AuthHandler:
         )
 
     def generate_auth_uri(self) -> AuthCredential:
-        """A copy of the raw credential with `auth_uri`, `state` and, with PKCE, `code_verifier`.
+        """Return the raw credential with `auth_uri`, `state` and, with PKCE, `code_verifier`.
 
         Where the scheme's endpoints have to be discovered, it blocks until they are.
 
@@ -78,7 +86,7 @@ class AuthHandler:
             )
         scheme = self.auth_config.auth_scheme
         if needs_discovery(scheme):
-            scheme = run_blocking(lambda: complete_scheme(scheme))
+            scheme = _run_blocking(lambda: complete_scheme(scheme))
         endpoint, scopes = find_endpoint(scheme)
         credential = raw.model_copy(update={"oauth2": oauth2.model_copy(deep=True)})
         if credential.oauth2:
@@ -114,8 +122,8 @@ class AuthHandler:
     async def parse_and_store_auth_response(self, state: StateLike) -> None:
         """Keep the client's answer under `temp:` + credential key, for this invocation only.
 
-        A code is exchanged first. Where the client's secret is not known here, it is kept as it
-        is; whoever reads the answer with the tool's own configuration exchanges it.
+        A code is exchanged first. If the client's secret is not known here, the code is kept; the
+        reader of the answer exchanges it with the tool's own configuration.
 
         Raises:
             InputValidationError: an OAuth2 answer without anything to use.
@@ -123,23 +131,23 @@ class AuthHandler:
         """
         answer = self.auth_config.exchanged_auth_credential
         if self._asks_for_consent:
-            filled = self._filled(answer)
+            filled = self._restore_secrets(answer)
             known = filled and filled.oauth2 and filled.oauth2.client_secret
-            answer = await self.exchange_auth_token() if known or not _waits(filled) else filled
+            answer = await self._exchange_answer() if known or not _waits(filled) else filled
         state[self._state_key] = answer
 
     def get_auth_response(self, state: StateLike) -> AuthCredential | None:
-        """The answer that was kept in this invocation, None if there is none yet.
+        """Return the answer that was kept in this invocation, or None.
 
         It may still hold a code instead of a token, see `take_auth_response`.
 
         Raises:
             InputValidationError: something else is stored there.
         """
-        return self._filled(read_credential(state, self._state_key))
+        return self._restore_secrets(read_credential(state, self._state_key))
 
     def take_auth_response(self, state: StateLike, keep_in: StateLike) -> AuthCredential | None:
-        """The answer as a tool can use it: a code that was not exchanged yet is exchanged now.
+        """Return the answer in the form a tool uses, and exchange its code if that is still open.
 
         That is so only where the process was started anew between request and answer; the call
         then blocks until the provider has answered.
@@ -161,7 +169,7 @@ class AuthHandler:
             self.auth_config.model_copy(update={"exchanged_auth_credential": answer})
         )
         try:
-            answer = run_blocking(handler.exchange_auth_token)
+            answer = _run_blocking(handler._exchange_answer)
         except CredentialExchangeError as error:
             self._let_ask_again(error)
             answer = None
@@ -169,14 +177,33 @@ class AuthHandler:
         return answer
 
     async def exchange_auth_token(self) -> AuthCredential:
-        """The answered credential with its token.
+        """Return the answered credential with its token; unchanged if there is nothing to exchange.
+
+        That is so where it holds no code or has its token, and where the scheme has no token
+        endpoint.
+
+        Raises:
+            InputValidationError: there is no answer.
+            CredentialExchangeError: the code could not be exchanged.
+            MissingExtraError: there is a code, and the extra `auth` is not installed.
+        """
+        answer = self.auth_config.exchanged_auth_credential
+        if answer is not None:
+            if not _waits(answer):
+                return answer
+            if token_endpoint(await complete_scheme(self.auth_config.auth_scheme)) is None:
+                return answer
+        return await self._exchange_answer()
+
+    async def _exchange_answer(self) -> AuthCredential:
+        """Return the answered credential with its token.
 
         Raises:
             InputValidationError: the answer has neither a token nor a code.
             CredentialExchangeError: the code could not be exchanged.
             MissingExtraError: there is a code, and the extra `auth` is not installed.
         """
-        answer = self._filled(self.auth_config.exchanged_auth_credential)
+        answer = self._restore_secrets(self.auth_config.exchanged_auth_credential)
         if answer and answer.oauth2 and answer.oauth2.access_token:
             return answer
         if answer is None or not _waits(answer):
@@ -217,8 +244,8 @@ class AuthHandler:
             )
         return raw, raw.oauth2
 
-    def _filled(self, answer: AuthCredential | None) -> AuthCredential | None:
-        """A copy of an answer with what the client was not told: its secret and verifier."""
+    def _restore_secrets(self, answer: AuthCredential | None) -> AuthCredential | None:
+        """Return a copy of an answer with what the client was not told: its secret and verifier."""
         raw = self.auth_config.raw_auth_credential
         known = raw.oauth2 if raw else None
         if known is None or answer is None or answer.oauth2 is None:
@@ -245,8 +272,22 @@ def fill_in(given: OAuth2Auth, known: OAuth2Auth) -> None:
 
 
 def _waits(answer: AuthCredential | None) -> bool:
-    """Whether an answer holds a code and no token yet."""
+    """Return whether an answer holds a code and no token yet."""
     oauth2 = answer.oauth2 if answer else None
     return bool(
         oauth2 and not oauth2.access_token and (oauth2.auth_code or oauth2.auth_response_uri)
     )
+
+
+def _run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end in an event loop of its own.
+
+    google-adk's interface is not asynchronous here. In a thread whose event loop is running, this
+    blocks the loop until the work is done.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

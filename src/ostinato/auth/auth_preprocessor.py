@@ -9,5 +9,8 @@ if TYPE_CHECKING:
         TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
     )
     from ostinato.flows.llm_flows.auth_preprocessor import request_processor as request_processor
+    from ostinato.flows.llm_flows.functions import (
+        REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME,
+    )
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -1,4 +1,4 @@
-"""Which provider is asked for which class of schemes. The credential manager has one registry."""
+"""AuthProviderRegistry: the providers of credentials by class of scheme."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class AuthProviderRegistry:
         self._providers[auth_scheme_type] = provider_instance
 
     def get_provider(self, auth_scheme: AuthScheme | type[AuthScheme]) -> BaseAuthProvider | None:
-        """The provider for a scheme or a class of schemes, None if there is none."""
+        """Return the provider for a scheme or a class of schemes, or None."""
         kind = auth_scheme if isinstance(auth_scheme, type) else type(auth_scheme)
         return self._providers.get(kind)
 
     def scheme_types(self) -> list[type[AuthScheme]]:
-        """The classes of schemes that have a provider."""
+        """Return the classes of schemes that have a provider."""
         return list(self._providers)

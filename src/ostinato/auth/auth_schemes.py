@@ -5,9 +5,10 @@ OpenAPI libraries are accepted through their attributes and no web framework is 
 """
 
 from enum import Enum
-from typing import Literal, Optional, Union
+from functools import cache
+from typing import Any, Literal, Optional, Union, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ostinato.auth._record import BaseModelWithConfig
 
@@ -47,6 +48,17 @@ class _OpenApiRecord(BaseModel):
     model_config = ConfigDict(
         extra="allow", populate_by_name=True, from_attributes=True, defer_build=True
     )
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether a record, also of another OpenAPI library, has the same class and JSON."""
+        if not isinstance(other, BaseModel) or isinstance(other, _OpenApiRecord):
+            return super().__eq__(other)
+        if type(other).__name__ != type(self).__name__:
+            return False
+        mine, theirs = (
+            one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in (self, other)
+        )
+        return mine == theirs
 
 
 class SecurityBase(_OpenApiRecord):
@@ -164,6 +176,22 @@ class CustomAuthScheme(BaseModelWithConfig):
 AuthScheme = Union[SecurityScheme, OpenIdConnectWithConfig, CustomAuthScheme]
 
 
+def as_scheme(scheme: Any) -> AuthScheme:
+    """Return a scheme of another OpenAPI library, such as FastAPI's, as a scheme of Ostinato's.
+
+    Raises:
+        ValidationError: `scheme` is not a security scheme.
+    """
+    if isinstance(scheme, (SecurityBase, CustomAuthScheme)):
+        return cast(AuthScheme, scheme)
+    return _adapter().validate_python(scheme, from_attributes=True)
+
+
+@cache
+def _adapter() -> TypeAdapter[AuthScheme]:
+    return TypeAdapter(AuthScheme)
+
+
 class OAuthGrantType(str, Enum):  # noqa: UP042 - str() of a StrEnum differs
     """The grant that an OAuth2 flow uses."""
 
@@ -174,7 +202,7 @@ class OAuthGrantType(str, Enum):  # noqa: UP042 - str() of a StrEnum differs
 
     @staticmethod
     def from_flow(flow: OAuthFlows) -> Optional["OAuthGrantType"]:
-        """The grant of the flow that is set.
+        """Return the grant of the flow that is set.
 
         Where several are set, client credentials win, then authorization code, implicit and
         password. None if no flow is set.

@@ -1,7 +1,7 @@
-"""What a tool says when it needs a credential: the arguments of the `adk_request_credential` call.
+"""Arguments of the `adk_request_credential` call, by which a tool asks for a credential.
 
-`AuthConfig` travels in events to the client and comes back with the user's answer; its key is the
-name under which credentials are stored.
+`AuthConfig` travels in events to the client and comes back with the user's answer; stores keep
+credentials under its key.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class AuthConfig(BaseModelWithConfig):
         return self
 
     def get_credential_key(self) -> str:
-        """The key derived from scheme and raw credential alone.
+        """Return the key derived from scheme and raw credential alone.
 
         It is the same in every process, whatever the order of fields, and does not depend on
         unknown fields nor on tokens that come and go.

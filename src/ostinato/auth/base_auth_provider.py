@@ -1,16 +1,13 @@
-"""The port behind which a scheme of the user's own gets its credentials from wherever it likes."""
+"""BaseAuthProvider: the port through which a custom scheme gets its credentials."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
+from ostinato.auth._ports import CredentialContext
 from ostinato.auth.auth_credential import AuthCredential
 from ostinato.auth.auth_schemes import AuthScheme
 from ostinato.auth.auth_tool import AuthConfig
-
-if TYPE_CHECKING:
-    from ostinato.context.context import Context as CallbackContext
 
 
 class BaseAuthProvider(ABC):
@@ -23,9 +20,9 @@ class BaseAuthProvider(ABC):
 
     @abstractmethod
     async def get_auth_credential(
-        self, auth_config: AuthConfig, context: CallbackContext
+        self, auth_config: AuthConfig, context: CredentialContext
     ) -> AuthCredential | None:
-        """The credential for a request, None if the user has to be asked.
+        """Return the credential for a request, or None if the user has to be asked.
 
         Args:
             auth_config: the request; its scheme is of a class the provider serves.

@@ -1,18 +1,19 @@
-"""Gets a tool the credential it needs: loads, exchanges, refreshes and keeps it.
+"""CredentialManager: loads, exchanges, refreshes and keeps the credential that a tool needs.
 
-Authenticated tools and the flow (for toolsets) call it; what it cannot get by itself, they ask the
-user for.
+Tools and the flow ask the user for what it cannot get by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, ClassVar
+import asyncio
+from collections.abc import AsyncGenerator, Hashable
+from typing import ClassVar
+from weakref import WeakValueDictionary
 
 from ostinato._aclosing import Aclosing
 from ostinato._log import get_logger
+from ostinato.auth._ports import CredentialContext
 from ostinato.auth._scheme_discovery import complete_scheme, needs_discovery
-from ostinato.auth._turns import turn_of
 from ostinato.auth.auth_credential import AuthCredential, AuthCredentialTypes
 from ostinato.auth.auth_handler import AuthHandler, fill_in
 from ostinato.auth.auth_provider_registry import AuthProviderRegistry
@@ -37,32 +38,36 @@ from ostinato.auth.refresher.credential_refresher_registry import CredentialRefr
 from ostinato.auth.refresher.oauth2_credential_refresher import OAuth2CredentialRefresher
 from ostinato.errors import AgentConfigError
 
-if TYPE_CHECKING:
-    from ostinato.context.context import Context as CallbackContext
-
 _log = get_logger(__name__)
 
 _OAUTH2 = (AuthCredentialTypes.OAUTH2, AuthCredentialTypes.OPEN_ID_CONNECT)
-_AS_THEY_ARE = (AuthCredentialTypes.API_KEY, AuthCredentialTypes.HTTP)
+_READY_FOR_USE = (AuthCredentialTypes.API_KEY, AuthCredentialTypes.HTTP)
 # What a stored credential does not need: the tool's configuration knows it, or it is spent.
 _NOT_KEPT = ("client_secret", "code_verifier", "auth_code", "auth_response_uri")
+# By event loop too: a lock belongs to the loop that it was first waited for in.
+_locks: WeakValueDictionary[tuple[int, Hashable], asyncio.Lock] = WeakValueDictionary()
 
 
 class CredentialManager:
     """Gets the credential of one `AuthConfig` (Spec 1 §10, "Authentication Flow").
 
-    An API key or HTTP credential of the developer's is ready as it is. Any other is looked for in
-    this run, in the credential service, in the user's answer, and last in the configuration where
-    no user has to consent (client credentials, service accounts). What was found is exchanged or
-    refreshed if need be, and kept in the credential service when it is new.
+    An API key or HTTP credential of the developer is ready for use. Any other is looked up in this
+    run, in the credential service, in the user's answer, and last in the configuration if no user
+    has to consent (client credentials, service accounts). The credential is then exchanged or
+    refreshed if necessary, and kept in the credential service if it is new.
 
     Args:
         auth_config: what the tool needs.
+
+    Raises:
+        AgentConfigError: the credential only names a secret kept elsewhere, and no provider serves
+            its scheme.
     """
 
     _providers: ClassVar[AuthProviderRegistry] = AuthProviderRegistry()
 
     def __init__(self, auth_config: AuthConfig) -> None:
+        _check_reference(auth_config)
         self._auth_config = auth_config
         self._exchangers = CredentialExchangerRegistry()
         self._refreshers = CredentialRefresherRegistry()
@@ -104,12 +109,12 @@ class CredentialManager:
         """Use an exchanger for a type of credential, in place of the one there is."""
         self._exchangers.register(credential_type, exchanger_instance)
 
-    async def request_credential(self, context: CallbackContext) -> None:
+    async def request_credential(self, context: CredentialContext) -> None:
         """Ask the user, through the tool call whose context this is."""
-        context.request_credential(await self._complete())
+        context.request_credential(await self._complete_config())
 
-    async def get_auth_credential(self, context: CallbackContext) -> AuthCredential | None:
-        """The credential, ready for use; None if the user has to be asked for it.
+    async def get_auth_credential(self, context: CredentialContext) -> AuthCredential | None:
+        """Return the credential, ready for use, or None if the user has to be asked for it.
 
         Args:
             context: whose credential it is, and the run that may know it already.
@@ -120,29 +125,32 @@ class CredentialManager:
                 the client itself.
             MissingExtraError: there is something to exchange, and the extra `auth` is missing.
         """
-        config = await self._complete()
+        config = await self._complete_config()
         scheme = config.auth_scheme
         if isinstance(scheme, CustomAuthScheme):
-            return await self._from_provider(config, scheme, context)
-        _validate(config)
+            return await self._ask_provider(config, scheme, context)
+        _check_config(config)
         raw = config.raw_auth_credential
-        if raw is not None and raw.auth_type in _AS_THEY_ARE:
+        if raw is not None and raw.auth_type in _READY_FOR_USE:
             return raw
         session = context.session
         owner = session.app_name, session.user_id, config.credential_key
-        async with turn_of(owner), Aclosing(self._candidates(config, context)) as candidates:
+        async with (
+            _lock_credential(owner),
+            Aclosing(self._find_candidates(config, context)) as candidates,
+        ):
             async for candidate, is_new in candidates:
                 ready = await self._make_ready(candidate, config)
                 if ready is not None:
                     if is_new or ready is not candidate:
-                        await _keep(config, ready, context)
+                        await _save_credential(config, ready, context)
                     run = context.get_invocation_context()
                     run.credential_by_key[config.credential_key or ""] = ready
                     return ready
         return None
 
-    async def _complete(self) -> AuthConfig:
-        """The configuration with discovered endpoints."""
+    async def _complete_config(self) -> AuthConfig:
+        """Return the configuration with discovered endpoints."""
         scheme = self._auth_config.auth_scheme
         if needs_discovery(scheme):
             found = await complete_scheme(scheme)
@@ -150,10 +158,10 @@ class CredentialManager:
                 self._auth_config = self._auth_config.model_copy(update={"auth_scheme": found})
         return self._auth_config
 
-    async def _from_provider(
-        self, config: AuthConfig, scheme: CustomAuthScheme, context: CallbackContext
+    async def _ask_provider(
+        self, config: AuthConfig, scheme: CustomAuthScheme, context: CredentialContext
     ) -> AuthCredential | None:
-        scheme = _as_registered(scheme, self._providers.scheme_types())
+        scheme = _restore_scheme_class(scheme, self._providers.scheme_types())
         provider = self._providers.get_provider(scheme)
         if provider is None:
             raise AgentConfigError(
@@ -167,8 +175,8 @@ class CredentialManager:
             config.model_copy(update={"auth_scheme": scheme}), context
         )
 
-    async def _candidates(
-        self, config: AuthConfig, context: CallbackContext
+    async def _find_candidates(
+        self, config: AuthConfig, context: CredentialContext
     ) -> AsyncGenerator[tuple[AuthCredential, bool]]:
         """Credentials to try, best first, and whether each is new to the credential service."""
         run = context.get_invocation_context()
@@ -196,7 +204,7 @@ class CredentialManager:
     async def _make_ready(
         self, credential: AuthCredential, config: AuthConfig
     ) -> AuthCredential | None:
-        """The credential exchanged or refreshed; None where a user has to mend it."""
+        """Return the credential exchanged or refreshed, or None if a user has to renew it."""
         scheme = config.auth_scheme
         try:
             exchanger = self._exchangers.get_exchanger(credential.auth_type)
@@ -222,15 +230,29 @@ class CredentialManager:
         return credential if usable and not dead else None
 
 
-def _validate(config: AuthConfig) -> None:
+def _check_reference(config: AuthConfig) -> None:
+    """Refuse a credential that only names a secret, which nothing here would look up."""
+    raw = config.raw_auth_credential
+    if raw is None or raw.resource_ref is None or isinstance(config.auth_scheme, CustomAuthScheme):
+        return
+    if not (raw.api_key or raw.http or raw.service_account or raw.oauth2):
+        raise AgentConfigError(
+            f"Credential {config.credential_key!r} has a resource_ref and nothing else, but "
+            "Ostinato looks up no secrets. Read the secret yourself and give it in the "
+            "credential, or use a CustomAuthScheme with a BaseAuthProvider that looks it up."
+        )
+
+
+def _check_config(config: AuthConfig) -> None:
     """Refuse what cannot work whatever the user answers."""
     raw, scheme = config.raw_auth_credential, config.auth_scheme
     with_client = (SecuritySchemeType.oauth2, SecuritySchemeType.openIdConnect)
     if raw is None:
         if scheme.type_ in with_client:
             raise AgentConfigError(
-                f"Credential {config.credential_key!r}: a scheme of type {_name(scheme)} needs a "
-                "raw_auth_credential with the client's id and secret in its field oauth2."
+                f"Credential {config.credential_key!r}: a scheme of type "
+                f"{_scheme_name(scheme)} needs a raw_auth_credential with the client's id and "
+                "secret in its field oauth2."
             )
         return
     if raw.auth_type in _OAUTH2 and raw.oauth2 is None:
@@ -245,12 +267,13 @@ def _validate(config: AuthConfig) -> None:
         )
     if needs_discovery(scheme):
         raise AgentConfigError(
-            f"Credential {config.credential_key!r}: the endpoints of its scheme ({_name(scheme)}) "
-            "could not be discovered. Check the scheme's address, or give the endpoints."
+            f"Credential {config.credential_key!r}: the endpoints of its scheme "
+            f"({_scheme_name(scheme)}) could not be discovered. Check the scheme's "
+            "address, or give the endpoints."
         )
 
 
-def _name(scheme: AuthScheme) -> str:
+def _scheme_name(scheme: AuthScheme) -> str:
     return scheme.type_ if isinstance(scheme.type_, str) else scheme.type_.value
 
 
@@ -260,7 +283,7 @@ def _holds_token(credential: AuthCredential) -> bool:
 
 
 def _with_client(credential: AuthCredential, config: AuthConfig) -> AuthCredential:
-    """A copy with the client's id and secret, which a stored credential lacks."""
+    """Return a copy with the client's id and secret, which a stored credential lacks."""
     raw = config.raw_auth_credential
     if raw is None or raw.oauth2 is None or credential.oauth2 is None:
         return credential
@@ -270,7 +293,9 @@ def _with_client(credential: AuthCredential, config: AuthConfig) -> AuthCredenti
     return whole
 
 
-async def _keep(config: AuthConfig, ready: AuthCredential, context: CallbackContext) -> None:
+async def _save_credential(
+    config: AuthConfig, ready: AuthCredential, context: CredentialContext
+) -> None:
     """Save a credential, without what its configuration knows, where a service keeps them."""
     if context.get_invocation_context().credential_service is None:
         return
@@ -281,8 +306,10 @@ async def _keep(config: AuthConfig, ready: AuthCredential, context: CallbackCont
     await context.save_credential(config.model_copy(update={"exchanged_auth_credential": stored}))
 
 
-def _as_registered(scheme: CustomAuthScheme, kinds: list[type[AuthScheme]]) -> CustomAuthScheme:
-    """A scheme that lost its class in JSON, as the registered class with the same `type`."""
+def _restore_scheme_class(
+    scheme: CustomAuthScheme, kinds: list[type[AuthScheme]]
+) -> CustomAuthScheme:
+    """Return a scheme whose class JSON lost as the registered class with the same `type`."""
     if type(scheme) is not CustomAuthScheme:
         return scheme
     for kind in kinds:
@@ -291,3 +318,12 @@ def _as_registered(scheme: CustomAuthScheme, kinds: list[type[AuthScheme]]) -> C
             if default == scheme.type_:
                 return kind.model_validate(scheme.model_dump(by_alias=True))
     return scheme
+
+
+def _lock_credential(owner: Hashable) -> asyncio.Lock:
+    """Return the lock of a credential in the running event loop; it lives while a task holds it."""
+    place = id(asyncio.get_running_loop()), owner
+    lock = _locks.get(place)
+    if lock is None:
+        lock = _locks[place] = asyncio.Lock()
+    return lock

@@ -13,7 +13,12 @@ from pydantic import BaseModel, ConfigDict
 
 from ostinato._log import get_logger
 from ostinato._optional import need
-from ostinato.auth._token_endpoint import EXTRA, MAX_BYTES, public_address
+from ostinato.auth._token_endpoint import (
+    EXTRA,
+    MAX_BYTES,
+    is_confidential,
+    public_address,
+)
 
 _log = get_logger(__name__)
 
@@ -53,7 +58,7 @@ class OAuth2DiscoveryManager:
     async def discover_auth_server_metadata(
         self, issuer_url: str
     ) -> AuthorizationServerMetadata | None:
-        """The endpoints of the server `issuer_url`, None where it publishes none.
+        """Return the endpoints of the server `issuer_url`, or None if it publishes none.
 
         Each well-known address is tried in turn. A document that names another issuer is not
         believed.
@@ -88,8 +93,16 @@ class OAuth2DiscoveryManager:
         return found
 
     async def fetch_document(self, address: str, record: type[_Metadata]) -> _Metadata | None:
-        """One discovery document, None where it is not there or is not one."""
+        """Fetch one discovery document.
+
+        Returns:
+            The document; None if it is not there, is not one, or it or an endpoint that it names
+            is not https. On the loopback http is allowed.
+        """
         if _root_and_path(address) is None:
+            return None
+        if not is_confidential(address):
+            _log.warning("%s is not asked for: it is not https.", public_address(address))
             return None
         http = need("httpx2", extra=EXTRA)
         try:
@@ -100,7 +113,7 @@ class OAuth2DiscoveryManager:
             ):
                 if response.status_code != 200:
                     return None
-                return record.model_validate(await _json(response))
+                found = record.model_validate(await _json(response))
         except (
             http.HTTPError,
             http.InvalidURL,
@@ -111,6 +124,25 @@ class OAuth2DiscoveryManager:
                 "No discovery document at %s (%s).", public_address(address), type(error).__name__
             )
             return None
+        if not _has_confidential_endpoints(found):
+            _log.warning(
+                "The document at %s names an endpoint that is not https; it is not used.",
+                public_address(address),
+            )
+            return None
+        return found
+
+
+def has_origin_of(address: str, other: str) -> bool:
+    """Return whether two addresses have the same scheme, host and port."""
+    first, second = _root_and_path(address), _root_and_path(other)
+    return first is not None and second is not None and first[0].lower() == second[0].lower()
+
+
+def _has_confidential_endpoints(found: BaseModel) -> bool:
+    if not isinstance(found, AuthorizationServerMetadata):
+        return True
+    return is_confidential(found.authorization_endpoint) and is_confidential(found.token_endpoint)
 
 
 async def _json(response: Any) -> Any:

@@ -18,41 +18,52 @@ if TYPE_CHECKING:
 
 _REQUEST = "adk_request_credential"
 
+# What a client needs to exchange a code for a token itself.
+_EXCHANGE_FIELDS = frozenset(("client_secret", "code_verifier"))
+
 # The only unknown field of a credential that means something here (see AuthConfig).
 _KEY_NAMES = frozenset(("credential_key", "credentialKey"))
 
 
-def public_config(config: AuthConfig) -> AuthConfig:
-    """A copy of a request for a credential without anything secret.
+def public_config(config: AuthConfig, *, with_client_secret: bool = False) -> AuthConfig:
+    """Return a copy of a request for a credential without anything secret.
 
     Client secrets, keys, tokens, passwords, authorization codes, PKCE verifiers, private keys and
     fields that the records do not know are left out. What a client needs stays: the scheme, client
     id, consent address and its `state`, and the credential's key.
+
+    Args:
+        config: the request.
+        with_client_secret: leave in what a client needs to exchange a code itself: the secret of
+            the OAuth2 client and the PKCE verifier.
     """
+    kept = _EXCHANGE_FIELDS if with_client_secret else frozenset[str]()
     return config.model_copy(
         update={
-            name: public_credential(credential)
+            name: public_credential(credential, kept)
             for name in ("raw_auth_credential", "exchanged_auth_credential")
             if (credential := getattr(config, name)) is not None
         }
     )
 
 
-def public_credential(credential: AuthCredential) -> AuthCredential:
-    """A copy of a credential without anything secret."""
+def public_credential(
+    credential: AuthCredential, kept: frozenset[str] = frozenset()
+) -> AuthCredential:
+    """Return a credential without secrets but the fields `kept` of its OAuth2 client."""
     parts: dict[str, Any] = {}
     if credential.http is not None:
         given = _bare(credential.http.credentials)
         parts["http"] = _bare(credential.http, {"credentials": given})
     if credential.oauth2 is not None:
-        parts["oauth2"] = _bare(credential.oauth2)
+        parts["oauth2"] = _bare(credential.oauth2, kept=kept)
     if credential.service_account is not None:
         parts["service_account"] = None  # Nothing in it is for a client.
     return cast("AuthCredential", _bare(credential, parts))
 
 
 def public_message(message: Content) -> Content:
-    """The user's message as it is stored: answers to requests for credentials without secrets."""
+    """Return the user's message for the store: answers to credential requests have no secrets."""
     parts = message.parts or []
     answers = [part.function_response for part in parts]
     if not any(answer is not None and answer.name == _REQUEST for answer in answers):
@@ -72,8 +83,13 @@ def public_message(message: Content) -> Content:
     return message.model_copy(update={"parts": bare})
 
 
-def _bare(record: BaseModelWithConfig, parts: dict[str, Any] | None = None) -> BaseModelWithConfig:
-    gone = {name: None for name, value in record if name in SECRET_FIELDS and value is not None}
+def _bare(
+    record: BaseModelWithConfig,
+    parts: dict[str, Any] | None = None,
+    kept: frozenset[str] = frozenset(),
+) -> BaseModelWithConfig:
+    secret = SECRET_FIELDS - kept
+    gone = {name: None for name, value in record if name in secret and value is not None}
     copy = record.model_copy(update={**gone, **(parts or {})})
     unknown = copy.model_extra or {}
     for name in set(unknown) - _KEY_NAMES:
@@ -114,7 +130,7 @@ def _public_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _public_json(credential: Any) -> Any:
-    """A credential's JSON with the names on the lists above and no others."""
+    """Return a credential's JSON with the names on the lists above and no others."""
     if not isinstance(credential, Mapping):
         return None
     given = cast("Mapping[str, Any]", credential)

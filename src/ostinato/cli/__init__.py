@@ -1,1 +1,1 @@
-"""The command line: `ostinato run|create|sessions|doctor`. Nothing below imports it."""
+"""The command line of Ostinato."""

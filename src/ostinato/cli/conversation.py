@@ -1,11 +1,11 @@
-"""Conversation: one session, its turns, and the answers that turns wait for. `run` drives it."""
+"""One session of `ostinato run`: its turns, and the answers that they wait for."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -14,21 +14,32 @@ from .. import types
 from .._aclosing import Aclosing
 from .._clock import new_id
 from ..context.run_config import RunConfig
+from ..errors import CallAlreadyAnsweredError, InvalidAnswerError
 from ..events.event import Event
 from ..events.pending import Pending, pending_calls
+from ..hosting.input_answers import open_requests, read_answer
 from ..runners import Runner
 from ..sessions.session import Session
 from .approvals import Person, ask_for
-from .failure import INTERRUPTED
+from .escape import exact_json
+from .failure import ANSWERED, INTERRUPTED, USAGE, CliError
+from .pending import short_id
 from .printer import Printer
 
 _OK, _FAILED = 0, 1
 
+Choose = Callable[[list[Pending]], Awaitable[Pending | None]]
+"""Asks the person to choose one of several calls; returns None if they choose none."""
+
 
 class Shown(Protocol):
-    """Where the turns are shown: to a person, or as JSON lines."""
+    """Output of the turns: for a person, or as JSON lines."""
 
-    def event(self, event: Event) -> None:
+    def begin_turn(self) -> None:
+        """Begin a turn and start its counters."""
+        ...
+
+    def show_event(self, event: Event) -> None:
         """Show an event as it comes."""
         ...
 
@@ -36,11 +47,11 @@ class Shown(Protocol):
         """End a turn."""
         ...
 
-    def failure(self, error: Exception) -> None:
+    def show_failure(self, error: Exception) -> None:
         """Show what ended a turn."""
         ...
 
-    def interrupted(self) -> None:
+    def show_interrupt(self) -> None:
         """Say that a turn is being cancelled."""
         ...
 
@@ -51,7 +62,7 @@ class Conversation:
     Args:
       runner: runs the turns.
       user: the user.
-      session_id: the session; a short new id where None.
+      session_id: the session; a short new id if None.
       state: state to set before the first message.
       config: settings of each turn.
       shown: where events go.
@@ -77,7 +88,7 @@ class Conversation:
         self.session_id = session_id or new_id()[:8]
 
     async def session(self) -> Session | None:
-        """Return the session as it is stored; None before the first message of a new one."""
+        """Return the stored session, or None before the first message of a new one."""
         return await self._runner.session_service.get_session(
             app_name=self._runner.app_name, user_id=self._user, session_id=self.session_id
         )
@@ -87,18 +98,49 @@ class Conversation:
         session = await self.session()
         return pending_calls(session.events) if session is not None else []
 
-    async def say(self, text: str) -> int:
-        """Run a turn on a message; return the exit code for it."""
-        return await self.turn(types.UserContent(parts=[types.Part(text=text)]))
+    async def say(self, text: str, choose: Choose | None = None) -> int:
+        """Run a turn on the person's text; return its exit code.
+
+        The text answers the open request for input if there is one; otherwise it is a message.
+
+        Args:
+          text: what the person typed.
+          choose: asks the person which of several open requests the text answers.
+
+        Raises:
+          InvalidAnswerError: the text does not fit the request; `settle` asks again.
+          CliError: several requests are open and `choose` is None.
+        """
+        asked = open_requests(await self.pending())
+        if not asked:
+            return await self.turn(types.UserContent(parts=[types.Part(text=text)]))
+        if len(asked) > 1 and choose is None:
+            names = ", ".join(
+                f"{short_id(one, asked)} ({exact_json(one.message)})" for one in asked
+            )
+            raise CliError(
+                f"Several questions are open: {names}. Answer each with --answer CALL VALUE.",
+                USAGE,
+            )
+        one = asked[0] if len(asked) == 1 or choose is None else await choose(asked)
+        if one is None:
+            return _OK
+        try:
+            response = read_answer(one, text)
+        except InvalidAnswerError:
+            self._passed_over.discard(one.call.id)
+            raise
+        return await self.turn(types.UserContent(parts=[one.answer(response)]))
 
     async def turn(
         self, message: types.Content | None = None, invocation_id: str | None = None
     ) -> int:
-        """Run one invocation, new or resumed; return the exit code for it.
+        """Run one invocation, new or resumed; return its exit code.
 
         Ctrl-C cancels it and leaves the session valid; a second one ends the process.
         """
-        delta = await self._start()
+        self._shown.begin_turn()
+        delta = await self._ensure_session()
         run = self._runner.run_async(
             user_id=self._user,
             session_id=self.session_id,
@@ -108,12 +150,12 @@ class Conversation:
             run_config=self._config,
         )
         try:
-            return await _interruptible(self._show(run), self._shown.interrupted)
+            return await _run_interruptibly(self._show_run(run), self._shown.show_interrupt)
         finally:
             self._shown.end_turn()
 
-    async def _start(self) -> dict[str, Any]:
-        """Make sure there is a session; return the state that is still to be set."""
+    async def _ensure_session(self) -> dict[str, Any]:
+        """Create the session if necessary; return the state that remains to be set."""
         if self._started:
             return {}
         self._started = True
@@ -129,20 +171,20 @@ class Conversation:
         )
         return {}
 
-    async def _show(self, run: AsyncGenerator[Event, None]) -> int:
+    async def _show_run(self, run: AsyncGenerator[Event, None]) -> int:
         try:
             async with Aclosing(run) as events:
                 async for event in events:
-                    self._shown.event(event)
-        except Exception as error:  # boundary: the person is told what ended the turn
-            self._shown.failure(error)
-            return _FAILED
+                    self._shown.show_event(event)
+        except Exception as error:  # boundary: the turn's error is shown to the person
+            self._shown.show_failure(error)
+            return ANSWERED if isinstance(error, CallAlreadyAnsweredError) else _FAILED
         return _OK
 
     async def settle(self, person: Person, printer: Printer, problem: Callable[[str], str]) -> int:
-        """Ask the person for what the session waits for, and go on with each answer.
+        """Ask the person for each answer that the session waits for, and run a turn with it.
 
-        What the person passes over stays waiting and is not asked for again.
+        A call that the person skips stays waiting; it is not asked for again.
         """
         code = _OK
         while code == _OK and (asked := await self._next_group()):
@@ -154,7 +196,7 @@ class Conversation:
         return code
 
     async def _next_group(self) -> list[Pending]:
-        """Return the calls of the oldest event that a person at the terminal can answer."""
+        """Return the waiting calls of the oldest event that a terminal user can answer."""
         waiting = [
             one
             for one in await self.pending()
@@ -163,7 +205,7 @@ class Conversation:
         return [one for one in waiting if one.event_id == waiting[0].event_id]
 
 
-async def _interruptible(work: Coroutine[Any, Any, int], say: Callable[[], None]) -> int:
+async def _run_interruptibly(work: Coroutine[Any, Any, int], say: Callable[[], None]) -> int:
     """Run `work`; the first Ctrl-C cancels it, a second one ends the process."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
@@ -173,7 +215,7 @@ async def _interruptible(work: Coroutine[Any, Any, int], say: Callable[[], None]
         say()
         task.cancel()
 
-    # A handler of the loop would wait for the loop, which code of the agent's may hold up.
+    # A handler of the event loop would not run while the agent's code blocks the loop.
     def press(number: int, frame: object) -> None:
         nonlocal pressed
         if pressed:

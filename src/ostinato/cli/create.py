@@ -1,4 +1,4 @@
-"""The command `ostinato create`: the folder of a small working agent, with comments that teach."""
+"""The command `ostinato create`: creates the folder of a small, commented agent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ..agents.llm_agent import LlmAgent
 from ..errors import ModelUnavailableError
-from ..models.registry import LLMRegistry
+from ..models.registry import check_model
 from .failure import USAGE, CliError
-from .program import program
+from .program import program_command
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -93,17 +93,17 @@ Sessions are kept in `.ostinato/sessions.db`, in the folder where the command is
 
 
 def main(args: argparse.Namespace) -> int:
-    """Make the folder; return the exit code.
+    """Create the folder; return the exit code.
 
     Raises:
-      CliError: the name cannot be an agent's, or the folder is not empty.
+      CliError: the name is not valid for an agent, or the folder is not empty.
     """
     folder = Path(args.name)
     name = _agent_name(folder)
     _check_free(folder)
     model = args.model or LlmAgent.DEFAULT_MODEL
     if not re.fullmatch(r"[\w./:@-]+", model):
-        raise CliError(f"{model!r} is no model's name.", USAGE)
+        raise CliError(f"{model!r} is not a valid model name.", USAGE)
     path = shlex.quote(str(folder))
     texts = {
         "agent.py": _AGENT.format(name=name, path=path, model=model),
@@ -118,14 +118,14 @@ def main(args: argparse.Namespace) -> int:
     except OSError as error:
         raise CliError(f"{folder} cannot be made: {error.strerror}.") from error
     try:
-        LLMRegistry.new_llm(model)
+        check_model(model)
     except ModelUnavailableError:
         print(
-            f"{model} is not available here: until it is, `ostinato run` puts the offline stand-in "
-            "in its place,\na small rule-based model that is no intelligence."
+            f"{model} is not available here. Until it is, `ostinato run` uses the offline stand-in,"
+            "\na small rule-based program, not a language model."
         )
-    print(f"Made {folder}{os.sep} with {', '.join(texts)}. Try it:")
-    print(f'  {program()} run {path} "What time is it in Tokyo?"')
+    print(f"Created {folder}{os.sep} with {', '.join(texts)}. Try it:")
+    print(f'  {program_command()} run {path} "What time is it in Tokyo?"')
     return 0
 
 
@@ -137,8 +137,8 @@ def _agent_name(folder: Path) -> str:
             suggestion = f"my_{suggestion}".rstrip("_")
         suggestion = "my_user" if suggestion == "user" else suggestion
         raise CliError(
-            f"{name!r} cannot be the name of an agent: a letter first, then letters, digits and _; "
-            f"not a word of Python, and not user. How about {suggestion}?",
+            f"{name!r} is not a valid agent name: use a letter, then letters, digits and _; no "
+            f"Python keyword, and not user. How about {suggestion}?",
             USAGE,
         )
     return name

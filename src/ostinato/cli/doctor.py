@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import platform
 import sqlite3
@@ -13,22 +14,35 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
+from ..errors import OstinatoError
 from ..hosting.dotenv import read_env
-from ..hosting.places import DEFAULT_DB
+from ..hosting.failure import SetupError
+from ..hosting.store_address import StoreAddress, mask_secrets, parse_store
 from ..models.providers import PROVIDERS
 from ..version import __version__
+from .failure import FAILED, CliError
+from .models import state_of
 from .screen import Screen
+from .session_index import existing_store, list_entries
 
-_CORE = ("pydantic", "typing-extensions", "opentelemetry-api", "rich", "prompt_toolkit")
+_CORE = (
+    "pydantic",
+    "typing-extensions",
+    "opentelemetry-api",
+    "httpx2",
+    "rich",
+    "prompt_toolkit",
+)
 
-# Distribution -> the extra of ours that brings it, and what it is for. The providers' SDKs come
-# from their own table.
+# Distribution -> Ostinato's extra that installs it, and its use. The providers' table adds theirs.
 _OPTIONAL: dict[str, tuple[str, str]] = {
     **{
         provider.module.replace(".", "-"): (provider.extra, f"{provider.title} models")
         for provider in reversed(PROVIDERS)
+        if provider.module
     },
     "opentelemetry-sdk": ("otel", "traces"),
+    "opentelemetry-exporter-otlp-proto-http": ("otel", "sending traces and metrics"),
     "mcp": ("mcp", "tools over MCP"),
     "sqlalchemy": ("sql", "sessions in a database server"),
     "pyyaml": ("yaml", "agents in YAML files"),
@@ -52,18 +66,17 @@ _COLD = (
 )
 
 _GOOD, _OPEN, _BAD = ("✓ ", "green"), ("· ", "dim"), ("✗ ", "red")
-_WIDTH = 30
+_WIDTH = 40
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the report; the exit code is always 0."""
+    """Write the report; return 1 if the store named by `--db` cannot be used, else 0."""
     screen = Screen()
     _python(screen)
     _packages(screen)
     _keys(screen)
     _models(screen)
-    _store(screen)
-    return 0
+    return 0 if _store(screen, args.db) else FAILED
 
 
 def _row(screen: Screen, mark: tuple[str, str], name: str, text: str, style: str = "") -> None:
@@ -75,7 +88,7 @@ def _title(screen: Screen, text: str) -> None:
     screen.line((text, "bold"))
 
 
-def _installed(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -101,7 +114,7 @@ def _python(screen: Screen) -> None:
 
 def _packages(screen: Screen) -> None:
     _title(screen, "Packages")
-    own = _installed("ostinato")
+    own = _find_version("ostinato")
     _row(
         screen,
         _GOOD,
@@ -109,14 +122,14 @@ def _packages(screen: Screen) -> None:
         __version__ if own else f"{__version__}, used from its source, not installed",
     )
     for name in _CORE:
-        found = _installed(name)
+        found = _find_version(name)
         if found:
             _row(screen, _GOOD, name, found)
         else:
             _row(screen, _BAD, name, f"missing; install it: pip install {name}", "red")
     extras = metadata("ostinato").get_all("Provides-Extra") if own else None
     for name, (extra, purpose) in _OPTIONAL.items():
-        found = _installed(name)
+        found = _find_version(name)
         if found:
             _row(screen, _GOOD, name, found)
         elif extra:
@@ -149,13 +162,14 @@ def _models(screen: Screen) -> None:
     _row(screen, _GOOD, "offline stand-in", "available")
     for provider in PROVIDERS:
         if provider.lack:
-            _row(screen, _OPEN, provider.title, provider.lack, "dim")
+            _row(screen, _OPEN, provider.title, state_of(provider), "dim")
         else:
-            _row(screen, _GOOD, provider.title, "available")
+            _row(screen, _GOOD, provider.title, f"ready: {state_of(provider)}")
     screen.line(("ostinato models tells more.", "dim"), indent=2)
 
 
-def _store(screen: Screen) -> None:
+def _store(screen: Screen, db: str) -> bool:
+    """Show the store; return whether it can be used."""
     _title(screen, "Sessions")
     enough = sqlite3.sqlite_version_info >= (3, 35)
     text = sqlite3.sqlite_version if enough else f"{sqlite3.sqlite_version}; 3.35 is needed"
@@ -166,11 +180,28 @@ def _store(screen: Screen) -> None:
         _row(screen, _BAD, "write-ahead log", hint, "red")
     else:
         _row(screen, _GOOD, "write-ahead log", "works in this folder")
-    db = Path(DEFAULT_DB)
-    if db.is_file():
-        _row(screen, _GOOD, "this folder", f"{DEFAULT_DB}, {db.stat().st_size:,} bytes")
-    else:
-        _row(screen, _OPEN, "this folder", "no sessions yet", "dim")
+    try:
+        address = parse_store(db)
+    except SetupError as error:
+        _row(screen, _BAD, "store", mask_secrets(error.message), "red")
+        return False
+    file = Path(address.target)
+    if address.kind == "file" and not file.is_file():
+        _row(screen, _OPEN, "store", f"{address.shown}: no sessions yet", "dim")
+        return True
+    size = f", {file.stat().st_size:,} bytes" if address.kind == "file" else ""
+    try:
+        asyncio.run(_ask(address))
+    except (CliError, OstinatoError) as error:
+        _row(screen, _BAD, "store", f"{address.shown}: {error}".replace("db_url", "--db"), "red")
+        return False
+    _row(screen, _GOOD, "store", f"{address.shown} answers{size}")
+    return True
+
+
+async def _ask(address: StoreAddress) -> None:
+    async with existing_store(address) as store:
+        await list_entries(store, None, None, 1)
 
 
 def _wal_problem(folder: Path) -> str:

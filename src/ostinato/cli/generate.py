@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ..agent_source.program import MARK, program_of
-from ..agents.agent_schema import agent_schema
+from ..agents.agent_config import build_json_schema
 from ..agents.config_agent_utils import from_config
 from ..errors import AgentConfigError
 from ..hosting.loader import AGENT_FILE
@@ -22,7 +22,7 @@ def main(args: argparse.Namespace) -> int:
       CliError: there is no such file, it describes no agent, or another file would be lost.
     """
     if args.schema:
-        return _put(json.dumps(agent_schema(), indent=2) + "\n", args)
+        return _write_output(json.dumps(build_json_schema(), indent=2) + "\n", args)
     if args.path is None:
         raise CliError("Name the agent's YAML file or its folder, or give --schema.", USAGE)
     path = Path(args.path).expanduser()
@@ -34,10 +34,10 @@ def main(args: argparse.Namespace) -> int:
         from_config(file, allow_code_from=args.allow_code_from)  # what only the whole agent shows
     except AgentConfigError as error:
         raise CliError(str(error)) from error
-    return _put(program, args)
+    return _write_output(program, args)
 
 
-def _put(text: str, args: argparse.Namespace) -> int:
+def _write_output(text: str, args: argparse.Namespace) -> int:
     if args.out is None:
         sys.stdout.write(text)
         return 0
@@ -45,7 +45,7 @@ def _put(text: str, args: argparse.Namespace) -> int:
     try:
         if not (args.schema or args.force) and out.exists() and MARK not in out.read_text("utf-8"):
             raise CliError(
-                f"{out} is there, and `ostinato generate` did not write it. Name another file, or "
+                f"{out} exists, and `ostinato generate` did not write it. Name another file, or "
                 "give --force."
             )
         out.parent.mkdir(parents=True, exist_ok=True)

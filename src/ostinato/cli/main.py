@@ -1,6 +1,6 @@
-"""The entry point of the command `ostinato`: read the arguments, run the command, tell its errors.
+"""Entry point of the command `ostinato`: parses arguments, runs a command, prints its errors.
 
-Each command's module is imported when the command is used, so that none pays for another's
+A command's module is imported only when that command runs, so that no command pays for another's
 libraries.
 """
 
@@ -15,11 +15,13 @@ from time import perf_counter
 
 from ..errors import OstinatoError
 from ..hosting.failure import SetupError
+from ..hosting.store_address import mask_secrets
 from .failure import FAILED, INTERRUPTED, USAGE, CliError
-from .parser import parse
+from .parser import parse_arguments
 
 _HOMES = {
     "run": "ostinato.cli.run",
+    "approvals": "ostinato.cli.inbox",
     "create": "ostinato.cli.create",
     "sessions": "ostinato.cli.sessions",
     "migrate": "ostinato.cli.migrate",
@@ -31,6 +33,7 @@ _HOMES = {
     "serve": "ostinato.cli.serve",
     "web": "ostinato.cli.serve",
     "mcp": "ostinato.cli.mcp",
+    "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
 }
 
@@ -39,32 +42,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line.
 
     Args:
-      argv: the arguments without the program's name; those of the process where None.
+      argv: the arguments without the program's name; those of the process if None.
 
     Returns:
-      The exit code: 0 where all went well, 1 after an error, 2 for wrong usage, 130 after Ctrl-C.
+      The exit code: 0 for success, 1 after an error, 2 for wrong usage, 3 if the call was already
+      answered, 130 after Ctrl-C.
     """
     began = perf_counter()
-    args = parse(argv)
+    args = parse_arguments(argv)
     args.began = began
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # Models say what the terminal's encoding may not have; that must not end a run.
+            # A character that the terminal cannot encode must not end a run.
             stream.reconfigure(errors="replace")
     try:
         return import_module(_HOMES[args.command]).main(args)
     except CliError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        _print_error(error.message)
         return error.code
     except SetupError as error:
-        print(f"error: {error.message}", file=sys.stderr)
+        _print_error(error.message)
         return USAGE if error.missing else FAILED
     except OstinatoError as error:
-        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        _print_error(f"{type(error).__name__}: {error}".replace("db_url", "--db"))
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, such as `head`; what is still buffered has no place to go.
+        # The reader, such as `head`, has exited; discard the buffered output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def _print_error(problem: str) -> None:
+    print(f"error: {mask_secrets(problem)}", file=sys.stderr)

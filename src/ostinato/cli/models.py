@@ -7,6 +7,7 @@ import asyncio
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -17,11 +18,12 @@ from .._aclosing import Aclosing
 from ..errors import OstinatoError, ProviderError
 from ..hosting.dotenv import load_env
 from ..models.base_llm import BaseLlm
+from ..models.http.observers import ObservedAnswer, observe_answers
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
-from ..models.registry import LLMRegistry
+from ..models.registry import LLMRegistry, check_model
 from ..models.retry_policy import RetryPolicy
 from .failure import FAILED
 from .screen import Screen
@@ -50,7 +52,7 @@ def main(args: argparse.Namespace) -> int:
         name = f"{provider.name}:"
         style = "dim" if provider.lack else ""
         text = f"{name:<{names + 2}}{provider.title:<{titles + 2}}"
-        screen.line(mark, text, (_state(provider), style))
+        screen.line(mark, text, (state_of(provider), style))
     screen.line()
     screen.text(
         "A model is named by its provider's prefix, as in openai:gpt-5. Gemini, Gemma, Claude and "
@@ -62,8 +64,8 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _state(provider: Provider) -> str:
-    """Say what a provider lacks, or how it is reached; names of keys, and no values."""
+def state_of(provider: Provider) -> str:
+    """Return what a provider lacks, or how it is reached; names of keys, and no values."""
     if not provider.is_installed:
         return provider.install_line
     if not provider.has_login:
@@ -82,7 +84,7 @@ def _as_json(provider: Provider) -> dict[str, Any]:
         "name": provider.name,
         "title": provider.title,
         "installed": provider.is_installed,
-        "install": provider.install_line,
+        "install": provider.install_line if provider.module else None,
         "keys": list(provider.keys),
         "keySet": provider.key_name,
         "available": not provider.lack,
@@ -92,6 +94,7 @@ def _as_json(provider: Provider) -> dict[str, Any]:
 
 def _one(model: str, as_json: bool) -> int:
     """Tell who serves a model and what it can do."""
+    check_model(model)
     llm = LLMRegistry.new_llm(model)
     can = asdict(llm.capabilities)
     home = f"{type(llm).__module__}.{type(llm).__qualname__}"
@@ -106,18 +109,19 @@ def _one(model: str, as_json: bool) -> int:
 
 
 async def _ping(model: str, as_json: bool) -> int:
-    """Send a model one tiny request, without retries, and tell what came of it."""
+    """Send a model one tiny request without retries, and show its answer, status and times."""
     found: dict[str, Any] = {"model": model}
     try:
         llm = LLMRegistry.new_llm(model)
         if isinstance(llm, ProviderLlm):
             llm.retry_policy = RetryPolicy(attempts=1)
         known = provider_of(model)
-        if known is not None:
+        if known is not None and known[0].module:
             began = perf_counter()
             import_module(known[0].module)
             found["sdkImportSeconds"] = perf_counter() - began
-        answer = await _ask(llm, found)
+        with observe_answers(partial(_note_answer, found)):
+            answer = await _ask(llm, found)
     except OstinatoError as error:
         if not as_json:
             raise
@@ -151,6 +155,12 @@ async def _ask(llm: BaseLlm, found: dict[str, Any]) -> LlmResponse:
     return last
 
 
+def _note_answer(found: dict[str, Any], answer: ObservedAnswer) -> None:
+    found["status"] = answer.status
+    if answer.request_id:
+        found["requestId"] = answer.request_id
+
+
 def _text(response: LlmResponse) -> str:
     parts = (response.content.parts if response.content is not None else None) or ()
     return "".join(part.text for part in parts if part.text and not part.thought)
@@ -168,6 +178,7 @@ def _error_as_json(error: OstinatoError) -> dict[str, Any]:
     found: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, ProviderError):
         found |= {"status": error.status, "retryAfter": error.retry_after}
+        found["requestId"] = error.request_id or None
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -181,13 +192,16 @@ def _show(found: dict[str, Any]) -> None:
     else:
         answer = cut(one_line(found["text"]), _LONGEST_ANSWER)
         screen.line(_GOOD, (found["model"], "bold"), f"{version} answered: {answer}")
+    for title, key in {"HTTP status": "status", "request id": "requestId"}.items():
+        if key in found:
+            screen.line(f"{title:<14}{found[key]}", indent=2)
     rows = {"SDK import": "sdkImportSeconds", "first byte": "firstByteSeconds"}
     for title, key in {**rows, "total": "totalSeconds"}.items():
         if key in found:
-            screen.line(f"{title:<12}{found[key] * 1000:8,.0f} ms", indent=2)
+            screen.line(f"{title:<14}{found[key] * 1000:,.0f} ms", indent=2)
     if "tokensIn" in found:
-        tokens = f"{found['tokensIn']:8,} in, {found['tokensOut']:,} out"
-        screen.line(f"{'tokens':<12}{tokens}", indent=2)
+        tokens = f"{found['tokensIn']:,} in, {found['tokensOut']:,} out"
+        screen.line(f"{'tokens':<14}{tokens}", indent=2)
 
 
 def _write(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""The arguments of every command, and what `--help` says about them. Called by main."""
+"""The command-line arguments of every command, with their help texts."""
 
 from __future__ import annotations
 
@@ -6,56 +6,82 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from ..hosting.places import DEFAULT_DB, DEFAULT_USER
+from ..hosting.places import DEFAULT_USER
 from ..version import __version__
-from .file_options import add_allow_code, add_generate
 from .serve_options import add_mcp, add_serve
+from .store_options import (
+    add_allow_code,
+    add_artifacts,
+    add_db,
+    add_filters,
+    add_log,
+    add_memory,
+    add_traces,
+    default_db,
+)
 
 _RAW = argparse.RawDescriptionHelpFormatter
 
 _EXAMPLES = """\
 examples:
-  ostinato create my_agent                     make an agent to start from
-  ostinato run my_agent                        talk with it
+  ostinato create my_agent                     create an agent to start from
+  ostinato run my_agent                        chat with it
   ostinato run my_agent "What time is it?"     ask one question
-  ostinato run my_agent --session 3f2a91c0     go on with a session
-  ostinato sessions list                       see what there is
-  ostinato trace 3f2a91c0                      see what took how long in a session
-  ostinato worker my_agent                     run what was submitted, until it is stopped
-  ostinato models                              see which models can be used
+  ostinato run my_agent --session 3f2a91c0     continue a session
+  ostinato approvals my_agent                  list calls that wait for a person
+  ostinato sessions list                       list the stored sessions
+  ostinato trace 3f2a91c0                      show where a session's time went
+  ostinato worker my_agent                     run submitted messages until stopped
+  ostinato models                              list the models you can use
   ostinato serve agents                        serve a folder of agents over HTTP
-  ostinato generate my_agent                   write the Python program of an agent in YAML
-  ostinato graph my_agent                      draw its workflow, as Mermaid text
-  ostinato doctor                              see what is installed and what is missing
+  ostinato generate my_agent                   turn a YAML agent into a Python program
+  ostinato graph my_agent                      print its workflow as a Mermaid diagram
+  ostinato erase ann                           erase everything stored about a user
+  ostinato doctor                              check what is installed and what is missing
 """
 
 _RUN_EXAMPLES = """\
 PATH is a folder with agent.py, __init__.py or root_agent.yaml, a Python or YAML file, or a dotted
-module; Python defines root_agent (an agent) or app (an App). A file .env in the folder is read
-first, for keys.
+module. A Python module defines root_agent (an agent) or app (an App). Keys are read from a .env
+file in the folder.
 
 examples:
-  ostinato run my_agent                                talk; /help lists the commands there
-  ostinato run my_agent "Pay invoice A-102"            one question
-  printf 'first\\nsecond\\n' | ostinato run my_agent     each line of the input is a message
-  ostinato run my_agent "..." --jsonl                  events as JSON lines, for programs
-  ostinato run my_agent --session ID --approve CALL    say yes to a call that waits
+  ostinato run my_agent                                chat; /help lists the commands
+  ostinato run my_agent "Pay invoice A-102"            ask one question
+  printf 'first\\nsecond\\n' | ostinato run my_agent     send each input line as a message
+  ostinato run my_agent "..." --jsonl                  print events as JSON lines
+  ostinato run my_agent --session ID --approve CALL    approve a waiting call
   ostinato run my_agent --session ID --answer CALL '{"status": "done"}'
 
-exit codes: 0 it went well, 1 the run failed, 2 wrong usage, 130 interrupted
+exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 the call was already answered,
+130 interrupted
 """
 
 _WORKER_EXAMPLES = """\
-Messages are submitted with Runner.submit. Any number of workers may run on one store; they run each
-message once, those of a session in order, and go on with what a dead worker left. On SIGTERM or
-Ctrl-C a worker takes nothing more, gives what runs the grace time, and hands the rest over.
+Runner.submit enqueues messages. Any number of workers may share one store: each message runs once,
+the messages of a session run in order, and the invocations of a dead worker are resumed. On SIGTERM
+or Ctrl-C a worker stops claiming messages, lets runs finish within the grace period, and hands the
+others over.
 
 examples:
   ostinato worker my_agent                                        one SQLite file, one machine
-  ostinato worker my_agent --db postgresql+asyncpg://user@host/db any number of machines
-  ostinato worker my_agent --once                                 run what waits, and end
+  ostinato worker my_agent --db postgresql://user@host/database   any number of machines
+  ostinato worker my_agent --once                                 drain the queue, then exit
 
-exit codes: 0 it was stopped or had nothing left to do, 1 it failed, 2 wrong usage
+exit codes: 0 stopped or nothing left to do, 1 failed, 2 wrong usage
+"""
+
+
+_GENERATE_EXAMPLES = """\
+FILE is the agent's YAML file, or a folder with root_agent.yaml. A program in the agent's folder
+uses relative imports.
+
+examples:
+  ostinato generate my_agent --out my_agent/agent.py        agent.py then replaces the YAML file
+  ostinato generate my_agent/root_agent.yaml                print the program
+  ostinato generate --schema --out agent.schema.json        write the JSON schema of agent files
+
+exit codes: 0 success, 1 the file does not describe a valid agent, 2 wrong usage
 """
 
 
@@ -63,13 +89,14 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="ostinato",
-        description="Run LLM agents, and look after their sessions.",
+        description="Run LLM agents and manage their sessions.",
         epilog=_EXAMPLES,
         formatter_class=_RAW,
     )
     parser.add_argument("--version", action="version", version=f"ostinato {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_run(commands)
+    _add_approvals(commands)
     _add_create(commands)
     _add_sessions(commands)
     _add_trace(commands)
@@ -77,22 +104,26 @@ def build_parser() -> argparse.ArgumentParser:
     _add_worker(commands)
     add_serve(commands)
     add_mcp(commands)
-    add_generate(commands)
+    _add_generate(commands)
     _add_migrate(commands)
+    _add_erase(commands)
     _add_models(commands)
-    doctor = commands.add_parser("doctor", help="tell what is installed and what is missing")
-    doctor.description = "Tell what is installed, which keys are set and what is missing."
+    doctor = commands.add_parser("doctor", help="check what is installed and what is missing")
+    doctor.description = "Check which packages are installed, which keys are set, what is missing."
+    add_db(doctor)
     return parser
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Read a command line; ends the process with code 2 where it makes no sense."""
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parse a command line; exit with code 2 if it is wrong."""
     parser = build_parser()
     args, rest = parser.parse_known_args(argv)
-    # argparse takes both positionals at once, and so does not see a QUESTION that follows options.
+    # argparse consumes both positionals at once and so misses a QUESTION that follows options.
     if args.command == "run" and args.question is None and len(rest) == 1:
         if not rest[0].startswith("-"):
             args.question = rest.pop()
+    if getattr(args, "db", "") is None:
+        args.db = default_db()
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return args
@@ -105,65 +136,88 @@ _Commands = Any
 def _add_run(commands: _Commands) -> None:
     run = commands.add_parser(
         "run",
-        help="talk with an agent, or ask it one question",
-        description="Talk with an agent, or ask it one question.",
+        help="chat with an agent, or ask it one question",
+        description="Chat with an agent, or ask it one question.",
         epilog=_RUN_EXAMPLES,
         formatter_class=_RAW,
     )
     run.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
     add_allow_code(run)
-    run.add_argument("question", metavar="QUESTION", nargs="?", help="ask this and end")
+    run.add_argument("question", metavar="QUESTION", nargs="?", help="ask this and exit")
     session = run.add_argument_group("session")
-    session.add_argument("--session", metavar="ID", help="create this session, or go on with it")
+    session.add_argument("--session", metavar="ID", help="create or continue this session")
     session.add_argument(
         "--resume",
         metavar="INVOCATION",
         nargs="?",
         const="",
-        help="go on with an invocation that was cut off; without a value, the session's last",
+        help="resume an interrupted invocation; without a value, the last one of the session",
     )
     session.add_argument("--state", metavar="JSON", help="state to set, as a JSON object")
-    _add_store(session, user_help=f"user of the session (default: {DEFAULT_USER})")
-    answers = run.add_argument_group("answers to calls that wait")
+    add_db(session)
+    add_traces(session)
+    session.add_argument(
+        "--user", metavar="ID", help=f"user of the session (default: {DEFAULT_USER})"
+    )
+    _add_answers(run.add_argument_group("answers to waiting calls"))
+    shown = run.add_argument_group("model and output")
+    shown.add_argument("--model", metavar="NAME", help="model to use in place of the named ones")
+    shown.add_argument(
+        "--jsonl", action="store_true", help="print only events, one JSON object per line"
+    )
+    shown.add_argument(
+        "--no-stream", action="store_true", help="print complete responses, not partial ones"
+    )
+    shown.add_argument(
+        "--verbose", "-v", action="store_true", help="do not shorten anything; show tracebacks"
+    )
+    shown.add_argument(
+        "--timing", action="store_true", help="show where the time of the first turn went"
+    )
+
+
+def _add_answers(answers: Any) -> None:
     answers.add_argument(
-        "--approve", metavar="CALL", action="append", default=[], help="say yes to a call"
+        "--approve", metavar="CALL", action="append", default=[], help="approve a call"
     )
     answers.add_argument(
-        "--reject", metavar="CALL", action="append", default=[], help="say no to a call"
+        "--reject", metavar="CALL", action="append", default=[], help="reject a call"
     )
     answers.add_argument(
         "--args", metavar="JSON", help="run the approved call with these arguments instead"
     )
     answers.add_argument(
         "--answer",
-        metavar=("CALL", "JSON"),
+        metavar=("CALL", "VALUE"),
         nargs=2,
         action="append",
         default=[],
-        help="give the result of a long-running call",
+        help="answer a question, or give the result of a long-running call: JSON or text",
     )
-    shown = run.add_argument_group("model and output")
-    shown.add_argument("--model", metavar="NAME", help="model for all agents that name theirs")
-    shown.add_argument(
-        "--jsonl", action="store_true", help="write one event per line as JSON, nothing else"
+
+
+def _add_approvals(commands: _Commands) -> None:
+    approvals = commands.add_parser(
+        "approvals",
+        help="list and answer calls that wait for a person",
+        description="List the calls that wait for a person in all sessions of an agent: approvals, "
+        "questions, credentials and results. With an option, answer one of them.",
+        epilog="exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 the call was already "
+        "answered",
     )
-    shown.add_argument(
-        "--no-stream", action="store_true", help="show whole responses, not words as they come"
-    )
-    shown.add_argument(
-        "--verbose", "-v", action="store_true", help="shorten nothing; tracebacks with errors"
-    )
-    shown.add_argument(
-        "--timing", action="store_true", help="tell where the time of the first turn went"
-    )
+    approvals.add_argument("path", metavar="PATH", help="the agent's folder, file or module")
+    add_allow_code(approvals)
+    add_db(approvals)
+    approvals.add_argument("--user", metavar="ID", help="only sessions of this user")
+    _add_answers(approvals)
 
 
 def _add_graph(commands: _Commands) -> None:
     graph = commands.add_parser(
         "graph",
-        help="write a workflow as a diagram",
-        description="Write the graphs of the workflows that an agent is or has, as text in "
-        "Mermaid's language, which Git hosts and editors draw.",
+        help="print a workflow as a diagram",
+        description="Print the workflows of an agent as Mermaid diagrams, which Git hosts and "
+        "editors render.",
     )
     graph.add_argument("path", metavar="PATH", help="folder, file or dotted module of the agent")
 
@@ -171,13 +225,13 @@ def _add_graph(commands: _Commands) -> None:
 def _add_models(commands: _Commands) -> None:
     models = commands.add_parser(
         "models",
-        help="list the providers of models, and try one",
-        description="List the providers of models: what is installed, which keys are set (names "
+        help="list the model providers, or try a model",
+        description="List the model providers: what is installed, which keys are set (names "
         "only), and what is missing.",
     )
-    models.add_argument("model", metavar="NAME", nargs="?", help="tell what this model can do")
+    models.add_argument("model", metavar="NAME", nargs="?", help="show what this model can do")
     models.add_argument(
-        "--ping", metavar="NAME", help="send this model one tiny request, and tell how it went"
+        "--ping", metavar="NAME", help="send this model one tiny request, and show the result"
     )
     models.add_argument("--json", action="store_true", help="write JSON")
 
@@ -185,41 +239,44 @@ def _add_models(commands: _Commands) -> None:
 def _add_migrate(commands: _Commands) -> None:
     migrate = commands.add_parser(
         "migrate",
-        help="copy the sessions of one SQL database into another",
-        description="Copy every session of a SQL database into another one, such as those of "
-        "google-adk 1 into a new database. What is there already stays; the first is not changed.",
+        help="copy the sessions of one store into another",
+        description="Copy every session of a SQLite file or a database into another store, for "
+        "example from SQLite to PostgreSQL, or from google-adk 1 to a new database. Sessions that "
+        "the target already has are kept; the source is not changed.",
     )
-    migrate.add_argument("--from", dest="source", metavar="URL", required=True)
-    migrate.add_argument("--to", dest="target", metavar="URL", required=True)
+    migrate.add_argument(
+        "--from", dest="source", metavar="DB", required=True, help="store to copy from"
+    )
+    migrate.add_argument(
+        "--to", dest="target", metavar="DB", required=True, help="store to copy to"
+    )
 
 
 def _add_trace(commands: _Commands) -> None:
     trace = commands.add_parser(
         "trace",
-        help="show what took how long in a session",
-        description="Show the runs of a session as a waterfall: agents, model calls and tools.",
+        help="show where a session's time went",
+        description="Show the runs of a session as a waterfall of agents, model calls and tools.",
     )
     trace.add_argument("id", metavar="SESSION", help="the session, or the beginning of its id")
     trace.add_argument("--invocation", metavar="ID", help="only this invocation")
-    _add_store(trace, "only sessions of this user", app=True)
+    add_db(trace)
+    add_traces(trace)
+    add_filters(trace)
 
 
 def _add_worker(commands: _Commands) -> None:
     worker = commands.add_parser(
         "worker",
-        help="run what was submitted for an agent",
-        description="Run messages that were submitted for an agent, and what dead workers left.",
+        help="run the messages submitted to an agent",
+        description="Run the messages submitted to an agent, and resume those of dead workers.",
         epilog=_WORKER_EXAMPLES,
         formatter_class=_RAW,
     )
     worker.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
     add_allow_code(worker)
-    worker.add_argument(
-        "--db",
-        metavar="DB",
-        default=DEFAULT_DB,
-        help=f"SQLite file, or URL of a database (default: {DEFAULT_DB})",
-    )
+    add_db(worker)
+    add_traces(worker)
     worker.add_argument(
         "--concurrency", metavar="N", type=int, default=10, help="invocations at once (default: 10)"
     )
@@ -227,51 +284,41 @@ def _add_worker(commands: _Commands) -> None:
         "--engine",
         choices=("pool", "dbos"),
         default="pool",
-        help="pool needs nothing but the database; dbos adds limits and schedules (default: pool)",
+        help="pool needs only the database; dbos adds limits and schedules (default: pool)",
     )
     worker.add_argument(
         "--lease",
         metavar="SECONDS",
         type=float,
         default=10.0,
-        help="others go on with what it ran, so long after it was last heard of (default: 10)",
+        help="time after its last heartbeat until others take over its runs (default: 10)",
     )
     worker.add_argument(
         "--grace",
         metavar="SECONDS",
         type=float,
         default=30.0,
-        help="how long what runs may go on after SIGTERM (default: 30)",
+        help="time that runs get to finish after SIGTERM (default: 30)",
     )
-    worker.add_argument(
-        "--once", action="store_true", help="end as soon as there is nothing left to do"
-    )
-
-
-def _add_store(group: Any, user_help: str, app: bool = False) -> None:
-    group.add_argument(
-        "--db", metavar="FILE", default=DEFAULT_DB, help=f"SQLite file (default: {DEFAULT_DB})"
-    )
-    if app:
-        group.add_argument("--app", metavar="NAME", help="only sessions of this app")
-    group.add_argument("--user", metavar="ID", help=user_help)
+    worker.add_argument("--once", action="store_true", help="exit when the queue is empty")
+    add_log(worker)
 
 
 def _add_create(commands: _Commands) -> None:
     create = commands.add_parser(
         "create",
-        help="make the folder of a new agent",
-        description="Make a folder with a small working agent to start from.",
+        help="create the folder of a new agent",
+        description="Create a folder with a small working agent to start from.",
     )
-    create.add_argument("name", metavar="NAME", help="folder to make; its name is the agent's")
-    create.add_argument("--model", metavar="NAME", help="model that the agent names")
+    create.add_argument("name", metavar="NAME", help="folder to create; also the agent's name")
+    create.add_argument("--model", metavar="NAME", help="the agent's model")
 
 
 def _add_sessions(commands: _Commands) -> None:
     sessions = commands.add_parser(
         "sessions",
         help="list, show, export, import or delete sessions",
-        description="Look after the sessions in a SQLite file.",
+        description="Manage the sessions in a SQLite file or a database.",
     )
     verbs = sessions.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="list the sessions, newest first")
@@ -282,17 +329,58 @@ def _add_sessions(commands: _Commands) -> None:
     for verb in (show, export, delete):
         verb.add_argument("id", metavar="ID", help="the session, or the beginning of its id")
     for verb in (listing, show, export, delete):
-        _add_store(verb, "only sessions of this user", app=True)
+        add_db(verb)
+        add_filters(verb)
     listing.add_argument(
-        "--stuck", action="store_true", help="list invocations that nobody begins again by itself"
+        "--stuck", action="store_true", help="list invocations that are no longer retried"
     )
-    show.add_argument("--verbose", "-v", action="store_true", help="shorten nothing")
+    show.add_argument("--verbose", "-v", action="store_true", help="do not shorten anything")
     export.add_argument("file", metavar="FILE", nargs="?", help="file to write (default: stdout)")
-    imported.add_argument("file", metavar="FILE", help="file to read; - for the standard input")
+    imported.add_argument("file", metavar="FILE", help="file to read; - for standard input")
     imported.add_argument(
         "--as", dest="as_id", metavar="NEW_ID", help="give the session this id instead of its own"
     )
-    imported.add_argument(
-        "--db", metavar="FILE", default=DEFAULT_DB, help=f"SQLite file (default: {DEFAULT_DB})"
+    listing.add_argument(
+        "--limit", metavar="N", type=int, default=100, help="show at most N sessions (default: 100)"
     )
-    delete.add_argument("--yes", action="store_true", help="do not ask")
+    add_db(imported)
+    add_artifacts(delete)
+    add_traces(delete)
+    delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _add_generate(commands: _Commands) -> None:
+    """Add the command `generate`."""
+    generate = commands.add_parser(
+        "generate",
+        help="turn a YAML agent into a Python program",
+        description="Write a Python program that does the same as an agent's YAML file.",
+        epilog=_GENERATE_EXAMPLES,
+        formatter_class=_RAW,
+    )
+    generate.add_argument("path", metavar="FILE", nargs="?", help="the agent's file or folder")
+    generate.add_argument("--out", metavar="FILE", help="file to write (default: stdout)")
+    generate.add_argument(
+        "--force", action="store_true", help="overwrite a file that `generate` did not write"
+    )
+    generate.add_argument(
+        "--schema", action="store_true", help="write the JSON schema of agent files instead"
+    )
+    add_allow_code(generate)
+
+
+def _add_erase(commands: _Commands) -> None:
+    """Add the command `erase`."""
+    erase = commands.add_parser(
+        "erase",
+        help="erase everything stored about a user",
+        description="Erase everything stored about a user: sessions, state, artifacts, memories "
+        "and spans. This cannot be undone. Stop the user's runs first.",
+    )
+    erase.add_argument("user", metavar="USER", help="the user's id")
+    erase.add_argument("--app", metavar="NAME", help="only the data of this app")
+    erase.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    add_db(erase)
+    add_artifacts(erase)
+    add_memory(erase)
+    add_traces(erase)

@@ -1,4 +1,4 @@
-"""Printer: what a person sees of a run, event by event. The run and `sessions show` use it."""
+"""Human-readable output of a run, event by event; `run` and `sessions show` use it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 from .. import types
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
+from ..events.request_input import REQUEST_INPUT
 from ..models.llm_response import RESTARTED
+from .escape import label, reveal
 from .screen import Screen
 from .shorten import (
     SIGN,
@@ -53,7 +55,7 @@ class Printer:
 
     def question(self, text: str) -> None:
         """Show what the user said."""
-        self._gap("question")
+        self._leave_gap("question")
         lines = block(text, None, None)
         for number, line in enumerate(lines):
             self._screen.line((f"{SIGN} " if not number else "  ", "bold"), (line, "bold"))
@@ -65,19 +67,19 @@ class Printer:
             if event.custom_metadata and RESTARTED in event.custom_metadata:
                 self._screen.end_text()
                 self._streamed = ""
-                self.note(("The answer broke off; it begins anew.", "dim"))
-            elif event.branch is None:  # texts of agents side by side would mix
-                self._parts(event)
+                self.note(("The answer was interrupted; it starts again.", "dim"))
+            elif event.branch is None:  # partial texts of parallel agents would mix
+                self._show_parts(event)
             return
         if event.author == "user":
-            self._user(event)
+            self._show_user(event)
         else:
-            self._parts(event)
+            self._show_parts(event)
         self._streamed = ""
-        self._effects(event)
+        self._show_effects(event)
 
     def end_turn(self) -> None:
-        """End what is still on the line; the next turn starts afresh."""
+        """End the current line and forget the speaker."""
         self._screen.end_text()
         self._speaker, self._streamed, self._last_call = None, "", None
 
@@ -88,45 +90,45 @@ class Printer:
         self._kind = "error"
 
     def note(self, *pieces: str | tuple[str, str]) -> None:
-        """Show a remark of the command's own."""
-        self._gap("note")
+        """Show a remark of the command."""
+        self._leave_gap("note")
         self._screen.line(*pieces)
 
     def prose(self, text: str, style: str = "") -> None:
-        """Show sentences, broken between words."""
-        self._gap("note")
+        """Show sentences, wrapped between words."""
+        self._leave_gap("note")
         self._screen.text(text, style=style)
         self._screen.end_text()
 
     def section(self, *pieces: str | tuple[str, str]) -> None:
-        """Show the first line of a group of remarks, apart from all before."""
-        self._gap("section")
+        """Show the first line of a group of remarks, after a blank line."""
+        self._leave_gap("section")
         self._kind = "note"
         self._screen.line(*pieces)
 
-    def _gap(self, kind: str) -> None:
-        """Leave a blank line where what follows is of another kind."""
+    def _leave_gap(self, kind: str) -> None:
+        """Leave a blank line if the kind of output changes."""
         self._screen.end_text()
         if self._kind and kind != self._kind:
             self._screen.line()
         self._kind = kind
 
-    def _speak(self, author: str, kind: str) -> None:
-        """Say whose lines follow, unless they go on."""
+    def _begin_speaker(self, author: str, kind: str) -> None:
+        """Write the author's name if the speaker changes."""
         if author != self._speaker:
-            self._gap("speaker")
-            self._screen.line((author, self._colour(author)))
+            self._leave_gap("speaker")
+            self._screen.line((label(author), self._colour_of(author)))
             self._speaker, self._kind, self._last_call = author, kind, None
         elif self._kind == "speaker":
             self._kind = kind
         elif kind != self._kind:
-            self._gap(kind)
+            self._leave_gap(kind)
 
-    def _colour(self, author: str) -> str:
+    def _colour_of(self, author: str) -> str:
         colour = self._colours.setdefault(author, _COLOURS[len(self._colours) % len(_COLOURS)])
         return f"bold {colour}"
 
-    def _user(self, event: Event) -> None:
+    def _show_user(self, event: Event) -> None:
         for part in (event.content.parts if event.content else None) or ():
             if part.text:
                 self.question(part.text)
@@ -135,60 +137,62 @@ class Printer:
             elif part.inline_data is not None or part.file_data is not None:
                 self.question(_file_text(part))
 
-    def _parts(self, event: Event) -> None:
+    def _show_parts(self, event: Event) -> None:
         texts = 0
         for part in (event.content.parts if event.content else None) or ():
             if part.text:
-                self._text(event, part, texts)
+                self._show_text(event, part, texts)
                 texts += 1
             elif event.partial:
                 continue
             elif part.function_call is not None:
-                self._call(event, part.function_call)
+                self._show_call(event, part.function_call)
             elif part.function_response is not None:
-                self._response(event, part.function_response)
+                self._show_response(event, part.function_response)
             elif part.executable_code is not None:
-                self._code(event, part.executable_code.code or "", "runs code")
+                self._show_code(event, part.executable_code.code or "", "runs code")
             elif part.code_execution_result is not None:
-                self._code(event, part.code_execution_result.output or "", "")
+                self._show_code(event, part.code_execution_result.output or "", "")
             elif part.inline_data is not None or part.file_data is not None:
-                self._speak(event.author, "tool")
+                self._begin_speaker(event.author, "tool")
                 self._screen.line((_file_text(part), "dim"), indent=2)
         if event.error_code and not event.partial:
-            self._speak(event.author, "error")
+            self._begin_speaker(event.author, "error")
             self._screen.line(
                 (f"{event.error_code}: {event.error_message or ''}".rstrip(": "), "red"), indent=2
             )
 
-    def _text(self, event: Event, part: types.Part, texts: int) -> None:
+    def _show_text(self, event: Event, part: types.Part, texts: int) -> None:
         text, style = part.text or "", "dim italic" if part.thought else ""
         kind = "thought" if part.thought else "text"
         self._last_call = None
         if event.partial:
-            self._speak(event.author, kind)
+            self._begin_speaker(event.author, kind)
             self._screen.text(text, indent=2, style=style)
             self._streamed += text
             return
         if self._streamed and self._streamed.startswith(text):
-            self._streamed = self._streamed[len(text) :]  # it was on the screen before
+            self._streamed = self._streamed[len(text) :]  # already on the screen
             return
         if self._streamed and text.startswith(self._streamed):
             text, self._streamed = text[len(self._streamed) :], ""
         elif self._streamed or texts:
-            self._screen.end_text()  # a hook changed what had been streamed: show what counts
+            self._screen.end_text()  # a callback changed the streamed text: show the final one
             self._streamed = ""
-        self._speak(event.author, kind)
+        self._begin_speaker(event.author, kind)
         self._screen.text(text, indent=2, style=style)
         self._screen.end_text()
 
-    def _call(self, event: Event, call: types.FunctionCall) -> None:
+    def _show_call(self, event: Event, call: types.FunctionCall) -> None:
         if call.name in (CONFIRMATION, CREDENTIAL, _TRANSFER):
             return
-        self._speak(event.author, "tool")
+        self._begin_speaker(event.author, "tool")
         self._last_call = call.id
         text = call_text(call.name or "?", call.args)
-        lines = block(text, self._room(4), None if self._verbose else _RESULT_LINES)
-        if self._room(4) is None and not self._verbose:
+        if call.name == REQUEST_INPUT:
+            text = f"asks {as_json((call.args or {}).get('message') or 'for input')}"
+        lines = block(text, self._room_for(4), None if self._verbose else _RESULT_LINES)
+        if self._room_for(4) is None and not self._verbose:
             lines = [cut(lines[0], _PIPED)]
         waits = call.id in (event.long_running_tool_ids or ())
         for number, line in enumerate(lines):
@@ -196,13 +200,14 @@ class Printer:
             tail = ("  (answered later)", "dim") if waits and last else ""
             self._screen.line(("● " if not number else "  ", "green"), line, tail, indent=2)
 
-    def _response(self, event: Event, response: types.FunctionResponse) -> None:
+    def _show_response(self, event: Event, response: types.FunctionResponse) -> None:
         actions = event.actions
         if response.name == _TRANSFER or response.id is None:
             return
-        self._speak(event.author, "tool")
+        self._begin_speaker(event.author, "tool")
         several = len(event.get_function_responses()) > 1
-        name = f"{response.name}: " if several else ""
+        title = label(response.name or "?")
+        name = f"{title}: " if several else ""
         if response.id in actions.requested_tool_confirmations:
             text, style = "waits for approval", "yellow"
         elif response.id in actions.requested_auth_configs:
@@ -212,12 +217,12 @@ class Printer:
             failed = set(response.response or {}) == {"error"}
             style = "red" if failed else "dim"
         if not several and response.id != self._last_call:
-            self._screen.line(("● ", "green"), response.name or "?", indent=2)
+            self._screen.line(("● ", "green"), title, indent=2)
         if text:
-            self._lines("└ ", f"{name}{text}", style, 4)
+            self._write_lines("└ ", f"{name}{text}", style, 4)
 
-    def _lines(self, sign: str, text: str, style: str, indent: int) -> None:
-        room = self._room(indent + len(sign))
+    def _write_lines(self, sign: str, text: str, style: str, indent: int) -> None:
+        room = self._room_for(indent + len(sign))
         if room is None and not self._verbose:
             lines = [cut(one_line(text), _PIPED)]
         else:
@@ -226,64 +231,66 @@ class Printer:
             start = sign if not number else " " * len(sign)
             self._screen.line((start, "dim"), (line, style), indent=indent)
 
-    def _code(self, event: Event, text: str, title: str) -> None:
-        self._speak(event.author, "tool")
+    def _show_code(self, event: Event, text: str, title: str) -> None:
+        self._begin_speaker(event.author, "tool")
         if title:
             self._screen.line(("● ", "green"), title, indent=2)
             if text.strip() in self._streamed:
-                return  # it is on the screen already
+                return  # already on the screen
         text = text.removeprefix(_RESULT_TITLE)
         most = None if self._verbose else _CODE_LINES
-        for line in block(text.strip("\n"), self._room(6), most):
+        for line in block(text.strip("\n"), self._room_for(6), most):
             self._screen.line(("│ ", "dim"), (line, "" if title else "dim"), indent=4)
 
-    def _effects(self, event: Event) -> None:
+    def _show_effects(self, event: Event) -> None:
         """Show what an event changes."""
         actions = event.actions
         if actions.transfer_to_agent:
             target = actions.transfer_to_agent
-            self._gap("transfer")
+            self._leave_gap("transfer")
             self._screen.line(
-                (event.author, self._colour(event.author)),
+                (label(event.author), self._colour_of(event.author)),
                 (" → ", "dim"),
-                (target, self._colour(target)),
+                (label(target), self._colour_of(target)),
             )
             self._speaker, self._kind = target, "speaker"
         if event.output is not None:
             given = event.output if isinstance(event.output, str) else as_json(event.output)
             paths = event.node_info.output_for or ()
             last = any("/" not in path for path in paths)  # of the workflow itself
-            self._effect(event, event.node_name or "output", f"= {safe(given)}", whole=last)
+            self._show_effect(
+                event, label(event.node_name or "output"), f"= {safe(given)}", whole=last
+            )
         for key, value in actions.state_delta.items():
             if self._verbose or not key.startswith(_PARENT_KEYS):
-                self._effect(event, "state", f"{key} {_change(event, value)}")
+                self._show_effect(event, "state", f"{label(key)} {_describe_change(event, value)}")
         for name, number in actions.artifact_delta.items():
-            self._effect(event, "saved", f"{name} (version {number})")
+            self._show_effect(event, "saved", f"{label(name)} (version {number})")
         if actions.escalate:
-            self._effect(event, "ends the loop", "")
+            self._show_effect(event, "ends the loop", "")
         if self._verbose and actions.agent_state:
-            self._effect(event, "checkpoint", as_json(actions.agent_state))
+            self._show_effect(event, "checkpoint", as_json(actions.agent_state))
 
-    def _effect(self, event: Event, title: str, text: str, *, whole: bool = False) -> None:
+    def _show_effect(self, event: Event, title: str, text: str, *, whole: bool = False) -> None:
         self._screen.end_text()
         if event.author not in ("user", self._speaker):
-            self._speak(event.author, "tool")
+            self._begin_speaker(event.author, "tool")
         if self._kind == "text":
             self._kind = "tool"
-        room = self._room(4 + len(title) + 1) or _PIPED
+        room = self._room_for(4 + len(title) + 1) or _PIPED
         self._screen.line(
             (title, "yellow"),
             (f" {text if whole or self._verbose else cut(one_line(text), room)}".rstrip(), "dim"),
             indent=4,
         )
 
-    def _room(self, indent: int) -> int | None:
+    def _room_for(self, indent: int) -> int | None:
         width = self._screen.width
         return None if width is None else max(width - indent, 20)
 
 
-def _change(event: Event, value: Any) -> str:
-    """Say what became of a state key."""
+def _describe_change(event: Event, value: Any) -> str:
+    """Return the new value of a state key, or that it was removed."""
     if value is None:
         return "is removed"
     parts = (event.content.parts if event.content else None) or ()
@@ -293,20 +300,27 @@ def _change(event: Event, value: Any) -> str:
 
 
 def answer_text(answer: types.FunctionResponse) -> str:
-    """Say in words what an answer to a waiting call was; never show a credential."""
+    """Return an answer to a waiting call as text, without credentials."""
     response: dict[str, Any] = answer.response or {}
     if answer.name == CONFIRMATION:
         edited = f" with {as_json(response['args'])}" if "args" in response else ""
         return f"approved{edited}" if response.get("confirmed") else "rejected"
     if answer.name == CREDENTIAL:
         return "gave a credential"
-    return f"{answer.name}: {result_text(response)}"
+    if answer.name == REQUEST_INPUT:
+        return f"answered {as_json(_answer_value(response))}"
+    return f"{label(answer.name or '?')}: {result_text(response)}"
+
+
+def _answer_value(response: dict[str, Any]) -> Any:
+    """Return the value in a response: that of `result` if it holds nothing else."""
+    return response["result"] if set(response) == {"result"} else response
 
 
 def _file_text(part: types.Part) -> str:
     if part.inline_data is not None:
         blob = part.inline_data
         size = len(blob.data or b"")
-        return f"[{blob.display_name or blob.mime_type or 'data'}, {size:,} bytes]"
+        return f"[{reveal(blob.display_name or blob.mime_type or 'data')}, {size:,} bytes]"
     file = part.file_data
-    return f"[{file.display_name or file.file_uri or 'file'}]" if file else ""
+    return f"[{reveal(file.display_name or file.file_uri or 'file')}]" if file else ""

@@ -1,4 +1,4 @@
-"""How a person calls this program, to be told so. Called by the commands."""
+"""The command that runs this program, for texts that show what to type next."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import shutil
 import sys
 
 
-def program() -> str:
-    """Return what to type to run this program again, here and now."""
+def program_command() -> str:
+    """Return the command that runs this program again from here."""
     name = sys.argv[0]
     if os.path.basename(name) in ("__main__.py", "-m", "-c", ""):
         return "python -m ostinato"

@@ -1,4 +1,4 @@
-"""Prompt: asks the person at the terminal, with prompt_toolkit. Only interactive runs import it."""
+"""Questions at the terminal with prompt_toolkit; only interactive runs import this module."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from .._private_files import create_private_file
 from .shorten import SIGN
 
 
@@ -30,6 +31,8 @@ class Prompt:
         """Ask for the next message; a pasted text may have several lines."""
         if self._main is None:
             file = self._history
+            if file is not None:
+                create_private_file(file)
             kept = FileHistory(str(file)) if file is not None else InMemoryHistory()
             self._main = PromptSession(history=kept)
         return await self._main.prompt_async(f"\n{SIGN} ", prompt_continuation="  ")
@@ -45,14 +48,14 @@ class Prompt:
         return (await session.prompt_async(question, is_password=True)).strip()
 
     async def edit(self, text: str, problem: Callable[[str], str]) -> str:
-        """Let a text of several lines be changed.
+        """Let the person edit a text of several lines.
 
         Args:
-          text: what to start from.
-          problem: says what is wrong with a text; '' where it can be taken.
+          text: the initial text.
+          problem: returns what is wrong with a text, or '' if it is valid.
 
         Returns:
-          The text; Enter takes it when nothing is wrong with it, else starts a new line.
+          The text; Enter accepts it if it is valid, and otherwise starts a new line.
         """
         keys = KeyBindings()
 
@@ -66,7 +69,7 @@ class Prompt:
 
         def below() -> str:
             wrong = problem(get_app().current_buffer.text)
-            return f" {wrong}" if wrong else " Enter takes this, Ctrl-C leaves it as it was"
+            return f" {wrong}" if wrong else " Enter accepts, Ctrl-C discards the changes"
 
         session: PromptSession[str] = PromptSession(
             multiline=True, key_bindings=keys, bottom_toolbar=below
@@ -75,7 +78,7 @@ class Prompt:
 
 
 def json_problem(text: str) -> str:
-    """Say why a text is not a JSON object; '' where it is one."""
+    """Return why a text is not a JSON object, or '' if it is one."""
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The command `ostinato run`: load the agent, open its session, run turns, say how to go on."""
+"""The command `ostinato run`: loads the agent, runs turns in a session, prints how to continue."""
 
 from __future__ import annotations
 
@@ -14,78 +14,87 @@ from typing import Any, TextIO
 
 from .. import types
 from ..context.run_config import RunConfig, StreamingMode
-from ..errors import InputValidationError
-from ..events.pending import pending_calls
-from ..hosting.loader import Loaded, load
-from ..hosting.places import DEFAULT_DB, DEFAULT_USER, Places, make_folder, places_of
-from ..hosting.services import THROUGH_ALIAS, runner_of
+from ..errors import InputValidationError, InvalidAnswerError
+from ..events.pending import Pending, pending_calls
+from ..hosting.input_answers import read_answer
+from ..hosting.loader import LoadedAgent, load_agent
+from ..hosting.places import DEFAULT_USER, Places, traces_file
+from ..hosting.services import THROUGH_ALIAS, closing_runner, runner_of, store_of
+from ..hosting.stand_in import stand_in, stand_in_line, use_model
+from ..hosting.store_address import mask_secrets
+from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
-from ..sessions.sqlite_session_service import SqliteSessionService
-from ..telemetry.recorder import install
-from ..telemetry.span_store import SqliteSpanStore
+from .call_view import title_of
 from .conversation import Conversation
+from .escape import reveal
 from .failure import USAGE, CliError
-from .pending import find, short_id
+from .pending import find_call, short_id
 from .printer import Printer
-from .program import program
+from .program import program_command
+from .question_view import question_lines
 from .screen import Screen
 from .shown import ForPerson, ForProgram
-from .stand_in import stand_in, stand_in_line, use_model
+from .store_options import default_db
 from .timing import Timing
 
 _WANTED = {
     "approval": "your approval",
     "credential": "a credential, which a terminal asks for",
+    "input": "your answer",
     "result": "its result",
 }
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one call of the command works with."""
+    """State of one call of the command."""
 
     args: argparse.Namespace
-    loaded: Loaded
+    loaded: LoadedAgent
     places: Places
     conversation: Conversation
     printer: Printer
     prompt: Any
 
     async def waiting_message(self) -> types.Content | None:
-        """Return the answers that --approve, --reject and --answer give; None without any."""
+        """Return the answers of --approve, --reject and --answer, or None without any."""
         args = self.args
         if not (args.approve or args.reject or args.answer):
             return None
-        waiting = await self.conversation.pending()
+        session = await self.conversation.session()
+        events = session.events if session is not None else []
+        waiting = pending_calls(events)
         edited = _json_object(args.args, "--args") if args.args else None
         parts: list[types.Part] = []
         for wanted in args.approve:
             extra = {} if edited is None else {"args": edited}
-            one = find(waiting, wanted, ("approval",))
+            one = find_call(waiting, wanted, ("approval",), events)
             if one.payload is not None:
                 extra["payload"] = one.payload
             parts.append(one.answer({"confirmed": True, **extra}))
         no = {"confirmed": False}
-        parts += [find(waiting, wanted, ("approval",)).answer(no) for wanted in args.reject]
         parts += [
-            find(waiting, wanted, ("result",)).answer(_result(text)) for wanted, text in args.answer
+            find_call(waiting, wanted, ("approval",), events).answer(no) for wanted in args.reject
         ]
+        for wanted, text in args.answer:
+            one = find_call(waiting, wanted, ("result", "input"), events)
+            parts.append(one.answer(_parse_response(one, text)))
         return types.UserContent(parts=parts)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    _check(args)
+    _check_arguments(args)
     out = sys.stdout
     if not args.jsonl:
-        return _main(args, out)
-    with redirect_stdout(sys.stderr):  # what the agent's code prints must not come between
-        return _main(args, out)
+        return _run_command(args, out)
+    with redirect_stdout(sys.stderr):  # prints of the agent's code must not mix with the events
+        return _run_command(args, out)
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Refuse arguments that make no sense before anything is loaded."""
+def _check_arguments(args: argparse.Namespace) -> None:
+    """Refuse wrong combinations of arguments before the agent is loaded."""
     try:
         check_name("user id", args.user or DEFAULT_USER)
         if args.session is not None:
@@ -95,22 +104,21 @@ def _check(args: argparse.Namespace) -> None:
     answers = bool(args.approve or args.reject or args.answer)
     if answers and (args.question or args.resume is not None):
         raise CliError(
-            "--approve, --reject and --answer are a turn of their own; leave QUESTION and --resume "
-            "out.",
+            "--approve, --reject and --answer are a turn of their own; omit QUESTION and --resume.",
             USAGE,
         )
     if args.resume is not None and args.question:
-        raise CliError("--resume goes on without a new message; leave QUESTION out.", USAGE)
+        raise CliError("--resume takes no new message; omit QUESTION.", USAGE)
     if args.args and len(args.approve) != 1:
-        raise CliError("--args goes with one --approve CALL.", USAGE)
+        raise CliError("--args needs exactly one --approve CALL.", USAGE)
 
 
-def _main(args: argparse.Namespace, out: TextIO) -> int:
+def _run_command(args: argparse.Namespace, out: TextIO) -> int:
     state = _json_object(args.state, "--state") if args.state else {}
     timing = Timing(args.began) if args.timing else None
     if timing is not None:
         timing.mark("import", "the command and the runtime")
-    loaded = load(args.path, args.allow_code_from)
+    loaded = load_agent(args.path, args.allow_code_from)
     if args.model:
         use_model(loaded.root, args.model)
     printer = Printer(Screen(sys.stderr if args.jsonl else out), args.verbose)
@@ -122,33 +130,29 @@ def _main(args: argparse.Namespace, out: TextIO) -> int:
     if args.verbose and loaded.keys:
         printer.note((f"From .env: {', '.join(loaded.keys)}", "dim"))
     if timing is None:
-        return asyncio.run(_run(args, loaded, state, printer, out))
+        return asyncio.run(_run_agent(args, loaded, state, printer, out))
     timing.mark("load", "the agent")
     timing.import_sdks(loaded.root)
     try:
-        return asyncio.run(_run(args, loaded, state, printer, out, timing))
+        return asyncio.run(_run_agent(args, loaded, state, printer, out, timing))
     finally:
         timing.report()
 
 
-async def _run(
+async def _run_agent(
     args: argparse.Namespace,
-    loaded: Loaded,
+    loaded: LoadedAgent,
     state: dict[str, Any],
     printer: Printer,
     out: TextIO,
     timing: Timing | None = None,
 ) -> int:
-    places = places_of(args.db)
-    make_folder(places)
-    sessions = SqliteSessionService(places.db)
+    sessions, places = store_of(args.db)
     runner = runner_of(loaded, sessions, places)
-    spans = SqliteSpanStore(places.traces)
-    take_out = install(spans)
     if timing is not None:
         runner.plugin_manager.register_plugin(timing)
-    try:
-        session_id = args.session or await _newest(args, runner)
+    async with keep_spans(traces_file(args.traces, places)), closing_runner(runner, sessions):
+        session_id = args.session or await _newest_session_id(args, runner, sessions)
         if args.jsonl:
             shown = ForProgram(out, loaded.folder, args.verbose)
         else:
@@ -166,38 +170,35 @@ async def _run(
         if not args.jsonl and sys.stdin.isatty() and out.isatty():
             prompt = import_module("ostinato.cli.prompt").Prompt(places.history)
         run = _Run(args, loaded, places, conversation, printer, prompt)
-        code = await _talk(run)
+        code = await _run_turns(run)
         await _say_how_to_go_on(run)
         return code
-    finally:
-        take_out()
-        await runner.close()
-        await sessions.close()
-        await spans.close()
 
 
-async def _newest(args: argparse.Namespace, runner: Runner) -> str | None:
-    """Return the newest session where one is to go on; None where a new one is wanted."""
+async def _newest_session_id(args: argparse.Namespace, runner: Runner, store: Store) -> str | None:
+    """Return the newest session if one is to be continued, or None for a new one."""
     if args.resume is None and not (args.approve or args.reject or args.answer):
         return None
     user = args.user or DEFAULT_USER
-    found = await runner.session_service.list_sessions(app_name=runner.app_name, user_id=user)
+    found = await store.list_sessions(app_name=runner.app_name, user_id=user, page_size=1)
     if not found.sessions:
-        raise CliError(f"There is no session of {runner.app_name!r} to go on with in {args.db}.")
+        raise CliError(
+            f"There is no session of {runner.app_name!r} to continue in {mask_secrets(args.db)}."
+        )
     return found.sessions[0].id
 
 
-async def _talk(run: _Run) -> int:
-    """Do what the arguments ask for; return the exit code."""
+async def _run_turns(run: _Run) -> int:
+    """Run the turns that the arguments ask for; return the exit code."""
     args, conversation = run.args, run.conversation
     answers = await run.waiting_message()
     if answers is not None:
         code = await conversation.turn(answers)
-        return code or await _settle(run)
+        return code or await _settle_calls(run)
     if args.resume is not None:
-        return await _resume(run)
+        return await _resume_invocation(run)
     if args.question is not None:
-        return await _ask(run, args.question)
+        return await _ask_question(run, args.question)
     if run.prompt is not None:
         session = await conversation.session()
         events = f"{len(session.events)} events so far" if session is not None else "new"
@@ -213,13 +214,13 @@ async def _talk(run: _Run) -> int:
 
 
 async def _ask_lines(run: _Run) -> int:
-    """Take each line of the input as a message."""
+    """Send each line of standard input as a message."""
     asked = False
     for line in sys.stdin:
         if not line.strip():
             continue
         asked = True
-        code = await _ask(run, line.strip())
+        code = await _ask_question(run, line.strip())
         if code:
             return code
     if not asked:
@@ -227,38 +228,44 @@ async def _ask_lines(run: _Run) -> int:
     return 0
 
 
-async def _ask(run: _Run, question: str) -> int:
+async def _ask_question(run: _Run, question: str) -> int:
     if not question.strip():
         raise CliError("The question is empty.", USAGE)
     if not run.args.jsonl:
         run.printer.question(question)
-    code = await run.conversation.say(question)
-    return code or await _settle(run)
+    try:
+        code = await run.conversation.say(question)
+    except InvalidAnswerError as error:
+        if run.prompt is None:
+            raise CliError(reveal(str(error))) from error
+        run.printer.note((reveal(str(error)), "yellow"))
+        code = 0
+    return code or await _settle_calls(run)
 
 
-async def _settle(run: _Run) -> int:
-    """Ask for what the run waits for, where somebody is there to answer."""
+async def _settle_calls(run: _Run) -> int:
+    """Ask for the answers that the run waits for, if there is a prompt."""
     if run.prompt is None:
         return 0
     problem = import_module("ostinato.cli.prompt").json_problem
     return await run.conversation.settle(run.prompt, run.printer, problem)
 
 
-async def _resume(run: _Run) -> int:
-    """Go on with an invocation: the one named, or the session's last where it was cut off."""
+async def _resume_invocation(run: _Run) -> int:
+    """Resume the named invocation, or the session's last one if it was interrupted."""
     session = await run.conversation.session()
     if session is None:
         raise CliError(f"There is no session {run.conversation.session_id!r} to resume.")
     wanted: str = run.args.resume
     if not wanted:
         if pending_calls(session.events):
-            return await _settle(run)
+            return await _settle_calls(run)
         last = session.events[-1] if session.events else None
         ended = last is not None and last.author != "user" and last.is_final_response()
         if last is None or (ended and not last.error_code):
             raise CliError(
                 f"The last turn of session {session.id} has ended, so there is nothing to resume. "
-                "Give a QUESTION to go on, or name an invocation."
+                "Give a QUESTION to continue, or name an invocation."
             )
         wanted = last.invocation_id
     found = {event.invocation_id for event in session.events}
@@ -266,47 +273,78 @@ async def _resume(run: _Run) -> int:
         one for one in found if one.startswith(wanted)
     ]
     if len(matching) != 1:
-        fault = "fits more than one invocation" if matching else "is no invocation"
+        fault = "matches more than one invocation" if matching else "is not an invocation"
         raise CliError(f"{wanted!r} {fault} of session {session.id}.")
     code = await run.conversation.turn(invocation_id=matching[0])
-    return code or await _settle(run)
+    return code or await _settle_calls(run)
 
 
 async def _say_how_to_go_on(run: _Run) -> None:
-    """Say what still waits, where the session lies, and how to go on with it."""
+    """Print the calls that wait, where the session is stored, and how to continue it."""
     session = await run.conversation.session()
     if session is None:
         return
-    command = _command(run)
+    command = _continue_command(run)
     printer = run.printer
     waiting = pending_calls(session.events)
     printer.end_turn()
     for one in waiting:
-        call = short_id(one, waiting)
-        if one.kind == "approval":
-            ways = [f"{command} --approve {call}", f"{command} --reject {call}"]
-        elif one.kind == "credential":
-            ways = [f"{command} --resume"]
-        else:
-            ways = [f'{command} --answer {call} \'{{"status": "done"}}\'']
-        sentence = f" waits for {_WANTED[one.kind]}:"
-        printer.section(("◆ ", "bold yellow"), (one.tool, "bold"), sentence)
-        for way in ways:
+        show_waiting(printer, one)
+        for way in ways_to_answer(command, one, waiting, resume=command):
             printer.note(f"  {way}")
-    printer.section((f"Session {session.id} is kept in {run.args.db}. Go on with:", "dim"))
+    printer.section(
+        (f"Session {session.id} is stored in {mask_secrets(run.args.db)}. Continue with:", "dim")
+    )
     printer.note(f"  {command}")
 
 
-def _command(run: _Run) -> str:
-    """Return the command that goes on with this session."""
+def show_waiting(printer: Printer, one: Pending) -> None:
+    """Show a waiting call, and the question of a request for input."""
+    printer.section(
+        ("◆ ", "bold yellow"), (title_of(one), "bold"), f" waits for {_WANTED[one.kind]}:"
+    )
+    for line in question_lines(one, printer.width) if one.kind == "input" else ():
+        printer.note(*line)
+
+
+def ways_to_answer(
+    command: str, one: Pending, waiting: list[Pending], resume: str = ""
+) -> list[str]:
+    """Return the commands that answer a call.
+
+    Args:
+      command: the command that takes `--approve`, `--reject` and `--answer`.
+      one: the call.
+      waiting: the calls of its session that wait.
+      resume: the command that asks for a credential at a terminal.
+    """
+    call = shlex.quote(reveal(short_id(one, waiting)))
+    if one.kind == "approval":
+        return [f"{command} --approve {call}", f"{command} --reject {call}"]
+    if one.kind == "credential":
+        return [f"{resume} --resume"] if resume else []
+    value = "VALUE" if one.kind == "input" else '\'{"status": "done"}\''
+    return [f"{command} --answer {call} {value}"]
+
+
+def approvals_command(args: argparse.Namespace, user: str) -> str:
+    """Return the command that answers calls of an agent, whatever their session."""
+    words = ["approvals", args.path, "--user", user]
+    if args.db != default_db():
+        words += ["--db", mask_secrets(args.db)]
+    return f"{program_command()} {shlex.join(words)}"
+
+
+def _continue_command(run: _Run) -> str:
+    """Return the command that continues this session."""
     words = ["run", run.args.path, "--session", run.conversation.session_id]
-    if run.args.db != DEFAULT_DB:
-        words += ["--db", run.args.db]
+    if run.args.db != default_db():
+        words += ["--db", mask_secrets(run.args.db)]
     if run.args.user not in (None, DEFAULT_USER):
         words += ["--user", run.args.user]
     if run.args.model:
         words += ["--model", run.args.model]
-    return f"{program()} {shlex.join(words)}"
+    return f"{program_command()} {shlex.join(words)}"
 
 
 def _json_object(text: str, option: str) -> dict[str, Any]:
@@ -314,17 +352,31 @@ def _json_object(text: str, option: str) -> dict[str, Any]:
         value = json.loads(text)
     except ValueError as error:
         raise CliError(
-            f"{option} takes a JSON object; this is not JSON: {error}.", USAGE
+            f"{option} needs a JSON object; this is not JSON: {error}.", USAGE
         ) from error
     if not isinstance(value, dict):
         raise CliError(
-            f'{option} takes a JSON object such as \'{{"city": "Rome"}}\', not {text[:40]}.', USAGE
+            f'{option} needs a JSON object such as \'{{"city": "Rome"}}\', not {text[:40]}.', USAGE
         )
     return dict(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _result(text: str) -> dict[str, Any]:
-    """Read the result of a long-running call: a JSON object, or any other text as its `result`."""
+def _parse_response(one: Pending, text: str) -> dict[str, Any]:
+    """Parse the value of --answer for a call.
+
+    Raises:
+      CliError: the value does not fit the call.
+    """
+    if one.kind != "input":
+        return _parse_result(text)
+    try:
+        return read_answer(one, text)
+    except InvalidAnswerError as error:
+        raise CliError(reveal(str(error))) from error
+
+
+def _parse_result(text: str) -> dict[str, Any]:
+    """Parse the result of a long-running call: a JSON object, or any text as its `result`."""
     try:
         value: Any = json.loads(text)
     except ValueError:

@@ -1,7 +1,4 @@
-"""Screen: styled lines and streamed text on a terminal, or the same plainly into a file.
-
-The printer writes everything that a person sees through it.
-"""
+"""Styled lines and streamed text on a terminal, or plain text in a file."""
 
 from __future__ import annotations
 
@@ -32,13 +29,13 @@ _FENCE = "```"
 
 
 class Screen:
-    """Where lines go.
+    """Output stream for lines and running text.
 
     Args:
-      file: the stream; standard output where None.
+      file: the stream; standard output if None.
 
     Attributes:
-      width: columns to write into; None where lines are not broken, as in a file.
+      width: columns per line; None if lines are not wrapped, as in a file.
     """
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -68,19 +65,19 @@ class Screen:
         text = Text(" " * indent)
         for piece in pieces:
             words, style = (piece, "") if isinstance(piece, str) else piece
-            text.append(self._sign(safe(words)), style=style)
+            text.append(self._replace_signs(safe(words)), style=style)
         self._console.print(text)
 
     def text(self, words: str, *, indent: int = 0, style: str = "") -> None:
-        """Write a piece of running text; lines are broken between words."""
+        """Write a piece of running text, wrapped between words."""
         if style != self._style:
             self._flush_word()
-            self._write()
+            self._flush_buffer()
         self._indent, self._style = indent, style
-        for character in self._sign(safe(words)):
+        for character in self._replace_signs(safe(words)):
             if character == "\n":
                 self._flush_word()
-                self._put("\n")
+                self._buffer_text("\n")
                 self._column = 0
                 self._end_line()
             elif character in " \t":
@@ -92,19 +89,19 @@ class Screen:
                 self._start += character if len(self._start) < len(_FENCE) else ""
         if self.width is None:
             self._flush_word()
-        self._write()
+        self._flush_buffer()
 
     def end_text(self) -> None:
-        """End a running text with its line; nothing happens where there is none."""
+        """End the line of the running text, if there is one."""
         self._flush_word()
         if self._column:
-            self._put("\n")
+            self._buffer_text("\n")
             self._column = 0
         self._fenced, self._start = False, ""
-        self._write()
+        self._flush_buffer()
 
     def _end_line(self) -> None:
-        """Note whether the line that ends opened or closed a block of code."""
+        """Record whether the ended line opened or closed a code block."""
         if self._start == _FENCE:
             self._fenced = not self._fenced
         self._start = ""
@@ -117,26 +114,26 @@ class Screen:
         wraps = self.width is not None and not self._fenced
         full = wraps and self._column + length > (self.width or 0)
         if full and self._column > self._indent:
-            self._put("\n")
+            self._buffer_text("\n")
             self._column = 0
             if word in " \t":
                 return
         if not self._column:
-            self._put(" " * self._indent)
+            self._buffer_text(" " * self._indent)
             self._column = self._indent
-        self._put(word)
+        self._buffer_text(word)
         self._column += length
 
-    def _put(self, words: str) -> None:
+    def _buffer_text(self, words: str) -> None:
         self._waiting.append(words)
 
-    def _write(self) -> None:
+    def _flush_buffer(self) -> None:
         if self._waiting:
             self._console.print(Text("".join(self._waiting), style=self._style), end="")
             self._waiting.clear()
             self._console.file.flush()
 
-    def _sign(self, words: str) -> str:
+    def _replace_signs(self, words: str) -> str:
         if self._ascii:
             for sign, plain in _PLAIN.items():
                 words = words.replace(sign, plain)

@@ -1,15 +1,14 @@
-"""The commands `ostinato serve` and `ostinato web`: agents over HTTP, until a signal ends it."""
+"""The commands `ostinato serve` and `ostinato web`: serve agents over HTTP."""
 
 from __future__ import annotations
 
 import argparse
-import logging
 import os
-import sys
 from importlib import import_module
 from pathlib import Path
 
 from .._optional import need
+from ..hosting.log_setup import log_to_stderr
 from ..server.settings import ServerSettings
 from .failure import USAGE, CliError
 
@@ -19,29 +18,25 @@ _SMALL = 4 * 1024 * 1024  # bytes of a body that carries no files
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    settings = _settings(args)
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.WARNING,
-        format="%(asctime)s %(levelname)s %(message)s",
-    )
-    for name in ("ostinato", "uvicorn"):
-        logging.getLogger(name).setLevel(settings.log_level.upper())
+    settings = _read_settings(args)
     for package in ("starlette", "uvicorn"):
         need(package, extra="server")
     page = import_module("ostinato.server.page")
     if settings.page and settings.ui is None and not page.is_built():
         raise CliError(page.HOW_TO_BUILD)
-    return import_module("ostinato.server.serving").serve(settings)
+    with log_to_stderr(settings.log_level, settings.log_format):
+        return import_module("ostinato.server.serving").serve(settings)
 
 
-def _settings(args: argparse.Namespace) -> ServerSettings:
+def _read_settings(args: argparse.Namespace) -> ServerSettings:
     for option, value, least in (
         ("--workers", args.workers, 1),
         ("--max-body", args.max_body, 1),
         ("--grace", args.grace, 0),
+        ("--drain-delay", args.drain_delay, 0),
         ("--port", args.port, 0),
         ("--rate-limit", args.rate_limit, 1),
+        ("--max-connections", args.max_connections, 1),
     ):
         if value is not None and value < least:
             raise CliError(f"{option} has to be {least} or more, not {value}.", USAGE)
@@ -52,22 +47,52 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
         db=args.db,
         artifacts=args.artifacts,
         memory=args.memory,
+        traces=args.traces,
         host=args.host,
         port=args.port,
         url_prefix=args.url_prefix.rstrip("/"),
-        token=args.token or os.environ.get(_TOKEN) or None,
+        token=_read_tokens(args) or None,
         allow_origins=tuple(args.allow_origin),
         allow_hosts=tuple(args.allow_host),
         reload=args.reload,
         workers=args.workers,
         grace=args.grace,
+        drain_delay=args.drain_delay,
         lease_seconds=args.lease,
         max_body=min(args.max_body, _SMALL),
         max_upload=args.max_body,
         rate_limit=args.rate_limit,
+        trusted_proxies=_split_list(",".join(args.trusted_proxies)),
+        max_connections=args.max_connections,
+        allow_app_state=args.allow_app_state,
+        developer=args.command == "web",
         log_level=args.log_level,
+        log_format=args.log_format,
+        access_log=args.access_log,
+        metrics=args.metrics,
         contents=args.contents,
         page=args.command == "web",
+        stand_in=args.command == "web",
         ui=Path(args.ui_dir) if args.ui_dir else None,
         allow_code_from=tuple(args.allow_code_from),
     )
+
+
+def _read_tokens(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the tokens of the command line, else of the file, else of the environment."""
+    if args.token:
+        return tuple(one.strip() for one in args.token if one.strip())
+    if args.token_file is None:
+        return _split_list(os.environ.get(_TOKEN, ""))
+    try:
+        text = Path(args.token_file).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"--token-file {args.token_file} cannot be read: {error}.", USAGE) from error
+    found = _split_list(text.replace("\n", ","))
+    if not found:
+        raise CliError(f"--token-file {args.token_file} holds no token.", USAGE)
+    return found
+
+
+def _split_list(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())

@@ -1,25 +1,26 @@
-"""The arguments of `ostinato serve` and `ostinato web`. Called by parser."""
+"""The command-line arguments of `ostinato serve`, `web` and `mcp`."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from ..hosting.places import DEFAULT_DB
-from .file_options import add_allow_code
+from .store_options import add_allow_code, add_artifacts, add_db, add_log, add_memory, add_traces
+
+_FURTHER_STORES = ", agentengine://ID of Vertex AI, memory://"
 
 _SERVE_EXAMPLES = """\
-FOLDER holds one folder per app, each with agent.py, __init__.py or root_agent.yaml; or it
-is the folder of one app.
-The token comes from OSTINATO_TOKEN where --token is not given: other users of the machine can read
-a command line.
+FOLDER holds one folder per app, each with agent.py, __init__.py or root_agent.yaml; or it is the
+folder of a single app.
+Prefer --token-file or the variable OSTINATO_TOKEN (several tokens separated by commas) to --token:
+other users of the machine can read the command line.
 
 examples:
   ostinato serve agents                                     http://127.0.0.1:8000, one SQLite file
-  ostinato serve agents --db postgresql+asyncpg://user@host/db --workers 4
-  OSTINATO_TOKEN=... ostinato serve agents --host 0.0.0.0   for others, who have to know the token
+  ostinato serve agents --db postgresql://user@host/db --workers 4
+  OSTINATO_TOKEN=... ostinato serve agents --host 0.0.0.0   for other machines, with a token
 
-exit codes: 0 it was stopped, 1 it failed, 2 wrong usage
+exit codes: 0 stopped, 1 failed, 2 wrong usage
 """
 
 
@@ -35,27 +36,28 @@ def add_serve(commands: Any) -> None:
     web = commands.add_parser(
         "web",
         help="serve agents with a page for their developer",
-        description="Serve the agents of a folder to their developer: loaded again when they "
-        "change, with what is wrong with them, and a page.",
+        description="Serve the agents of a folder to their developer, with a page that shows runs "
+        "and errors. Agents are reloaded when their files change.",
         epilog=_SERVE_EXAMPLES.replace("ostinato serve", "ostinato web"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for command, reload in ((serve, False), (web, True)):
-        _add_place(command)
+        _add_place(command, developer=reload)
         _add_stores(command)
         _add_limits(command)
+        _add_observation(command)
         command.add_argument(
             "--reload",
             "--reload_agents",
             action=argparse.BooleanOptionalAction,
             default=reload,
-            help=f"load an app again when its files change (default: {'yes' if reload else 'no'})",
+            help=f"reload an app when its files change (default: {'yes' if reload else 'no'})",
         )
         command.add_argument(
             "--contents",
             action=argparse.BooleanOptionalAction,
             default=reload,
-            help="keep what exactly was sent to models, beside the sessions "
+            help="store the exact model requests beside the sessions "
             f"(default: {'yes' if reload else 'no'})",
         )
         add_allow_code(command)
@@ -74,96 +76,120 @@ def add_mcp(commands: Any) -> None:
     )
     mcp.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
     add_allow_code(mcp)
-    mcp.add_argument(
-        "--db", default=DEFAULT_DB, help=f"SQLite file, URL or memory:// (default: {DEFAULT_DB})"
-    )
+    add_db(mcp, more=_FURTHER_STORES)
 
 
-def _add_place(command: argparse.ArgumentParser) -> None:
+def _add_place(command: argparse.ArgumentParser, *, developer: bool) -> None:
     command.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
     who = command.add_argument_group("address and access")
     who.add_argument("--host", default="127.0.0.1", help="address to bind (default: 127.0.0.1)")
     who.add_argument("--port", type=int, default=8000, help="0 for a free one (default: 8000)")
     who.add_argument("--url-prefix", "--url_prefix", metavar="PATH", default="", help="such as /ai")
-    who.add_argument("--token", help="what clients send as Authorization: Bearer ...")
+    who.add_argument(
+        "--token",
+        action="append",
+        default=[],
+        help="token that clients send as Authorization: Bearer ...; repeat it to accept several "
+        "(for rotation)",
+    )
+    who.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="a file with one token per line, such as a mounted secret",
+    )
+    who.add_argument(
+        "--trusted-proxies",
+        metavar="ADDRESSES",
+        action="append",
+        default=[],
+        help="addresses and networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are "
+        "trusted, separated by commas",
+    )
+    who.add_argument(
+        "--allow-app-state",
+        action=argparse.BooleanOptionalAction,
+        default=developer,
+        help="let clients write app: state, which all users of an app share "
+        f"(default: {'yes' if developer else 'no'})",
+    )
     who.add_argument(
         "--allow-origin",
         "--allow_origins",
         metavar="ORIGIN",
         action="append",
         default=[],
-        help="origin of pages that may call from elsewhere; * or regex:PATTERN for more",
+        help="origin of other sites' pages that may call the server; * or regex:PATTERN for more",
     )
     who.add_argument(
         "--allow-host",
         metavar="NAME",
         action="append",
         default=[],
-        help="a name under which the server may be called, such as behind a proxy",
+        help="a host name that clients may use, for example behind a proxy",
     )
 
 
 def _add_stores(command: argparse.ArgumentParser) -> None:
     stores = command.add_argument_group("stores")
-    stores.add_argument(
-        "--db",
-        "--session-service-uri",
-        "--session_service_uri",
-        metavar="DB",
-        default=DEFAULT_DB,
-        help="SQLite file, URL of a database, agentengine://ID of Vertex AI, or memory:// "
-        f"(default: {DEFAULT_DB})",
-    )
-    stores.add_argument(
-        "--artifacts",
-        "--artifact-service-uri",
-        "--artifact_service_uri",
-        metavar="PLACE",
-        help="folder, gs://BUCKET or memory:// (default: beside the sessions)",
-    )
-    stores.add_argument(
-        "--memory",
-        "--memory-service-uri",
-        "--memory_service_uri",
-        metavar="PLACE",
-        help="SQLite file of the memories, agentengine://ID of Vertex AI, or memory:// "
-        "(default: beside the sessions)",
-    )
+    add_db(stores, "--session-service-uri", "--session_service_uri", more=_FURTHER_STORES)
+    add_artifacts(stores)
+    add_memory(stores)
+    add_traces(stores)
 
 
 def _add_limits(command: argparse.ArgumentParser) -> None:
     limits = command.add_argument_group("processes and limits")
-    limits.add_argument("--workers", metavar="N", type=int, default=1, help="how many (default: 1)")
+    limits.add_argument(
+        "--workers", metavar="N", type=int, default=1, help="processes (default: 1)"
+    )
     limits.add_argument(
         "--grace",
         metavar="SECONDS",
         type=float,
         default=30.0,
-        help="how long what runs may go on after SIGTERM (default: 30)",
+        help="time that runs get to finish after SIGTERM (default: 30)",
+    )
+    limits.add_argument(
+        "--drain-delay",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="time after SIGTERM during which requests are accepted although /health/ready is "
+        "503, so that a proxy can stop sending them (default: 0)",
     )
     limits.add_argument(
         "--lease",
         metavar="SECONDS",
         type=float,
         default=10.0,
-        help="others go on with what it ran, so long after it was last heard of (default: 10)",
+        help="time after its last heartbeat until others take over its runs (default: 10)",
     )
     limits.add_argument(
         "--max-body",
         metavar="BYTES",
         type=int,
         default=32 * 1024 * 1024,
-        help="largest body, with files in it (default: 33554432)",
+        help="largest request body, files included (default: 33554432)",
     )
     limits.add_argument(
-        "--rate-limit", metavar="N", type=int, help="requests per minute and address"
+        "--rate-limit",
+        metavar="N",
+        type=int,
+        help="requests per minute and address (behind a proxy: see --trusted-proxies)",
     )
     limits.add_argument(
-        "--log-level",
-        "--log_level",
-        metavar="LEVEL",
-        type=str.lower,
-        choices=("debug", "info", "warning", "error", "critical"),
-        default="info",
-        help="debug, info, warning, error or critical (default: info)",
+        "--max-connections",
+        metavar="N",
+        type=int,
+        default=2000,
+        help="open connections of one process (default: 2000)",
+    )
+
+
+def _add_observation(command: argparse.ArgumentParser) -> None:
+    add_log(command)
+    seen = command.add_argument_group("observation")
+    seen.add_argument("--access-log", action="store_true", help="log each request")
+    seen.add_argument(
+        "--metrics", action="store_true", help="serve /metrics for Prometheus; needs the token"
     )

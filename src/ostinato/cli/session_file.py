@@ -1,4 +1,4 @@
-"""A session as a JSON file: reading it back and putting it into a store. For `sessions import`."""
+"""Sessions as JSON files, for `ostinato sessions import`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any, TypedDict
 from pydantic import ValidationError
 
 from .._clock import new_id
-from ..errors import AlreadyExistsError, OstinatoError
+from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
+from ..hosting.stores import Store
+from ..server.names import check_event, check_owner
+from ..sessions.log.history import mark_imported
 from ..sessions.session import Session
-from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.state import State
 from .failure import CliError
+
+
+class SessionThereError(CliError):
+    """A session with this id already exists."""
 
 
 class _Names(TypedDict):
@@ -33,7 +39,14 @@ def read_session(file: str) -> Session:
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"{file} cannot be read: {error}.") from error
     try:
-        return Session.model_validate_json(text)
+        session = Session.model_validate_json(text)
+        for kind, name in (("app name", session.app_name), ("user id", session.user_id)):
+            check_owner(kind, name)
+        for event in session.events:
+            check_event(event)
+        return session
+    except InputValidationError as error:
+        raise CliError(f"{file} holds a session that cannot be taken: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"]) or "the file"
@@ -43,15 +56,16 @@ def read_session(file: str) -> Session:
         ) from error
 
 
-async def store_session(service: SqliteSessionService, session: Session, as_id: str) -> None:
-    """Put a session into a store, whole or not at all.
+async def store_session(service: Store, session: Session, as_id: str) -> None:
+    """Store a session, completely or not at all.
 
-    The state it began with is what none of its events sets. State that it shares with other
-    sessions (`app:` and `user:` keys) comes with it where the store has none; what the store has
-    stays.
+    Its initial state is the state that none of its events sets. Shared state (`app:` and `user:`
+    keys) is stored only if the store has no value. Its events are history: waiting calls are
+    closed.
 
     Raises:
-      CliError: there is a session with this id, or the store refuses the session.
+      SessionThereError: a session with this id already exists.
+      OstinatoError: the store refuses the session.
     """
     names: _Names = {
         "app_name": session.app_name,
@@ -63,13 +77,13 @@ async def store_session(service: SqliteSessionService, session: Session, as_id: 
     try:
         stored = await service.create_session(**names, state=own)
     except AlreadyExistsError as error:
-        raise CliError(
-            f"There is a session {as_id!r} of app {session.app_name}, user {session.user_id} "
-            "already. Give the imported one another id: --as NEW_ID"
+        raise SessionThereError(
+            f"Session {as_id!r} of app {session.app_name}, user {session.user_id} already exists. "
+            "Import it under another id: --as NEW_ID"
         ) from error
     before = dict(stored.state)
     try:
-        await service.append(stored, session.events)
+        await service.append(stored, mark_imported(session.events))
         shared = {k for k in {*session.state, *by_events} if _is_shared(k)}
         wanted = {k: before[k] if k in before else session.state.get(k) for k in shared}
         if any(stored.state.get(key) != value for key, value in wanted.items()):
@@ -83,10 +97,8 @@ def _is_shared(key: str) -> bool:
     return key.startswith((State.APP_PREFIX, State.USER_PREFIX))
 
 
-async def _write_shared(
-    service: SqliteSessionService, names: _Names, state: dict[str, Any]
-) -> None:
-    """Write shared state without an event, which only the making of a session can do."""
+async def _write_shared(service: Store, names: _Names, state: dict[str, Any]) -> None:
+    """Write shared state without an event, by creating and deleting a temporary session."""
     passing: _Names = {**names, "session_id": new_id()}
     await service.create_session(**passing, state=state)
     await service.delete_session(**passing)

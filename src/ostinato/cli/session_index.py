@@ -1,17 +1,18 @@
-"""Which sessions lie in a SQLite file, of all apps and users at once, and which are stuck."""
+"""Search for sessions and stuck invocations across all apps and users of a store."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import StoreError
+from ..errors import InputValidationError, StoreError
 from ..hosting.places import DEFAULT_DB
-from ..sessions._durable_store import Lease
-from ..sessions.session import revision_of
-from ..sessions.sqlite_session_service import SqliteSessionService
+from ..hosting.store_address import StoreAddress
+from ..hosting.stores import Store, open_store
+from ..sessions.session import Session, revision_of
+from ..sessions.store.durable_store import Lease
 from .failure import USAGE, CliError
 
 _PAGE = 500
@@ -33,93 +34,123 @@ class Entry:
     updated: float
     events: int
 
-
-def read_index(db: Path, app: str | None, user: str | None) -> list[Entry]:
-    """Return the sessions, newest first.
-
-    Args:
-      app: only those of this app.
-      user: only those of this user.
-
-    Raises:
-      CliError: there is no file, or it holds no sessions of ours.
-    """
-    _check(db)
-    return asyncio.run(_read(db, app, user))
+    @classmethod
+    def of(cls, session: Session) -> Entry:
+        """Return the entry of a listed session."""
+        names = (session.app_name, session.user_id, session.id)
+        return cls(*names, session.last_update_time, revision_of(session))
 
 
-def read_stuck(db: Path, app: str | None, user: str | None) -> Sequence[Lease]:
-    """Return what is stored of the invocations that are stuck, oldest first.
-
-    Args:
-      app: only those of this app.
-      user: only those of this user.
+@asynccontextmanager
+async def existing_store(address: StoreAddress) -> AsyncGenerator[Store]:
+    """Open the store at an address, and close it.
 
     Raises:
-      CliError: there is no file, or it holds no sessions of ours.
+      CliError: the file does not exist, or the store cannot be read.
     """
-    _check(db)
-    return asyncio.run(_read_stuck(db, app, user))
-
-
-def _check(db: Path) -> None:
-    if not db.is_file():
+    if not _is_there(address):
         raise CliError(
-            f"There is no file {db}, so there are no sessions here. "
+            f"There are no sessions: the file {address.shown} does not exist. "
             + (
-                "It is made by the first `ostinato run`; name another file with --db."
-                if str(db) == DEFAULT_DB
+                "The first `ostinato run` creates it; name another file with --db."
+                if address.shown == DEFAULT_DB
                 else "Check --db."
             )
         )
+    store = open_store(address)
+    try:
+        yield store
+    except StoreError as error:
+        reason = str(error).replace("db_url", "--db")
+        if address.kind == "file":
+            reason = f"{address.shown} holds no readable sessions. {error} Check --db."
+        raise CliError(reason) from error
+    finally:
+        await store.close()
 
 
-async def _read(db: Path, app: str | None, user: str | None) -> list[Entry]:
-    service = SqliteSessionService(db)
+def _is_there(address: StoreAddress) -> bool:
+    return address.kind != "file" or Path(address.target).is_file()
+
+
+async def list_entries(
+    store: Store, app: str | None, user: str | None, limit: int
+) -> tuple[list[Entry], bool]:
+    """Return the newest sessions, newest first, and whether there are more.
+
+    Args:
+      store: the store.
+      app: only those of this app.
+      user: only those of this user.
+      limit: the maximum number of sessions.
+    """
     found: list[Entry] = []
-    token: str | None = None
-    try:
-        while True:
-            page = await service.list_sessions(
-                app_name=app, user_id=user, page_size=_PAGE, page_token=token
-            )
-            found.extend(
-                Entry(s.app_name, s.user_id, s.id, s.last_update_time, revision_of(s))
-                for s in page.sessions
-            )
-            token = page.next_page_token
-            if token is None:
-                return found
-    except StoreError as error:
-        raise CliError(f"{db} holds no sessions that can be read. {error} Check --db.") from error
-    finally:
-        await service.close()
+    async for entry in _iterate_entries(store, app, user, min(_PAGE, limit + 1)):
+        if len(found) == limit:
+            return found, True
+        found.append(entry)
+    return found, False
 
 
-async def _read_stuck(db: Path, app: str | None, user: str | None) -> list[Lease]:
-    service = SqliteSessionService(db)
-    try:
-        leases = await service.open_leases(app, stuck=True)
-    except StoreError as error:
-        raise CliError(f"{db} holds no sessions that can be read. {error} Check --db.") from error
-    finally:
-        await service.close()
+async def list_stuck(store: Store, app: str | None, user: str | None) -> Sequence[Lease]:
+    """Return the leases of the stuck invocations, oldest first.
+
+    Args:
+      store: the store.
+      app: only those of this app.
+      user: only those of this user.
+    """
+    leases = await store.open_leases(app, stuck=True)
     return [lease for lease in leases if user in (None, lease.place.user_id)]
 
 
-def find_session(db: Path, app: str | None, user: str | None, wanted: str) -> Entry:
-    """Return the session with an id, or with an id that starts so.
+async def find_session(
+    store: Store, address: StoreAddress, app: str | None, user: str | None, wanted: str
+) -> Entry:
+    """Return the session with this id, or the only one whose id begins with it.
 
     Raises:
-      CliError: there is none, or more than one.
+      CliError: no session matches, or several do.
     """
-    entries = read_index(db, app, user)
-    found = [e for e in entries if e.id == wanted] or [
-        e for e in entries if e.id.startswith(wanted)
+    if app is not None and user is not None:
+        exact = await _load_entry(store, app, user, wanted)
+        if exact is not None:
+            return exact
+    entries = [
+        e async for e in _iterate_entries(store, app, user, _PAGE) if e.id.startswith(wanted)
     ]
+    found = [e for e in entries if e.id == wanted] or entries
     if not found:
-        raise CliError(f"There is no session {wanted!r} in {db}. See: ostinato sessions list")
+        raise CliError(
+            f"There is no session {wanted!r} in {address.shown}. See: ostinato sessions list"
+        )
     if len(found) > 1:
         names = "; ".join(f"{e.id} (app {e.app}, user {e.user})" for e in found[:5])
-        raise CliError(f"{wanted!r} fits more than one: {names}. Add --app or --user.", USAGE)
+        raise CliError(
+            f"{wanted!r} matches more than one session: {names}. Add --app or --user.", USAGE
+        )
     return found[0]
+
+
+async def _load_entry(store: Store, app: str, user: str, session_id: str) -> Entry | None:
+    try:
+        session = await store.get_session(app_name=app, user_id=user, session_id=session_id)
+    except InputValidationError:  # not a valid id, but perhaps the beginning of one
+        return None
+    return None if session is None else Entry.of(session)
+
+
+async def _iterate_entries(
+    store: Store, app: str | None, user: str | None, size: int
+) -> AsyncIterator[Entry]:
+    """Yield the sessions page by page, newest first."""
+    token: str | None = None
+    while True:
+        page = await store.list_sessions(
+            app_name=app, user_id=user, page_size=size, page_token=token
+        )
+        for session in page.sessions:
+            yield Entry.of(session)
+        token = page.next_page_token
+        if token is None:
+            return

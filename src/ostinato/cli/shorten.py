@@ -1,31 +1,35 @@
-"""JSON values and texts as a person wants to see them: short, on few lines, safe for a terminal."""
+"""Short, terminal-safe forms of JSON values and texts."""
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from typing import Any
 
-# Control characters (but for tab and newline), and marks that turn the direction of writing.
+from .escape import exact_json, label
+
 SIGN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 """Stands before what the user says."""
 
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters (but for tab and newline), marks that turn the direction of writing, tags.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 def safe(text: str) -> str:
-    """Return a text without what could steer a terminal or cannot be written at all."""
+    """Return a text without characters that control a terminal or cannot be encoded."""
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def as_json(value: Any) -> str:
-    """Return a value as one line of JSON; what JSON cannot carry, as Python shows it."""
-    return safe(json.dumps(value, ensure_ascii=False, default=repr))
+    """Return a value as one line of JSON without hidden characters."""
+    return exact_json(value)
 
 
 def cut(text: str, length: int) -> str:
-    """Return at most `length` characters of a text, the last one an ellipsis where it was cut."""
+    """Return at most `length` characters of a text; a cut text ends with an ellipsis."""
     return text if len(text) <= length else text[: max(length - 1, 1)].rstrip() + "…"
 
 
@@ -36,18 +40,19 @@ def one_line(text: str) -> str:
 
 def call_text(name: str, args: dict[str, Any] | None) -> str:
     """Return a call as Python would write it: `name(city="Rome", days=2)`."""
-    return f"{name}({', '.join(f'{key}={as_json(value)}' for key, value in (args or {}).items())})"
+    pairs = ", ".join(f"{label(key)}={as_json(value)}" for key, value in (args or {}).items())
+    return f"{label(name)}({pairs})"
 
 
 def result_text(response: dict[str, Any] | None) -> str:
-    """Return a tool's response: the value alone where it is wrapped, `key: value` for one key."""
+    """Return a tool's response: the bare value of `result`, or `key: value` for one key."""
     if not response or response == {"result": None}:
         return ""
     if len(response) > 1:
         return as_json(response)
     ((key, value),) = response.items()
     shown = safe(value) if isinstance(value, str) else as_json(value)
-    return shown if key == "result" else f"{safe(key)}: {shown}"
+    return shown if key == "result" else f"{label(key)}: {shown}"
 
 
 def block(text: str, width: int | None, most: int | None) -> list[str]:

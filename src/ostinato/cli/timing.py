@@ -1,4 +1,4 @@
-"""Timing: where the time of a cold start goes. `ostinato run --timing` reports it."""
+"""Timing of a cold start, for `ostinato run --timing`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from time import perf_counter
 from typing import Any
 
 from ..agents.base_agent import BaseAgent
+from ..hosting.stand_in import llm_agents
 from ..models.provider_llm import ProviderLlm
 from ..plugins.base_plugin import BasePlugin
 from .screen import Screen
-from .stand_in import llm_agents
 
 
 class Timing(BasePlugin):
-    """Notes the steps of a process until its first turn has ended.
+    """Measures the steps of a process until its first turn has ended.
 
     Args:
       began: when the process began to load the command, by `perf_counter`.
@@ -34,7 +34,7 @@ class Timing(BasePlugin):
         self._last = now
 
     def import_sdks(self, root: BaseAgent) -> None:
-        """Import what the first request would, so that it is not counted as the model's time."""
+        """Import the model modules now, so that they do not count as the model's time."""
         names = sorted(
             {
                 model.provider.module
@@ -48,19 +48,19 @@ class Timing(BasePlugin):
             self.mark("SDK import", ", ".join(names))
 
     async def before_run_callback(self, *, invocation_context: Any) -> None:
-        """A turn begins."""
+        """Start the clock of the turn."""
         self._turn = self._last = perf_counter()
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        """A model is about to be asked."""
-        self.mark("first request", "from the message to the model's being asked")
+        """Record the time of the first model request."""
+        self.mark("first request", "from the message to the model request")
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
-        """A model said something."""
-        self.mark("first token", "from there to the first piece of its answer")
+        """Record the time of the first model response."""
+        self.mark("first token", "from there to the first part of its answer")
 
     async def after_run_callback(self, *, invocation_context: Any) -> None:
-        """A turn ends."""
+        """Record the time of the turn."""
         self._last = self._turn
         self.mark("total", "the first turn")
 

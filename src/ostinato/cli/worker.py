@@ -1,23 +1,31 @@
-"""The command `ostinato worker`: run what was submitted for an agent, until a signal ends it."""
+"""The command `ostinato worker`: runs submitted messages until a signal stops it."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import signal
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from pathlib import Path
 
 from .._log import get_logger
-from ..hosting.loader import load
-from ..hosting.services import THROUGH_ALIAS, Store, runner_of, store_of
+from ..hosting.loader import load_agent
+from ..hosting.log_setup import log_to_stderr
+from ..hosting.places import traces_file
+from ..hosting.services import (
+    THROUGH_ALIAS,
+    Store,
+    closing_runner,
+    runner_of,
+    store_of,
+)
+from ..hosting.stand_in import check_agent_model, llm_agents
+from ..hosting.store_address import parse_store
+from ..hosting.stores import keep_spans
 from ..runners import Runner
+from ..telemetry.export import start_export
 from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
 from .failure import FAILED, INTERRUPTED, USAGE, CliError
-from .stand_in import llm_agents
 
 logger = get_logger(__name__)
 
@@ -29,35 +37,29 @@ def main(args: argparse.Namespace) -> int:
             raise CliError(f"{option} has to be more than 0, not {value}.", USAGE)
     if args.grace < 0:
         raise CliError(f"--grace has to be 0 or more, not {args.grace}.", USAGE)
-    loaded = load(args.path, args.allow_code_from)
+    loaded = load_agent(args.path, args.allow_code_from)
     for agent in llm_agents(loaded.root):
-        _ = agent.canonical_model  # a worker without its model would only fail one after the other
+        check_agent_model(agent)  # otherwise every message would fail
     sessions, places = store_of(args.db)
     runner = runner_of(loaded, sessions, places, lease_seconds=args.lease)
-    engine = _engine(args, runner)
-    with _log_to_stderr():
+    engine = _make_engine(args, runner)
+    with log_to_stderr(args.log_level, args.log_format):
         if loaded.through_alias:
             logger.info(THROUGH_ALIAS)
-        return asyncio.run(_serve(engine, args.once, runner, sessions))
+        end_export = start_export()
+        try:
+            traces = traces_file(args.traces, places)
+            return asyncio.run(_serve_engine(engine, args.once, runner, sessions, traces))
+        finally:
+            end_export()
 
 
-@contextmanager
-def _log_to_stderr() -> Generator[None]:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("ostinato")
-    level = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-
-
-async def _serve(
-    engine: WorkerPool | DBOSEngine, once: bool, runner: Runner, sessions: Store
+async def _serve_engine(
+    engine: WorkerPool | DBOSEngine,
+    once: bool,
+    runner: Runner,
+    sessions: Store,
+    traces: Path | None,
 ) -> int:
     interrupted = False
 
@@ -70,17 +72,15 @@ async def _serve(
     loop.add_signal_handler(signal.SIGTERM, engine.stop)
     loop.add_signal_handler(signal.SIGINT, interrupt)
     logger.info("working for %s", runner.app_name)
-    try:
+    async with keep_spans(traces), closing_runner(runner, sessions):
         await engine.serve(drain=once)
-    finally:
-        await runner.close()
-        await sessions.close()
     if interrupted:
         return INTERRUPTED
     return FAILED if once and engine.failed else 0
 
 
-def _engine(args: argparse.Namespace, runner: Runner) -> WorkerPool | DBOSEngine:
+def _make_engine(args: argparse.Namespace, runner: Runner) -> WorkerPool | DBOSEngine:
     if args.engine == "dbos":
-        return DBOSEngine(runner, args.db, concurrency=args.concurrency, grace_seconds=args.grace)
+        url = parse_store(args.db).target
+        return DBOSEngine(runner, url, concurrency=args.concurrency, grace_seconds=args.grace)
     return WorkerPool(runner, concurrency=args.concurrency, grace_seconds=args.grace)

@@ -1,23 +1,36 @@
-"""One run of Python code in a child process of its own: started, watched, cut off, cleaned up.
-
-The local executor makes one per run; `kill` may be called from any thread.
-"""
+"""One run of Python code in a child process with limits; `kill` is thread-safe."""
 
 from __future__ import annotations
 
 import math
-import os
-import signal
-import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from ._limits import Limits
+from ..processes.guarded_process import GuardedProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Resource limits of one run of code.
+
+    Attributes:
+      seconds: wall time; None for no bound.
+      memory_bytes: address space of each process, on POSIX; None for no bound.
+      output_bytes: what is kept of stdout and of stderr; far beyond it the child is killed.
+      files: number of output files kept.
+      file_bytes: size of an output file that is kept, and on POSIX of any file that is written.
+    """
+
+    seconds: float | None
+    memory_bytes: int | None
+    output_bytes: int
+    files: int
+    file_bytes: int
+
 
 _MAIN = Path(__file__).with_name("_child_main.py")
-_PIECE = 65_536
 # A program may print more than is kept; one that prints this many times more is out of hand.
 _FAR_OVER = 64
 
@@ -30,13 +43,13 @@ class Child:
 
     Attributes:
       limits: the same.
-      killed_because: why we ended it; None where we did not.
+      killed_because: why it was killed, or None if it was not.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: GuardedProcess | None = None
         self._over = False
         self.killed_because: str | None = None
 
@@ -54,11 +67,19 @@ class Child:
         Raises:
           OSError: the child cannot be started.
         """
-        process = self._start(work_dir, home_dir)
-        if process is None:
-            return -9, "", ""
-        assert process.stdin and process.stdout and process.stderr  # they are pipes
-        captures = [Capture(process.stdout, self), Capture(process.stderr, self)]
+        captures = [Capture(self), Capture(self)]
+        process = GuardedProcess(
+            [sys.executable, "-I", "-X", "utf8", str(_MAIN), *map(str, self._bounds())],
+            cwd=work_dir,
+            home=home_dir,
+            stdout=captures[0].add,
+            stderr=captures[1].add,
+            stdin=code.encode("utf-8", "surrogatepass"),
+        )
+        with self._lock:
+            self._process = process
+            if self.killed_because is not None:
+                process.end()
         seconds = self.limits.seconds
         timer = None
         if seconds is not None:
@@ -66,14 +87,12 @@ class Child:
             timer.daemon = True
             timer.start()
         try:
-            _feed(process.stdin, code)
-            status = process.wait()
+            status = process.run()
         finally:
+            with self._lock:
+                self._over = True
             if timer is not None:
                 timer.cancel()
-            self._end()
-        for capture in captures:
-            capture.finish()
         return status, captures[0].text(), captures[1].text()
 
     def kill(self, reason: str) -> None:
@@ -83,106 +102,48 @@ class Child:
                 return
             self.killed_because = self.killed_because or reason
             if self._process is not None:
-                _kill_group(self._process)
+                self._process.end()
 
-    def _start(self, work_dir: Path, home_dir: Path) -> subprocess.Popen[bytes] | None:
-        """Start the process; None where it was killed before it began."""
+    def _bounds(self) -> tuple[int, int, int]:
+        """Return the child's own limits: CPU seconds, bytes of memory and of a file; 0 for none."""
         limits = self.limits
-        bounds = (
+        return (
             0 if limits.seconds is None else math.ceil(limits.seconds) + 1,
             limits.memory_bytes or 0,
             # One more, so that a file that was cut off is seen to be over the limit.
             limits.file_bytes + 1,
         )
-        with self._lock:
-            if self.killed_because is not None:
-                return None
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-X", "utf8", str(_MAIN), *map(str, bounds)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=work_dir,
-                env=_environment(home_dir),
-                start_new_session=True,
-            )
-            return self._process
-
-    def _end(self) -> None:
-        """Kill what the child left behind; from here on its process group may be another's."""
-        with self._lock:
-            if self._process is not None and not self._over:
-                _kill_group(self._process)
-                self._process.wait()
-            self._over = True
 
 
 class Capture:
-    """Keeps the beginning and the end of what a child prints, read by a thread of its own."""
+    """Keeps the beginning and the end of what a child prints, and ends one that prints too much."""
 
-    def __init__(self, stream: IO[bytes], child: Child) -> None:
-        self._stream = stream
+    def __init__(self, child: Child) -> None:
         self._child = child
         self._limit = child.limits.output_bytes
         self._head = bytearray()
         self._tail = bytearray()
         self._total = 0
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
 
-    def finish(self) -> None:
-        """Wait for the rest, shortly: a process that left the group may hold the stream open."""
-        self._thread.join(timeout=1.0)
-        if not self._thread.is_alive():
-            self._stream.close()
+    def add(self, piece: bytes) -> None:
+        """Add the next piece of output."""
+        half = self._limit // 2
+        self._total += len(piece)
+        room = half - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        self._tail += piece
+        if len(self._tail) > self._limit - half:
+            del self._tail[: len(self._tail) - (self._limit - half)]
+        if self._total > _FAR_OVER * self._limit:
+            self._child.kill(f"it printed more than {_FAR_OVER * self._limit} bytes")
 
     def text(self) -> str:
-        """Return what was kept, with a note where something was left out."""
+        """Return the kept output, with a note in place of omitted bytes."""
         head, tail = bytes(self._head), bytes(self._tail)
         missing = self._total - len(head) - len(tail)
         if missing <= 0:
             return (head + tail).decode("utf-8", "replace")
         note = f"\n[... {missing} bytes left out ...]\n"
         return head.decode("utf-8", "replace") + note + tail.decode("utf-8", "replace")
-
-    def _read(self) -> None:
-        half = self._limit // 2
-        while piece := os.read(self._stream.fileno(), _PIECE):
-            self._total += len(piece)
-            room = half - len(self._head)
-            if room > 0:
-                self._head += piece[:room]
-                piece = piece[room:]
-            self._tail += piece
-            if len(self._tail) > self._limit - half:
-                del self._tail[: len(self._tail) - (self._limit - half)]
-            if self._total > _FAR_OVER * self._limit:
-                self._child.kill(f"it printed more than {_FAR_OVER * self._limit} bytes")
-
-
-def _feed(stream: IO[bytes], code: str) -> None:
-    """Hand the code to the child, which reads all of it before it does anything."""
-    try:
-        with stream:
-            stream.write(code.encode("utf-8", "surrogatepass"))
-    except (BrokenPipeError, ConnectionResetError):
-        return  # It was killed meanwhile; its exit status tells.
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if sys.platform == "win32":
-        process.kill()
-        return
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return  # Nothing is left of it; macOS says so by the second.
-
-
-def _environment(home_dir: Path) -> dict[str, str]:
-    """Return the child's whole environment: nothing of ours, above all no keys."""
-    home = str(home_dir)
-    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": home, "TMPDIR": home}
-    if sys.platform == "win32":
-        environment |= {"SYSTEMROOT": r"C:\Windows", "TEMP": home, "TMP": home}
-    return environment

@@ -14,7 +14,7 @@ if sys.platform != "win32":
 _NAME = "<code>"
 
 
-def _limit(cpu_seconds: int, memory_bytes: int, file_bytes: int) -> None:
+def _set_limits(cpu_seconds: int, memory_bytes: int, file_bytes: int) -> None:
     """Set this process's bounds, 0 for none; systems that lack one go without it."""
     if sys.platform == "win32":
         return
@@ -29,23 +29,25 @@ def _limit(cpu_seconds: int, memory_bytes: int, file_bytes: int) -> None:
             continue
 
 
-def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _print_traceback(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     """Print a traceback without the frames of this file."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     traceback.print_exception(kind, error, trace)
 
 
-def _run(source: str) -> None:
+def _run_source(source: str) -> None:
     """Run the source as the module `__main__`."""
     # Tracebacks find the text of the failing lines here.
     linecache.cache[_NAME] = (len(source), None, source.splitlines(keepends=True), _NAME)
-    sys.excepthook = _show
+    sys.excepthook = _print_traceback
     main = sys.modules["__main__"] = ModuleType("__main__")
     exec(compile(source, _NAME, "exec", dont_inherit=True), main.__dict__)
 
 
 if __name__ == "__main__":
-    _limit(*map(int, sys.argv[1:4]))
+    _set_limits(*map(int, sys.argv[1:4]))
     del sys.argv[1:]
-    _run(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))
+    _run_source(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))

@@ -1,15 +1,19 @@
-"""The directory a run of code works in: input files go in, new and changed files come out."""
+"""Working directory of a run of code: input files, and new and changed output files."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
 
-from ._limits import Limits
+from .. import _clock
+from ._child import Limits
 from .code_execution_utils import File
+
+_MAX_DEPTH = 64  # of folders, in which files are looked for
 
 
 class Workspace:
@@ -39,7 +43,7 @@ class Workspace:
             path = self._directory.joinpath(*name.parts)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.read_bytes())
-        self._known = {name: _mark(path) for name, path in self._walk()}
+        self._known = {name: _file_mark(path) for name, path in self._iterate_files([])}
 
     def collect(self, limits: Limits) -> tuple[list[File], list[str]]:
         """Read the files that are new or changed since `put`.
@@ -52,8 +56,8 @@ class Workspace:
         """
         files: list[File] = []
         notes: list[str] = []
-        for name, path in sorted(self._walk()):
-            mark = _mark(path)
+        for name, path in sorted(self._iterate_files(notes)):
+            mark = _file_mark(path)
             if self._known.get(name) == mark:
                 continue
             if mark[1] > limits.file_bytes:
@@ -66,9 +70,13 @@ class Workspace:
                 files.append(File(name.replace(":", "_"), content, mime_type))
         return files, notes
 
-    def _walk(self) -> Iterator[tuple[str, Path]]:
+    def _iterate_files(self, notes: list[str]) -> Iterator[tuple[str, Path]]:
+        top = len(self._directory.parts)
         for parent, directories, names in os.walk(self._directory):
             directories[:] = [name for name in directories if name != "__pycache__"]
+            if directories and len(Path(parent).parts) - top >= _MAX_DEPTH:
+                directories.clear()
+                notes.append(f"those in folders below {_MAX_DEPTH} levels")
             for name in names:
                 path = Path(parent, name)
                 # Names that are no valid Unicode could be neither stored nor sent.
@@ -76,7 +84,34 @@ class Workspace:
                     yield path.relative_to(self._directory).as_posix(), path
 
 
-def _mark(path: Path) -> tuple[int, int]:
-    """Return what changes with a file's content: time of change in nanoseconds, size in bytes."""
+def remove_tree(root: Path) -> None:
+    """Remove a folder with all that is in it, however deep; what cannot be removed stays.
+
+    Folders are moved up to the root before they are emptied, so that no path becomes too long and
+    nothing recurses.
+    """
+    left = [root]
+    while left:
+        folder = left.pop()
+        with suppress(OSError):
+            folder.chmod(stat.S_IRWXU)
+            for entry in list(os.scandir(folder)):
+                path = Path(entry.path)
+                with suppress(OSError):
+                    if not entry.is_dir(follow_symlinks=False):
+                        path.unlink()
+                        continue
+                    path.chmod(stat.S_IRWXU)  # moving changes its `..`
+                    moved = root / f".removed-{_clock.unique_id()}"
+                    left.append(path.rename(moved))
+        if folder != root:
+            with suppress(OSError):
+                folder.rmdir()
+    with suppress(OSError):
+        root.rmdir()
+
+
+def _file_mark(path: Path) -> tuple[int, int]:
+    """Return a file's modification time in nanoseconds and its size, to detect changes."""
     status = path.lstat()
     return status.st_mtime_ns, status.st_size

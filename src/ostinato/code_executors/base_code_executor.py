@@ -1,4 +1,4 @@
-"""Port of code executors. `flows/llm_flows/_code_execution.py` finds the code and calls it."""
+"""Port of code executors; the code execution processors of the flow call it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BaseCodeExecutor(BaseModel):
         invocation_context: InvocationContext,
         code_execution_input: CodeExecutionInput,
     ) -> CodeExecutionResult:
-        """Run `execute_code` in a worker thread, so that the event loop goes on meanwhile.
+        """Run `execute_code` in a worker thread, so that it does not block the event loop.
 
         A cancelled caller returns at once, but the thread runs to its end: an executor that can
         stop its work overrides this.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from .. import types
 from ..context.invocation import InvocationContext
 from ..models.llm_request import LlmRequest
+from ..models.model_names import is_gemini_model_id_check_disabled, is_new_gemini
 from .base_code_executor import BaseCodeExecutor
 from .code_execution_utils import CodeExecutionInput, CodeExecutionResult
-
-# The version, or an alias such as gemini-flash-latest, which has none and is always a newer one.
-_GEMINI = re.compile(r"(?:.*/)?gemini-(?:(?P<version>\d+)\b|.*-latest$)")
 
 
 class BuiltInCodeExecutor(BaseCodeExecutor):
@@ -32,14 +28,14 @@ class BuiltInCodeExecutor(BaseCodeExecutor):
         """Add the code execution tool to a request.
 
         Raises:
-          ValueError: the model is not a Gemini of version 2 or later.
+          ValueError: the model is not a Gemini of version 2 or later, and the environment variable
+            ADK_DISABLE_GEMINI_MODEL_ID_CHECK does not let any name pass.
         """
-        found = _GEMINI.match(llm_request.model or "")
-        if not found or int(found["version"] or 2) < 2:
+        if not is_new_gemini(llm_request.model) and not is_gemini_model_id_check_disabled():
             raise ValueError(
                 f"Gemini code execution tool is not supported for model {llm_request.model}: it "
-                "needs a Gemini of version 2 or later. Choose one, or give the agent another "
-                "code_executor."
+                "needs a Gemini of version 2 or later. Choose one, give the agent another "
+                "code_executor, or set ADK_DISABLE_GEMINI_MODEL_ID_CHECK=true if the model is one."
             )
         llm_request.config.tools = [
             *(llm_request.config.tools or []),

@@ -1,7 +1,4 @@
-"""What goes into a run of code and what comes out, and how both look in contents.
-
-Executors use the records, the code execution processors the conversions.
-"""
+"""Input and output of code execution, and their conversion to and from contents."""
 
 from __future__ import annotations
 
@@ -65,7 +62,7 @@ class CodeExecutionResult:
 
     Attributes:
       stdout: what it printed.
-      stderr: why it failed; empty where it did not.
+      stderr: why it failed; empty if it succeeded.
       output_files: files it made or changed.
     """
 
@@ -79,7 +76,7 @@ class CodeExecutionUtils:
 
     @staticmethod
     def get_encoded_file_content(data: bytes) -> bytes:
-        """Return `data` as base64; base64 already is returned as it is."""
+        """Return `data` as base64; data that is base64 already is returned unchanged."""
         try:
             if base64.b64encode(base64.b64decode(data, validate=True)) == data:
                 return data
@@ -103,7 +100,7 @@ class CodeExecutionUtils:
           code_block_delimiters: pairs of texts that open and close a block.
 
         Returns:
-          The code; None, and an unchanged content, where there is none.
+          The code, or None if the content holds none; then it is unchanged.
         """
         parts = content.parts or []
         for index, part in enumerate(parts):
@@ -119,7 +116,7 @@ class CodeExecutionUtils:
             return None
         before, code = block
         content.parts = [
-            *_cut(texts, len(before)),
+            *_cut_texts(texts, len(before)),
             CodeExecutionUtils.build_executable_code_part(code),
         ]
         return code
@@ -169,15 +166,15 @@ class CodeExecutionUtils:
             return
         last = content.parts[-1]
         if last.executable_code is not None:
-            text = _enclosed(last.executable_code.code, code_block_delimiter)
+            text = _enclose_text(last.executable_code.code, code_block_delimiter)
             content.parts = [*content.parts[:-1], types.Part(text=text)]
         elif len(content.parts) == 1 and last.code_execution_result is not None:
-            text = _enclosed(last.code_execution_result.output, execution_result_delimiters)
+            text = _enclose_text(last.code_execution_result.output, execution_result_delimiters)
             content.parts = [types.Part(text=text)]
             content.role = "user"
 
 
-def _enclosed(text: str | None, delimiters: tuple[str, str]) -> str:
+def _enclose_text(text: str | None, delimiters: tuple[str, str]) -> str:
     return delimiters[0] + text + delimiters[1] if text else ""
 
 
@@ -185,19 +182,26 @@ def _find_block(text: str, delimiters: list[tuple[str, str]]) -> tuple[str, str]
     """Return what stands before the first block that is not empty, and the code in it."""
     opening = "|".join(re.escape(start) for start, _ in delimiters)
     closing = {start: end for start, end in reversed(delimiters)}
+    missing: set[str] = set()  # no later block can end where an earlier one found no end
     for found in re.finditer(opening, text) if opening else ():
-        end = text.find(closing[found[0]], found.end())
-        code = text[found.end() : end] if end >= 0 else ""
+        mark = closing[found[0]]
+        if mark in missing:
+            continue
+        end = text.find(mark, found.end())
+        if end < 0:
+            missing.add(mark)
+            continue
+        code = text[found.end() : end]
         if code.strip():
             return text[: found.start()], code
     return None
 
 
-def _cut(texts: list[types.Part], length: int) -> list[types.Part]:
+def _cut_texts(texts: list[types.Part], length: int) -> list[types.Part]:
     """Return the first `length` characters of the newline-joined texts.
 
-    One part, as the texts were joined; but leading thoughts stay parts of their own, for the
-    text after them is no thought.
+    The texts become one part, but leading thoughts stay separate parts, because the text after
+    them is not a thought.
     """
     kept: list[types.Part] = []
     while len(texts) > 1 and texts[0].thought and not texts[1].thought:

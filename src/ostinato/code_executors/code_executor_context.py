@@ -1,4 +1,4 @@
-"""What code execution remembers in a session's state: files, failures, the execution id."""
+"""State of code execution in a session: files, failures and the execution id."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CodeExecutorContext:
 
     def __init__(self, session_state: State | MutableMapping[str, Any]) -> None:
         self._state = session_state
-        self._context: dict[str, Any] = copy.deepcopy(self._read(_CONTEXT, {}))
+        self._context: dict[str, Any] = copy.deepcopy(self._read_state(_CONTEXT, {}))
         session_state[_CONTEXT] = self._context
 
     def get_state_delta(self) -> dict[str, Any]:
@@ -57,12 +57,12 @@ class CodeExecutorContext:
 
     def get_input_files(self) -> list[File]:
         """Return the files that code finds."""
-        return [File(**stored) for stored in self._read(_INPUT_FILES, [])]
+        return [File(**stored) for stored in self._read_state(_INPUT_FILES, [])]
 
     def add_input_files(self, input_files: list[File]) -> None:
         """Add files that code is to find."""
         added = [dataclasses.asdict(file) for file in input_files]
-        self._state[_INPUT_FILES] = [*self._read(_INPUT_FILES, []), *added]
+        self._state[_INPUT_FILES] = [*self._read_state(_INPUT_FILES, []), *added]
 
     def clear_input_files(self) -> None:
         """Forget the files, and that they were explored."""
@@ -73,7 +73,7 @@ class CodeExecutorContext:
 
     def get_error_count(self, invocation_id: str) -> int:
         """Return how many runs of code have failed in a row in an invocation."""
-        return self._read(_ERROR_COUNTS, {}).get(invocation_id, 0)
+        return self._read_state(_ERROR_COUNTS, {}).get(invocation_id, 0)
 
     def increment_error_count(self, invocation_id: str) -> None:
         """Count one failed run of code."""
@@ -81,7 +81,7 @@ class CodeExecutorContext:
 
     def reset_error_count(self, invocation_id: str) -> None:
         """Start counting again, after a run that did not fail."""
-        counts = dict(self._read(_ERROR_COUNTS, {}))
+        counts = dict(self._read_state(_ERROR_COUNTS, {}))
         if counts.pop(invocation_id, None) is not None:
             self._state[_ERROR_COUNTS] = counts
 
@@ -95,9 +95,9 @@ class CodeExecutorContext:
             "result_stderr": result_stderr,
             "timestamp": int(_clock.now()),
         }
-        earlier = self._read(_RESULTS, {}).get(invocation_id, [])
+        earlier = self._read_state(_RESULTS, {}).get(invocation_id, [])
         self._state[_RESULTS] = {invocation_id: [*earlier, entry]}
 
-    def _read(self, key: str, default: Any) -> Any:
+    def _read_state(self, key: str, default: Any) -> Any:
         value = self._state.get(key)
         return default if value is None else value

@@ -1,7 +1,8 @@
 """Executor that runs a model's code on this machine, in a child process with limits.
 
-"Unsafe" as the name says: the child is bounded and gets no variables of ours, but it runs as the
-same user, may read and write that user's files and use the network.
+It is unsafe: the child gets limits and a clean environment, but it runs as the same user. It can
+read and write that user's files, read the environments of that user's processes in `/proc`, and
+use the network.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
+from .._adk_mode import follows_adk
 from ..context.invocation import InvocationContext
-from ._child import Child
-from ._limits import Limits
-from ._workspace import Workspace
+from ._child import Child, Limits
+from ._workspace import Workspace, remove_tree
 from .base_code_executor import BaseCodeExecutor
 from .code_execution_utils import CodeExecutionInput, CodeExecutionResult
 
@@ -27,12 +28,15 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
     """Runs Python code in a child process (Spec 1 §16, FEATURES row 167).
 
     Each run has a process group, a working directory and an environment of its own, and all of it
-    is gone afterwards; processes that the code started are killed with it. Input files lie in the
+    is gone afterwards; processes that the code started, daemons included, are killed with it
+    (outside of Linux, those that left its process group are not found; on Linux, those that cleared
+    their environment, of code that also killed its guard). Input files lie in the
     working directory, new and changed files of a run that did not fail are its output files. What
     is printed to stderr by code that succeeds counts as output.
 
-    It is no sandbox: the code can reach every file and address that this process can. Let it run
-    only what you would run yourself, or put the whole process into a container.
+    This is not a sandbox: the code runs as the same user and can reach every file and address that
+    this process can. It can also read this process's environment in `/proc`, keys included. Run
+    only code that you would run yourself, or run the whole process in a container without keys.
 
     Attributes:
       stateful: cannot be True: each run is a process of its own.
@@ -61,6 +65,16 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
             )
         return stateful
 
+    @field_validator("optimize_data_file")
+    @classmethod
+    def _refuse_data_files(cls, optimize_data_file: bool) -> bool:
+        if optimize_data_file and follows_adk():
+            raise ValueError(
+                "Cannot set `optimize_data_file=True` in UnsafeLocalCodeExecutor in a program for "
+                "google-adk, which refuses it. With `import ostinato` it works."
+            )
+        return optimize_data_file
+
     def execute_code(
         self,
         invocation_context: InvocationContext,
@@ -72,25 +86,27 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
           ValueError: an input file has a name that leads out of the working directory, or its
             content is text but not base64.
         """
-        return self._run(Child(self._limits()), code_execution_input)
+        return self._run_child(Child(self._make_limits()), code_execution_input)
 
     async def execute_code_async(
         self,
         invocation_context: InvocationContext,
         code_execution_input: CodeExecutionInput,
     ) -> CodeExecutionResult:
-        """Run the code in a worker thread; where the caller is cancelled, the code is killed."""
-        child = Child(self._limits())
-        work = asyncio.ensure_future(asyncio.to_thread(self._run, child, code_execution_input))
+        """Run the code in a worker thread; kill it if the caller is cancelled."""
+        child = Child(self._make_limits())
+        work = asyncio.ensure_future(
+            asyncio.to_thread(self._run_child, child, code_execution_input)
+        )
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             child.kill("the run was cancelled")
-            # The thread has only to clean up now; wait, so that nothing of it outlives the run.
+            # The thread only has to clean up; wait, so that nothing outlives the run.
             await asyncio.wait([work], timeout=_GRACE_SECONDS)
             raise
 
-    def _limits(self) -> Limits:
+    def _make_limits(self) -> Limits:
         return Limits(
             seconds=self.timeout_seconds,
             memory_bytes=self.max_memory_bytes,
@@ -99,25 +115,42 @@ class UnsafeLocalCodeExecutor(BaseCodeExecutor):
             file_bytes=self.max_file_bytes,
         )
 
-    def _run(self, child: Child, wanted: CodeExecutionInput) -> CodeExecutionResult:
-        with tempfile.TemporaryDirectory(prefix="ostinato-", ignore_cleanup_errors=True) as root:
-            work_dir, home_dir = Path(root, "work"), Path(root, "home")
-            work_dir.mkdir()
-            home_dir.mkdir()
-            workspace = Workspace(work_dir)
-            workspace.put(wanted.input_files)
-            status, stdout, stderr = child.run(wanted.code, work_dir=work_dir, home_dir=home_dir)
-            reason = _why_failed(status, stderr, child.killed_because)
-            if reason is not None:
-                return CodeExecutionResult(stdout=stdout, stderr=_joined(stderr, reason))
-            files, notes = workspace.collect(child.limits)
-            if notes:
-                stderr = _joined(stderr, "Files not kept: " + ", ".join(notes))
-            return CodeExecutionResult(stdout=_joined(stdout, stderr), output_files=files)
+    def _run_child(self, child: Child, wanted: CodeExecutionInput) -> CodeExecutionResult:
+        try:
+            root = Path(tempfile.mkdtemp(prefix="ostinato-"))
+        except OSError as error:
+            return _start_failure(error)
+        try:
+            return self._run_in(root, child, wanted)
+        except OSError as error:  # such as no free descriptors, or a full disk
+            return _start_failure(error)
+        finally:
+            remove_tree(root)
+
+    def _run_in(self, root: Path, child: Child, wanted: CodeExecutionInput) -> CodeExecutionResult:
+        work_dir, home_dir = root / "work", root / "home"
+        work_dir.mkdir()
+        home_dir.mkdir()
+        workspace = Workspace(work_dir)
+        workspace.put(wanted.input_files)
+        status, stdout, stderr = child.run(wanted.code, work_dir=work_dir, home_dir=home_dir)
+        reason = _why_failed(status, stderr, child.killed_because)
+        if reason is not None:
+            return CodeExecutionResult(stdout=stdout, stderr=_join_lines(stderr, reason))
+        files, notes = workspace.collect(child.limits)
+        if notes:
+            stderr = _join_lines(stderr, "Files not kept: " + ", ".join(notes))
+        return CodeExecutionResult(stdout=_join_lines(stdout, stderr), output_files=files)
+
+
+def _start_failure(error: OSError) -> CodeExecutionResult:
+    return CodeExecutionResult(
+        stderr=f"Code execution could not be started: {error.strerror or type(error).__name__}."
+    )
 
 
 def _why_failed(status: int, stderr: str, killed_because: str | None) -> str | None:
-    """Return why a run failed, empty where stderr says so itself; None where it did not fail."""
+    """Return why a run failed (empty if stderr says so itself), or None if it succeeded."""
     if killed_because is not None:
         return f"Code execution was stopped: {killed_because}."
     if status < 0:
@@ -127,6 +160,6 @@ def _why_failed(status: int, stderr: str, killed_because: str | None) -> str | N
     return f"The code ended with exit status {status}." if status else None
 
 
-def _joined(text: str, more: str) -> str:
+def _join_lines(text: str, more: str) -> str:
     """Return both texts, the second on a line of its own."""
     return text + ("\n" if text and more and not text.endswith("\n") else "") + more

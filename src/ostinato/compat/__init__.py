@@ -1,5 +1,8 @@
-"""Runs programs written for google-adk: `ostinato.compat.install()` before their first import, or
-`python -m ostinato.compat program.py` without touching them. A lazy face over this folder."""
+"""Compatibility with programs written for google-adk.
+
+Call `ostinato.compat.install()` before their first import, or run them unchanged with
+`python -m ostinato.compat program.py`.
+"""
 
 from typing import TYPE_CHECKING
 

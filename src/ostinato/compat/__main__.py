@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     if not by_name and not Path(sys.argv[0]).exists():
         sys.exit(f"{_USAGE}\nThere is no file {sys.argv[0]}.")
     try:
-        _run(sys.argv[0], by_name)
+        _run_program(sys.argv[0], by_name)
     except ImportError as error:
         advice = explain(error)
         if advice is not None and advice != str(error):
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
         raise
 
 
-def _run(program: str, by_name: bool) -> None:
+def _run_program(program: str, by_name: bool) -> None:
     if by_name:
         sys.path[0] = str(Path.cwd())
         runpy.run_module(program, run_name="__main__", alter_sys=True)

@@ -1,7 +1,7 @@
-"""Puts the alias of google.adk in place and takes it away again.
+"""Installation and removal of the alias `google.adk`.
 
-Programs call `install` through `ostinato.compat`; the command line calls `arm`, which installs at
-the first import of `google.adk` that nothing else answers.
+Programs call `install` through `ostinato.compat`. The command line calls `arm`, which installs the
+alias at the first import of `google.adk` if google-adk is not installed.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import sys
 import threading
 from dataclasses import dataclass, field
 
+from .._adk_mode import set_follows_adk
 from ..context.run_config import RunConfig, set_process_defaults
 from ..errors import DeveloperError
 from .finder import ADK, AliasFinder
+from .genai_records import teach_loaded_records, unteach_records
 from .installed import child_folders, place_of_adk
 
 
 @dataclass(slots=True)
 class _Alias:
-    """What `install` did, for `uninstall`."""
+    """State that `uninstall` needs to undo `install`."""
 
     finder: AliasFinder | None = None
     before: RunConfig | None = None
@@ -39,9 +41,10 @@ def install(*, force: bool = False) -> None:
 
     Call it before the first import of `google.adk`. Modules are the same objects under both names.
     Where google-genai is not installed, `google.genai` and `google.genai.types` are answered too,
-    by `ostinato.types`. RunConfigs made from now on run plain `def` tools on the event loop and
-    hand models copies of the history, as google-adk does. Child processes of `multiprocessing` get
-    the alias too, through `sys.path`. A second call does nothing.
+    by `ostinato.types`; where it is, its records equal Ostinato's of the same fields. RunConfigs
+    made from now on run plain `def` tools on the event loop and hand models copies of the history,
+    as google-adk does. Child processes of `multiprocessing` get the alias too, through `sys.path`.
+    A second call does nothing.
 
     Args:
       force: take the name although google-adk is installed in this environment.
@@ -64,7 +67,7 @@ def install(*, force: bool = False) -> None:
 
 
 def arm() -> None:
-    """Install the alias at the first import of `google.adk` that google-adk does not answer."""
+    """Install the alias at the first import of `google.adk` if google-adk is not installed."""
     with _lock:
         if _alias.finder is None:
             _alias.finder = AliasFinder(_install_if_free)
@@ -79,7 +82,7 @@ def _install_if_free() -> bool:
 
 
 def uninstall() -> None:
-    """Take the alias away: the names, the finder and the defaults; for tests."""
+    """Remove the alias: the names, the finder and the defaults; for tests."""
     with _lock:
         finder, before, folders = _alias.finder, _alias.before, _alias.folders
         _alias.finder, _alias.before, _alias.folders = None, None, []
@@ -87,15 +90,17 @@ def uninstall() -> None:
         if finder is not None:
             sys.meta_path.remove(finder)
             finder.forget()
+            unteach_records()
         if before is not None:
             set_process_defaults(sync_tools=before.sync_tools, copy_contents=before.copy_contents)
+            set_follows_adk(False)
 
 
 def child_path() -> list[str]:
     """Return the folders to put in front of PYTHONPATH for a child that is another command.
 
-    With them it finds `google.adk` here without calling `install`; an installed google-adk is
-    passed over.
+    With them the child finds `google.adk` here without calling `install`, even if google-adk is
+    installed.
     """
     return child_folders(_alias.finder)
 
@@ -109,7 +114,9 @@ def _put_in_place(finder: AliasFinder, first: bool) -> None:
     at = 1 if first else len(sys.path)
     sys.path[at:at] = _alias.folders  # multiprocessing hands its children this list
     finder.answer()
+    teach_loaded_records()
     set_process_defaults(sync_tools="inline", copy_contents=True)
+    set_follows_adk(True)
 
 
 def _refuse_a_loaded_adk() -> None:

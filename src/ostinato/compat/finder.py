@@ -1,7 +1,7 @@
-"""AliasFinder: answers imports of `google.adk...` with the modules of `ostinato...`.
+"""Import finder that maps `google.adk...` to the modules of `ostinato...`.
 
-The import system gives a module that a loader hands out the alias's spec; the loader puts the
-module's own back at once, so that relative imports, reload and pickle go by its own name.
+The import system sets the alias's spec on the module; the loader restores the module's own spec at
+once, so that relative imports, reload and pickle use its real name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from types import CodeType, ModuleType
 from typing import Any
 
+from ..types.like_named import GENAI_TYPES
+from .genai_records import TeachingLoader
 from .installed import find_elsewhere
 from .missing import missing_genai, missing_module, missing_name
 
@@ -22,22 +24,26 @@ ADK = "google.adk"
 HOME = "ostinato"
 GENAI = "google.genai"
 STAND_IN = "ostinato.compat.genai"
-_GENAI = {GENAI: STAND_IN, f"{GENAI}.types": "ostinato.types"}
+_GENAI = {GENAI: STAND_IN, GENAI_TYPES: "ostinato.types"}
 
 
 class _AliasSpec(ModuleSpec):
-    """Spec of a second name; while the module wears it, its relative imports stay as they are."""
+    """Spec of an alias that leaves the module's relative imports unchanged."""
 
     target = ""
 
     @property
     def parent(self) -> str:
         """The package that the module's own name gives."""
-        return self.target if self.submodule_search_locations is not None else _above(self.target)
+        return (
+            self.target
+            if self.submodule_search_locations is not None
+            else _parent_name(self.target)
+        )
 
 
 class _AliasLoader(InspectLoader):
-    """Hands out a module that exists under another name.
+    """Loads a module that exists under another name.
 
     Args:
       target: the module's own name.
@@ -54,7 +60,7 @@ class _AliasLoader(InspectLoader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own spec and loader back; it has run already."""
+        """Restore the module's own spec and loader; its code has already run."""
         module.__spec__, module.__loader__ = self._own
 
     def get_code(self, fullname: str) -> CodeType | None:
@@ -79,7 +85,7 @@ class _AliasLoader(InspectLoader):
 
 
 class AliasFinder(MetaPathFinder):
-    """Answers for google.adk; and for google and google.genai where nothing else does.
+    """Finds google.adk, and google and google.genai if they are not installed.
 
     Args:
       wanted: asked at the first import of `google.adk` or a missing `google.genai`; True to answer
@@ -98,7 +104,7 @@ class AliasFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of an alias; None for a name that is none of the finder's.
+        """Return the spec of an alias, or None for a name that the finder does not handle.
 
         Raises:
           ModuleNotFoundError: Ostinato has no such module or name; the message says what to write.
@@ -106,55 +112,63 @@ class AliasFinder(MetaPathFinder):
         if fullname.startswith(f"{HOME}."):
             return self._below_home(fullname, path)
         if fullname == "google":
-            return self._google()
+            return self._find_google()
         if fullname == ADK or fullname.startswith(f"{ADK}."):
-            return self._adk(fullname)
+            return self._find_adk(fullname)
         if fullname == GENAI or fullname.startswith(f"{GENAI}."):
-            return self._genai(fullname, path)
+            return self._find_genai(fullname, path)
         return None
 
     def forget(self) -> None:
-        """Stop answering and take back every name that was handed out."""
+        """Stop answering, and remove every alias from `sys.modules`."""
         self._answers, self._wanted = False, None
         for name in reversed(self._names):
             module = sys.modules.pop(name, None)
-            parent = sys.modules.get(_above(name))
+            parent = sys.modules.get(_parent_name(name))
             last = name.rpartition(".")[2]
             if parent is not None and parent.__name__ in ("google", STAND_IN):
-                if vars(parent).get(last) is module and name != f"{GENAI}.types":
+                if vars(parent).get(last) is module and name != GENAI_TYPES:
                     delattr(parent, last)
         self._names.clear()
 
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         return self._answers or (self._wanted is not None and self._wanted())
 
-    def _google(self) -> ModuleSpec | None:
-        """Make `google` an empty namespace where no installed package brings it."""
+    def _find_google(self) -> ModuleSpec | None:
+        """Return an empty namespace package `google` unless an installed package has it."""
         if find_elsewhere("google", None, self) is not None:
             return None
         self._names.append("google")
         return ModuleSpec("google", None, is_package=True)
 
-    def _adk(self, fullname: str) -> ModuleSpec | None:
-        if not self._ready():
+    def _find_adk(self, fullname: str) -> ModuleSpec | None:
+        if not self._is_ready():
             return None
         target = HOME + fullname.removeprefix(ADK)
-        spec = find_elsewhere(target, _path_of(_above(target)), self)
+        spec = find_elsewhere(target, _path_of(_parent_name(target)), self)
         if spec is None:
             raise missing_module(fullname, target)
-        return self._alias(fullname, target, spec)
+        return self._make_alias(fullname, target, spec)
 
-    def _genai(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    def _find_genai(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
         ours = getattr(sys.modules.get(GENAI), "__name__", None) == STAND_IN
+        if fullname == GENAI_TYPES and not ours and self._answers:
+            return self._their_records(path)
         if fullname == GENAI and find_elsewhere(fullname, path, self) is not None:
             return None
-        if not (ours or fullname == GENAI) or not self._ready():
+        if not (ours or fullname == GENAI) or not self._is_ready():
             return None
         if fullname not in _GENAI:
             raise missing_genai(fullname)
-        return self._alias(fullname, _GENAI[fullname], find_spec(_GENAI[fullname]))
+        return self._make_alias(fullname, _GENAI[fullname], find_spec(_GENAI[fullname]))
 
-    def _alias(self, fullname: str, target: str, real: ModuleSpec | None) -> ModuleSpec:
+    def _their_records(self, path: Sequence[str] | None) -> ModuleSpec | None:
+        spec = find_elsewhere(GENAI_TYPES, path, self)
+        if spec is not None:
+            spec.loader = TeachingLoader(spec.loader)
+        return spec
+
+    def _make_alias(self, fullname: str, target: str, real: ModuleSpec | None) -> ModuleSpec:
         self._names.append(fullname)
         package = real is not None and real.submodule_search_locations is not None
         spec = _AliasSpec(fullname, _AliasLoader(target), is_package=package)
@@ -163,7 +177,7 @@ class AliasFinder(MetaPathFinder):
 
     def _below_home(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
         """Explain `from google.adk.x import y` where x is a package and has no y."""
-        package = _above(fullname)
+        package = _parent_name(fullname)
         alias = ADK + package.removeprefix(HOME)
         if not self._answers or alias not in sys.modules:
             return None
@@ -173,7 +187,7 @@ class AliasFinder(MetaPathFinder):
         return spec
 
 
-def _above(name: str) -> str:
+def _parent_name(name: str) -> str:
     return name.rpartition(".")[0]
 
 

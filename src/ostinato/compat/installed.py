@@ -1,4 +1,4 @@
-"""What of `google` is really installed: asks all finders but the alias's. For alias and finder."""
+"""Lookup of really installed `google` packages, without the alias's finder."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def place_of_adk(without: Any) -> str | None:
 
 
 def child_folders(without: Any) -> list[str]:
-    """Return the folders that answer for google.adk, and for a missing google.genai, where they
-    are on a search path."""
+    """Return the folders that provide google.adk, and google.genai if it is not installed."""
     folders = ["adk"] if _below_google("google.genai", without) else ["adk", "genai"]
     return [f"{_OWN}/{name}" for name in folders]
 

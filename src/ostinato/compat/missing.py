@@ -1,4 +1,4 @@
-"""What is said when an ADK program imports what Ostinato does not have. For the alias's finder."""
+"""Errors for imports of google-adk names that Ostinato does not have."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import sys
 from pkgutil import iter_modules
 from types import ModuleType
 
+from .._absences import absence_error
+
 _CANNOT = re.compile(r"cannot import name '(\w+)' from")
-_LATER = {
-    "a2a": "Serving and calling agents over A2A",
-    "evaluation": "Evaluation",
-    "integrations": "This integration",
-    "labs": "google-adk's labs",
-    "optimization": "Optimization",
-    "platform": "google-adk's platform layer",
-    "skills": "Skills",
-}
 
 
 def missing_module(alias: str, target: str) -> ModuleNotFoundError:
@@ -27,11 +20,14 @@ def missing_module(alias: str, target: str) -> ModuleNotFoundError:
       alias: the name that was asked for, below `google.adk`.
       target: the name that it would have below `ostinato`.
     """
+    absent = absence_error(target.partition(".")[2])
+    if absent is not None:
+        return absent
     package, _, last = target.rpartition(".")
     parent = sys.modules[package]
     found = [item.name for item in iter_modules(getattr(parent, "__path__", ()))]
     modules = [name for name in found if not name.startswith("_")]
-    return _error(alias, f"Ostinato has no module {alias}.", last, modules, parent)
+    return _make_error(alias, f"Ostinato has no module {alias}.", last, modules, parent)
 
 
 def missing_name(alias: str, package: ModuleType, name: str) -> ModuleNotFoundError:
@@ -42,7 +38,10 @@ def missing_name(alias: str, package: ModuleType, name: str) -> ModuleNotFoundEr
       package: the package.
       name: the name that was asked for.
     """
-    return _error(f"{alias}.{name}", f"Ostinato has no {name} in {alias}.", name, [], package)
+    absent = absence_error(package.__name__.partition(".")[2], name)
+    return absent or _make_error(
+        f"{alias}.{name}", f"Ostinato has no {name} in {alias}.", name, [], package
+    )
 
 
 def missing_genai(name: str) -> ModuleNotFoundError:
@@ -55,24 +54,21 @@ def missing_genai(name: str) -> ModuleNotFoundError:
     )
 
 
-def _error(
+def _make_error(
     asked: str, problem: str, last: str, modules: list[str], package: ModuleType
 ) -> ModuleNotFoundError:
-    room = asked.split(".")[2]
-    near = _near(last, modules, package)
+    near = _suggest_names(last, modules, package)
     if near:
         advice = f"Did you mean {' or '.join(near)}?"
     elif any(part.startswith("_") for part in asked.split(".")):
         advice = (
             "It is a private name of google-adk; write it with public ones, such as those of "
-            f"{_alias_of(package)}: {', '.join(_public(package))}."
+            f"{_alias_of(package)}: {', '.join(_public_names(package))}."
         )
-    elif room in _LATER:
-        advice = f"{_LATER[room]} is not part of this version; leave the import out."
     else:
         advice = (
-            f"{_alias_of(package)} has: {', '.join(_public(package))}. What is not in google-adk "
-            "2.3.0's public modules, or not here yet, is listed on the page docs/from-adk.md."
+            f"{_alias_of(package)} has: {', '.join(_public_names(package))}. docs/from-adk.md "
+            "lists what is not in google-adk 2.3.0's public modules, or not here yet."
         )
     return ModuleNotFoundError(f"{problem} {advice}", name=asked)
 
@@ -80,8 +76,8 @@ def _error(
 def explain(error: ImportError) -> str | None:
     """Return what to write instead for an import that failed; None for one that is not ADK's.
 
-    Python words `from module import name` itself where the module is no package, so that case
-    is read from its words.
+    Python raises its own error for `from module import name`, so that case is parsed from its
+    message.
     """
     home = error.name or ""
     if home.startswith(("google.adk", "google.genai")):
@@ -92,7 +88,7 @@ def explain(error: ImportError) -> str | None:
     return str(missing_name(_alias_of(sys.modules[home]), sys.modules[home], asked[1]))
 
 
-def _near(last: str, modules: list[str], package: ModuleType) -> list[str]:
+def _suggest_names(last: str, modules: list[str], package: ModuleType) -> list[str]:
     names = dict.fromkeys([*modules, *(name for name in dir(package) if not name.startswith("_"))])
     return difflib.get_close_matches(last.lstrip("_"), names, 3, 0.7)
 
@@ -101,7 +97,7 @@ def _alias_of(package: ModuleType) -> str:
     return "google.adk" + package.__name__.removeprefix("ostinato")
 
 
-def _public(package: ModuleType) -> list[str]:
+def _public_names(package: ModuleType) -> list[str]:
     """Return what a module offers: its face's list, or the classes and functions it defines."""
     listed: list[str] = sorted(getattr(package, "__all__", ()))
     return listed or [

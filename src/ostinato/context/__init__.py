@@ -1,4 +1,4 @@
-"""Contexts: what a run carries, and the views of it that callbacks and tools get. A lazy face."""
+"""Contexts: the data of a run, and its views for callbacks and tools."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ostinato.context.context import Context as Context
     from ostinato.context.invocation import InvocationContext as InvocationContext
     from ostinato.context.readonly import ReadonlyContext as ReadonlyContext
-    from ostinato.context.run_config import DEFAULT_RUN as DEFAULT_RUN
+    from ostinato.context.run_config import RUN_CONFIG_TEMPLATE as RUN_CONFIG_TEMPLATE
     from ostinato.context.run_config import RunConfig as RunConfig
     from ostinato.context.run_config import StreamingMode as StreamingMode
 

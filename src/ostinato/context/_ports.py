@@ -1,8 +1,6 @@
-"""Protocols that let lower floors speak of what lies above them: agents, plugins, nodes, spawned
-runs.
+"""Protocols through which lower layers use higher ones: agents, plugins, nodes, spawned runs.
 
-The runner puts real objects behind them into the invocation; nothing here is implemented but the
-empty hooks.
+The runner puts the implementations into the invocation.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from ..events.event import Event
 from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
-from ..sessions._checkpoints import Checkpoint
-from ..sessions._durable_store import JournalRow
-from ..sessions.event_log import EventLog
+from ..sessions.log.checkpoints import Checkpoint
+from ..sessions.log.event_log import EventLog
+from ..sessions.store.durable_store import CallChanges, JournalRow
 from .live_request_queue import LiveRequestQueue
 
 Callback = Callable[..., Any]
@@ -146,19 +144,28 @@ class Commit(Protocol):
     """Stores events of a run and rows of its journal; the runner provides it."""
 
     async def __call__(
-        self, events: Sequence[Event], rows: Sequence[JournalRow] = ()
+        self,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        changes: CallChanges | None = None,
     ) -> object: ...
 
 
+class LiveAnswers(Protocol):
+    """Checks the answers in a message of a live run; the runner provides it."""
+
+    async def __call__(self, ctx: Any, message: types.Content) -> CallChanges | None: ...
+
+
 class RunJournal(Protocol):
-    """What a run has done beside its events; `durable.journal.Journal` is one."""
+    """Record of tool calls and checkpoints of a run; `durable.journal.Journal` is one."""
 
     def rows_with(self, event: Event) -> Sequence[JournalRow]:
         """Return the rows to be committed with an event."""
         ...
 
     def row(self, call_id: str | None) -> JournalRow | None:
-        """Return what an earlier process had stored of a call, as it is to be run now."""
+        """Return the row that an earlier process stored for a call, if it has not run here."""
         ...
 
     def expect(
@@ -168,7 +175,7 @@ class RunJournal(Protocol):
         ...
 
     def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
-        """Return the rows to be committed before a tool runs; none where they are stored."""
+        """Return the rows to commit before a tool runs; empty if they are stored."""
         ...
 
     def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
@@ -190,8 +197,8 @@ class RunJournal(Protocol):
         """Note an agent's checkpoint; it is stored with the next commit."""
         ...
 
-    def unstored(self) -> Sequence[JournalRow]:
-        """Return the rows that wait for the next commit, to be committed now."""
+    def take_pending(self) -> Sequence[JournalRow]:
+        """Return the rows of the next commit, to commit them now."""
         ...
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
@@ -200,7 +207,7 @@ class RunJournal(Protocol):
 
 
 class Streams(Protocol):
-    """Tools that go on telling the model things during a live run; the live flow provides it."""
+    """Tools that stream results to the model during a live run; the live flow provides it."""
 
     def input_of(self, tool: str) -> LiveRequestQueue:
         """Return the queue in which a tool finds what the user sends from now on."""
@@ -226,10 +233,3 @@ class NodeLike(Protocol):
 
 
 Schedule = Callable[..., Awaitable[Any]]
-
-
-class CredentialStore(Protocol):
-    """Keeps credentials beyond one request; `BaseCredentialService` is one."""
-
-    async def load_credential(self, auth_config: Any, callback_context: Any) -> Any: ...
-    async def save_credential(self, auth_config: Any, callback_context: Any) -> None: ...

@@ -29,12 +29,12 @@ class EventsCompactionConfig(BaseModel):
     """When earlier events are replaced by a summary (Spec 1 §20).
 
     Attributes:
-      summarizer: makes the summary; the root agent's model where None.
-      compaction_interval: completed invocations after which a summary is made
-        (`compaction_invocation_threshold` is accepted too).
-      overlap_size: invocations before the window that are summarised again.
-      token_threshold: prompt tokens from which on a request compacts first.
-      event_retention_size: newest events that token compaction leaves as they are.
+      summarizer: makes the summary; by default, the root agent's model.
+      compaction_interval: completed invocations after which a summary is made; each one if it is
+        less than 1 (`compaction_invocation_threshold` is accepted too).
+      overlap_size: earlier invocations that are summarized again; 0 or more.
+      token_threshold: prompt tokens from which a request compacts first.
+      event_retention_size: newest events that token compaction keeps.
     """
 
     model_config = ConfigDict(
@@ -43,10 +43,9 @@ class EventsCompactionConfig(BaseModel):
 
     summarizer: SkipValidation[Summarizer | None] = None
     compaction_interval: int = Field(
-        gt=0,
         validation_alias=AliasChoices("compaction_interval", "compaction_invocation_threshold"),
     )
-    overlap_size: int = Field(ge=0)
+    overlap_size: int
     token_threshold: int | None = Field(default=None, gt=0)
     event_retention_size: int | None = Field(default=None, ge=0)
 

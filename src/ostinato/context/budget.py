@@ -1,7 +1,7 @@
-"""Budget: what an invocation may use, and Spending: what it has used so far.
+"""Budget: the limits of an invocation, and BudgetUsage: its usage so far.
 
-The run's contexts share one Spending, those of sub-agents, parallel branches and AgentTool's agents
-too; the flow asks it before each model and tool call, and counts with it.
+All contexts of a run share one BudgetUsage, including sub-agents, parallel branches and agents of
+AgentTool. The flow checks it before each model and tool call.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import AgentConfigError, BudgetExceededError
 from ..models.llm_response import LlmResponse
+from ..sessions.log.event_log import EventLog
 from ..types import GenerateContentResponseUsageMetadata
 
 _R = TypeVar("_R")
 _MILLION = 1_000_000
+# Requests to the user are calls, but not tools.
+_REQUESTS = "adk_request_"
 
 
 class Price(BaseModel):
-    """What a model's tokens cost, in any one currency, for a million of them.
+    """The price of a million tokens of a model, in any currency.
 
     Attributes:
       input: tokens of the prompt.
       output: tokens of the answer, those of its thoughts included.
-      cached: tokens of the prompt that the provider had cached; as `input` where None.
+      cached: cached tokens of the prompt; the price of `input` if None.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -36,7 +39,7 @@ class Price(BaseModel):
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     def of(self, usage: GenerateContentResponseUsageMetadata) -> float:
-        """What one response cost."""
+        """Return the cost of one response."""
         cached = usage.cached_content_token_count or 0
         fresh = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0) - cached
         made = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
@@ -45,18 +48,18 @@ class Price(BaseModel):
 
 
 class Budget(BaseModel):
-    """What one invocation may use; None sets no limit.
+    """The limits of one invocation; None sets no limit.
 
-    What is used up is seen before the next model or tool call, so the response that crosses the
-    limit is still on record, and an invocation that needs no further call ends as usual.
+    Limits are checked before each model and tool call, so the response that exceeds one is still
+    stored, and an invocation that needs no further call ends as usual.
 
     Attributes:
       max_tokens: tokens of all model calls, prompts and answers, as the models report them.
-      max_tool_calls: tools that are run; a call that a hook answers does not count.
-      max_seconds: running time, from the start of the run or of its resumption; the model call or
-        tool that runs then is cancelled.
+      max_tool_calls: tools that run; a call that a hook answers does not count.
+      max_seconds: running time since the start or the resumption of the run; the current model
+        call or tool is then cancelled.
       max_cost: cost of all model calls, in the currency of `prices`.
-      prices: what the models cost, by the name that the agent gives its model.
+      prices: the prices of the models, by the agents' model names.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -68,7 +71,7 @@ class Budget(BaseModel):
     prices: dict[str, Price] = Field(default_factory=dict[str, Price])
 
     def over(self, other: Budget | None) -> Budget:
-        """This budget, and `other`'s limits and prices where this one has none."""
+        """Return this budget, with `other`'s limits and prices as defaults."""
         if other is None:
             return self
         mine = {name: value for name in _LIMITS if (value := getattr(self, name)) is not None}
@@ -78,11 +81,11 @@ class Budget(BaseModel):
 _LIMITS = ("max_tokens", "max_tool_calls", "max_seconds", "max_cost")
 
 
-class Spending:
-    """What an invocation has used of its budget. Made in the event loop that the run is in.
+class BudgetUsage:
+    """The usage of an invocation's budget; create it in the run's event loop.
 
     Attributes:
-      tokens, tool_calls, cost: used so far, in the units of the Budget.
+      tokens, tool_calls, cost: usage so far, in the units of the Budget.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -90,21 +93,21 @@ class Spending:
         self.tool_calls = 0
         self.cost = 0.0
         self._budget = budget
-        self._refused = False  # a tool call; the run ends, whoever answers the error
+        self._refused = False  # a tool call; the run ends even if the error is handled
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
 
     def begin_model_call(self, agent: Any) -> None:
-        """Refuse a model call that the budget has no room for.
+        """Check that the budget allows a model call.
 
         Raises:
-          BudgetExceededError: something is used up.
-          AgentConfigError: there is a `max_cost`, and no price for the agent's model.
+          BudgetExceededError: a limit is reached.
+          AgentConfigError: `max_cost` is set, and the agent's model has no price.
         """
-        self._check(agent.name)
+        self._check_limits(agent.name)
         budget = self._budget
         if self._refused:
-            self._refuse(agent.name, "max_tool_calls", f"{self.tool_calls} tool calls")
+            self._raise_exceeded(agent.name, "max_tool_calls", f"{self.tool_calls} tool calls")
         model = agent.canonical_model.model
         if budget.max_cost is not None and model not in budget.prices:
             known = ", ".join(map(repr, budget.prices)) or "none"
@@ -115,22 +118,22 @@ class Spending:
             )
 
     def begin_tool_call(self, agent: Any) -> None:
-        """Count a tool call, or refuse it.
+        """Check that the budget allows a tool call, and count it.
 
         Raises:
-          BudgetExceededError: something is used up.
+          BudgetExceededError: a limit is reached.
         """
-        self._check(agent.name)
+        self._check_limits(agent.name)
         allowed = self._budget.max_tool_calls
         if allowed is not None and self.tool_calls >= allowed:
             self._refused = True
-            self._refuse(agent.name, "max_tool_calls", f"{self.tool_calls} tool calls")
+            self._raise_exceeded(agent.name, "max_tool_calls", f"{self.tool_calls} tool calls")
         self.tool_calls += 1
 
     async def next_response(
         self, responses: AsyncIterator[LlmResponse], agent: Any
     ) -> LlmResponse | None:
-        """Wait for a model's next response and count it; None where there is none any more.
+        """Wait for a model's next response and count it; None at the end.
 
         Raises:
           BudgetExceededError: the time is up.
@@ -144,7 +147,7 @@ class Spending:
         """Wait for a model or a tool; cancel it when the time is up.
 
         Raises:
-          BudgetExceededError: it was.
+          BudgetExceededError: the time is up.
         """
         seconds = self._budget.max_seconds
         if seconds is None:
@@ -156,10 +159,10 @@ class Spending:
         except TimeoutError:
             if not limit.expired():
                 raise
-        self._refuse(agent.name, "max_seconds", f"{self._seconds:.3g} seconds")
+        self._raise_exceeded(agent.name, "max_seconds", f"{self._seconds:.3g} seconds")
 
     def count(self, usage: GenerateContentResponseUsageMetadata | None, model: str) -> None:
-        """Count what a model reports of one response."""
+        """Count the usage of one response."""
         if usage is None:
             return
         self.tokens += usage.total_token_count or sum(
@@ -175,21 +178,44 @@ class Spending:
         if price is not None:
             self.cost += price.of(usage)
 
+    def restore_usage(self, log: EventLog, invocation_id: str, root_agent: Any) -> None:
+        """Count the tokens and tool calls of a resumed invocation in the log.
+
+        The log lacks the usage of agents that AgentTool ran to their end.
+
+        Args:
+          log: the session's events.
+          invocation_id: the invocation; a new one has no events.
+          root_agent: the agent tree, which knows the models.
+        """
+        run: set[str | None] = set()
+        answered: set[str | None] = set()
+        for record in log.invocation(invocation_id):
+            answered.update(call_id for call_id, _ in record.responses)
+            if record.author == "user":
+                continue
+            run.update(call_id for call_id, name in record.calls if not name.startswith(_REQUESTS))
+            answered |= record.long_running  # it ran, even if the answer comes from outside
+            agent = root_agent.find_agent(record.author)
+            model = getattr(agent, "canonical_model", None)
+            self.count(record.event().usage_metadata, model.model if model is not None else "")
+        self.tool_calls += len(run & answered)
+
     @property
     def _seconds(self) -> float:
         return self._loop.time() - self._began
 
-    def _check(self, agent: str) -> None:
+    def _check_limits(self, agent: str) -> None:
         budget = self._budget
         if budget.max_tokens is not None and self.tokens >= budget.max_tokens:
-            self._refuse(agent, "max_tokens", f"{self.tokens} tokens")
+            self._raise_exceeded(agent, "max_tokens", f"{self.tokens} tokens")
         if budget.max_cost is not None and self.cost >= budget.max_cost:
-            self._refuse(agent, "max_cost", f"a cost of {self.cost:.6g}")
+            self._raise_exceeded(agent, "max_cost", f"a cost of {self.cost:.6g}")
         if budget.max_seconds is not None and self._seconds >= budget.max_seconds:
-            self._refuse(agent, "max_seconds", f"{self._seconds:.3g} seconds")
+            self._raise_exceeded(agent, "max_seconds", f"{self._seconds:.3g} seconds")
 
-    def _refuse(self, agent: str, limit: str, used: str) -> NoReturn:
+    def _raise_exceeded(self, agent: str, limit: str, used: str) -> NoReturn:
         raise BudgetExceededError(
-            f"Agent {agent!r} may not go on: the invocation has used {used}, and its budget allows "
+            f"Agent {agent!r} must stop: the invocation has used {used}, and its budget allows "
             f"{limit}={getattr(self._budget, limit)}. Raise it in RunConfig.budget or App.budget."
         )

@@ -1,19 +1,23 @@
-"""Running of callbacks: plugins first, then the agent's list; the first answer counts (Spec 2
-§9.2).
+"""Callback execution: plugins first, then the agent's list; the first answer counts (Spec 2 §9.2).
 
-Agents, the flow and the tool calls run every hook through `first_answer`.
+Agents and the flow run hooks through `first_answer`, the tool calls through `first_result`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..errors import CallbackError
 from ..types.like_named import own
 
 T = TypeVar("T")
+
+_NONE_ONLY = ("on_model_error_callback", "on_tool_error_callback", "on_event_callback")
 
 
 def as_list(callbacks: Any) -> list[Callable[..., Any]]:
@@ -23,6 +27,21 @@ def as_list(callbacks: Any) -> list[Callable[..., Any]]:
     return cast(list[Any], callbacks) if isinstance(callbacks, list) else [callbacks]
 
 
+def _check_callable(value: Any) -> Any:
+    """Return the value of a callback field; raise ValueError if it cannot be called."""
+    given: Any = value
+    for one in as_list(given):
+        if one is not None and not callable(one):
+            raise ValueError(
+                f"{one!r:.100} is not a callback. Give a function, or a list of functions."
+            )
+    return value
+
+
+#: Type of a field that holds None, a callback or a list of callbacks.
+CallbackField = Annotated[Any, AfterValidator(_check_callable)]
+
+
 async def first_answer(
     callbacks: Sequence[Callable[..., Any]],
     expected: type[T],
@@ -30,7 +49,7 @@ async def first_answer(
     agent_name: str,
     **arguments: Any,
 ) -> T | None:
-    """Run callbacks in order and return the first answer that is not None.
+    """Run callbacks in order and return the first answer; a false one counts as None.
 
     Args:
       callbacks: functions, plain or async.
@@ -46,22 +65,68 @@ async def first_answer(
         answer = callback(**arguments)
         if inspect.isawaitable(answer):
             answer = await answer
-        if answer is not None:
-            return checked(answer, expected, f"{hook} {_name(callback)!r}", agent_name)
+        if _is_answer(answer, hook):
+            return check_answer(
+                answer, expected, f"{hook} {_name_callback(callback)!r}", agent_name
+            )
     return None
 
 
 async def plugin_answer(
     pending: Awaitable[Any], expected: type[T], hook: str, agent_name: str
 ) -> T | None:
-    """Await the plugins' answer to a hook and check its type."""
+    """Await the plugins' answer to a hook and check its type; false counts as None."""
     answer = await pending
-    if answer is None:
+    if not _is_answer(answer, hook):
         return None
-    return checked(answer, expected, f"a plugin's {hook}", agent_name)
+    return check_answer(answer, expected, f"a plugin's {hook}", agent_name)
 
 
-def checked(answer: Any, expected: type[T], who: str, agent_name: str) -> T:
+def _is_answer(answer: Any, hook: str) -> bool:
+    """Return whether an answer counts: google-adk tests its truth, except in three hooks."""
+    return bool(answer) or (answer is not None and hook in _NONE_ONLY)
+
+
+async def first_result(
+    callbacks: Sequence[Callable[..., Any]], hook: str, agent_name: str, **arguments: Any
+) -> Any:
+    """Run the callbacks of a tool hook and return their result, or None.
+
+    The first true result counts, else the last one, `{}` too.
+
+    Args:
+      callbacks, hook, agent_name, **arguments: as for `first_answer`.
+
+    Raises:
+      CallbackError: a callback returned an invalid tool result.
+    """
+    result, who = None, hook
+    for callback in callbacks:
+        who = f"{hook} {_name_callback(callback)!r}"
+        result = callback(**arguments)
+        if inspect.isawaitable(result):
+            result = await result
+        if _is_answer(result, hook):
+            break
+    return _checked_result(result, who, agent_name)
+
+
+async def plugin_result(pending: Awaitable[Any], hook: str, agent_name: str) -> Any:
+    """Await the plugins' answer to a tool hook and check that it is a valid tool result."""
+    return _checked_result(await pending, f"a plugin's {hook}", agent_name)
+
+
+def _checked_result(result: Any, who: str, agent_name: str) -> Any:
+    """Return a result; raise CallbackError if JSON cannot carry it."""
+    if result is not None and not isinstance(result, dict):
+        try:
+            to_json(result, inf_nan_mode="constants")
+        except (PydanticSerializationError, ValueError):
+            check_answer(result, dict, who, agent_name)
+    return cast(Any, result)
+
+
+def check_answer(answer: Any, expected: type[T], who: str, agent_name: str) -> T:
     """Return `answer` if it is of the expected type; raise CallbackError otherwise."""
     if isinstance(answer, expected):
         return answer
@@ -74,5 +139,5 @@ def checked(answer: Any, expected: type[T], who: str, agent_name: str) -> T:
     )
 
 
-def _name(callback: Callable[..., Any]) -> str:
+def _name_callback(callback: Callable[..., Any]) -> str:
     return getattr(callback, "__qualname__", type(callback).__name__)

@@ -1,4 +1,4 @@
-"""Context: what callbacks and tools are handed. CallbackContext and ToolContext are this class.
+"""Context: the argument of callbacks and tools; CallbackContext and ToolContext are this class.
 
 `ostinato.agents.context`, `agents.callback_context` and `tools.tool_context` are its faces.
 """
@@ -12,9 +12,9 @@ from .. import auth, types
 from ..auth.asked import remember_request
 from ..auth.redaction import public_config
 from ..events.event import Event
-from ..events.event_actions import NO_ACTIONS, EventActions
+from ..events.event_actions import ACTIONS_TEMPLATE, EventActions
 from ..events.ui_widget import UiWidget
-from ..sessions.session import tombstones_of
+from ..sessions.session import Session, tombstones_of
 from ..sessions.state import State
 from .deps import Deps_co
 from .invocation import InvocationContext
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from ..artifacts.base_artifact_service import ArtifactVersion
     from ..auth.auth_credential import AuthCredential
     from ..auth.auth_tool import AuthConfig
+    from ..auth.credential_service.base_credential_service import BaseCredentialService
     from ..auth.tool_confirmation import ToolConfirmation
     from ..memory.base_memory_service import SearchMemoryResponse
     from ..memory.memory_entry import MemoryEntry
-    from ._ports import CredentialStore, NodeLike
+    from ._ports import NodeLike
 
 
 class Context(ReadonlyContext[Deps_co]):
     """Writable view of a run for one callback or one tool call (Spec 1 §4, FEATURES rows 42, 43).
 
-    What is written goes into `actions`, and takes effect when the event that carries them is
-    committed.
+    Writes go into `actions` and take effect when the event with them is committed.
 
     Args:
       invocation_context: the run.
-      event_actions: effects that go with the next event; new ones where None.
+      event_actions: effects of the next event; new ones if None.
       function_call_id: id of the tool call, for a tool.
-      tool_confirmation: the user's answer, where the call was confirmed or rejected.
+      tool_confirmation: the user's answer, if the call was confirmed or rejected.
       node: the workflow node that runs, with `node_path` and `run_id` of its place.
       resume_inputs: answers to the node's requests, by id.
       attempt_count: number of this attempt of the node, from 1.
@@ -52,7 +52,7 @@ class Context(ReadonlyContext[Deps_co]):
       output: a node's output, in place of yielding it.
       route: selects the edges that are taken after the node.
       event_author: author of events that the node yields without one.
-      node_run: the run of the node, kept by whoever runs it; None outside of nodes.
+      node_run: the run of the node, set by the workflow; None outside of nodes.
       interrupt_ids: ids of the requests that the node waits for.
     """
 
@@ -63,6 +63,16 @@ class Context(ReadonlyContext[Deps_co]):
     event_author = ""
     node_run: Any = None
     interrupt_ids: Set[str] = frozenset()
+
+    # Defaults on the class, so that a mock with this class as its spec has them.
+    function_call_id: str | None = None
+    tool_confirmation: ToolConfirmation | None = None
+    node: NodeLike | None = None
+    node_path: str = ""
+    run_id: str = "1"
+    resume_inputs: dict[str, Any] = {}
+    attempt_count: int = 1
+    parent_ctx: Context | None = None
 
     def __init__(
         self,
@@ -80,10 +90,11 @@ class Context(ReadonlyContext[Deps_co]):
         use_as_output: bool = False,
     ) -> None:
         super().__init__(invocation_context)
-        self._actions = NO_ACTIONS.fill() if event_actions is None else event_actions
-        self.state_schema = getattr(node, "state_schema", None) or (
+        self._actions = ACTIONS_TEMPLATE.create() if event_actions is None else event_actions
+        schema: Any = getattr(node, "state_schema", None) or (
             invocation_context.state_schema if parent_ctx is None else parent_ctx.state_schema
         )
+        self.state_schema = schema if isinstance(schema, type) else None  # a mock has a mock
         self._state = State(
             invocation_context.session.state,
             self._actions.state_delta,
@@ -94,7 +105,7 @@ class Context(ReadonlyContext[Deps_co]):
         self.tool_confirmation = tool_confirmation
         self.node = node
         self.node_path = node_path or ""
-        self.run_id = run_id
+        self.run_id = run_id or "1"
         self.resume_inputs = resume_inputs or {}
         self.attempt_count = attempt_count
         self.parent_ctx = parent_ctx
@@ -111,9 +122,22 @@ class Context(ReadonlyContext[Deps_co]):
         return self._actions
 
     @property
+    def _event_actions(self) -> EventActions:
+        """The effects, under google-adk's private name, which tests use."""
+        return self._actions
+
+    @property
     def isolation_scope(self) -> str | None:
-        """Scope of the delegated task this runs in; None in the conversation itself."""
+        """Scope of the delegated task this runs in; None in the conversation itself.
+
+        Once it is set, `get_invocation_context` returns a context of that scope.
+        """
         return self._invocation_context.isolation_scope
+
+    @isolation_scope.setter
+    def isolation_scope(self, scope: str | None) -> None:
+        self._invocation_context = self._invocation_context.model_copy()
+        self._invocation_context.isolation_scope = scope
 
     @property
     def idempotency_key(self) -> str:
@@ -128,7 +152,7 @@ class Context(ReadonlyContext[Deps_co]):
         return "/".join((ctx.app_name, ctx.user_id, ctx.session.id, ctx.invocation_id, of))
 
     def get_invocation_context(self) -> InvocationContext:
-        """Return the run itself."""
+        """Return the run."""
         return self._invocation_context
 
     async def run_node(
@@ -145,8 +169,7 @@ class Context(ReadonlyContext[Deps_co]):
     ) -> Any:
         """Run a node from within another and return its output (FEATURES A.25).
 
-        A node that had finished when its run was interrupted is not run again: its output is
-        returned.
+        A node that finished before an interruption is not run again: its output is returned.
 
         Args:
           node: a node, an agent, a tool or a function.
@@ -157,17 +180,17 @@ class Context(ReadonlyContext[Deps_co]):
           use_sub_branch: run it on a branch of its own.
           override_branch: run it on this branch.
           override_isolation_scope: run it in this isolation scope.
-          raise_on_wait: end the calling node where it has to wait for an output.
+          raise_on_wait: end the calling node if the node waits for an output.
 
         Raises:
           DynamicNodeFailError: it failed.
           NodeError: the calling node is not `rerun_on_resume`, or the run id is taken for numbers.
-          NotImplementedError: the run has no engine for nodes: it was not begun by a Runner.
+          NotImplementedError: no Runner started the run, so it cannot run nodes.
         """
-        schedule = self._invocation_context.ports.schedule
+        schedule = self._invocation_context.services.schedule
         if schedule is None:
             raise NotImplementedError(
-                "run_node needs a run that a Runner began; this context has none."
+                "run_node needs a run that a Runner started; this context has none."
             )
         return await schedule(
             self,
@@ -183,8 +206,8 @@ class Context(ReadonlyContext[Deps_co]):
 
     async def load_artifact(self, filename: str, version: int | None = None) -> types.Part | None:
         """Return an artifact of this session, the newest version unless one is given."""
-        return await self._artifacts().load_artifact(
-            **self._place(), filename=filename, version=version
+        return await self._require_artifacts().load_artifact(
+            **self._session_place(), filename=filename, version=version
         )
 
     async def save_artifact(
@@ -198,8 +221,11 @@ class Context(ReadonlyContext[Deps_co]):
         Returns:
           The version, from 0.
         """
-        version = await self._artifacts().save_artifact(
-            **self._place(), filename=filename, artifact=artifact, custom_metadata=custom_metadata
+        version = await self._require_artifacts().save_artifact(
+            **self._session_place(),
+            filename=filename,
+            artifact=artifact,
+            custom_metadata=custom_metadata,
         )
         self._actions.artifact_delta[filename] = version
         return version
@@ -207,22 +233,22 @@ class Context(ReadonlyContext[Deps_co]):
     async def get_artifact_version(
         self, filename: str, version: int | None = None
     ) -> ArtifactVersion | None:
-        """Return what is known about a version of an artifact, the newest unless one is given."""
-        return await self._artifacts().get_artifact_version(
-            **self._place(), filename=filename, version=version
+        """Return the metadata of an artifact's version, the newest by default."""
+        return await self._require_artifacts().get_artifact_version(
+            **self._session_place(), filename=filename, version=version
         )
 
     async def list_artifacts(self) -> list[str]:
         """Return the names of the session's artifacts and of the user's."""
-        return await self._artifacts().list_artifact_keys(**self._place())
+        return await self._require_artifacts().list_artifact_keys(**self._session_place())
 
     async def save_credential(self, auth_config: AuthConfig) -> None:
         """Keep the exchanged credential of `auth_config` in the credential service."""
-        await self._credentials().save_credential(auth_config, self)
+        await self._require_credentials().save_credential(auth_config, self)
 
     async def load_credential(self, auth_config: AuthConfig) -> AuthCredential | None:
         """Return the credential kept for `auth_config`, or None."""
-        return await self._credentials().load_credential(auth_config, self)
+        return await self._require_credentials().load_credential(auth_config, self)
 
     def get_auth_response(self, auth_config: AuthConfig) -> AuthCredential | None:
         """Return the credential the user gave in answer to a request, or None.
@@ -231,7 +257,7 @@ class Context(ReadonlyContext[Deps_co]):
         secret, that is done now with the one in `auth_config`, and blocks.
 
         Raises:
-          CredentialExchangeError: the exchange failed for a reason the user cannot mend.
+          CredentialExchangeError: the exchange failed for a reason the user cannot fix.
         """
         # A delta that is thrown away: a credential never gets into an event.
         kept = State(self._invocation_context.session.state, {})
@@ -248,8 +274,14 @@ class Context(ReadonlyContext[Deps_co]):
         """
         call_id = self._need_call("request_credential")
         request = auth.AuthHandler(auth_config).generate_auth_request()
-        remember_request(self.session, call_id, request)
-        self._actions.requested_auth_configs[call_id] = public_config(request)
+        kind: type = type(self.session)
+        tells = False
+        if issubclass(kind, Session):  # a mocked session gets no answer
+            remember_request(self.session, call_id, request)
+            tells = self._invocation_context.services.sends_client_secrets
+        self._actions.requested_auth_configs[call_id] = public_config(
+            request, with_client_secret=tells
+        )
 
     def request_confirmation(self, *, hint: str | None = None, payload: Any | None = None) -> None:
         """Ask the user to confirm this tool call (FEATURES rows 146, 147).
@@ -268,13 +300,13 @@ class Context(ReadonlyContext[Deps_co]):
 
     async def add_session_to_memory(self) -> None:
         """Put the whole session into the memory service."""
-        await self._memory().add_session_to_memory(self.session)
+        await self._require_memory().add_session_to_memory(self.session)
 
     async def add_events_to_memory(
         self, *, events: Sequence[Event], custom_metadata: Mapping[str, object] | None = None
     ) -> None:
         """Put some events into the memory service."""
-        await self._memory().add_events_to_memory(
+        await self._require_memory().add_events_to_memory(
             app_name=self.app_name,
             user_id=self.user_id,
             session_id=self.session.id,
@@ -289,7 +321,7 @@ class Context(ReadonlyContext[Deps_co]):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Put ready-made memories into the memory service."""
-        await self._memory().add_memory(
+        await self._require_memory().add_memory(
             app_name=self.app_name,
             user_id=self.user_id,
             memories=memories,
@@ -298,7 +330,7 @@ class Context(ReadonlyContext[Deps_co]):
 
     async def search_memory(self, query: str) -> SearchMemoryResponse:
         """Return what the memory service knows about `query` for this user."""
-        return await self._memory().search_memory(
+        return await self._require_memory().search_memory(
             app_name=self.app_name, user_id=self.user_id, query=query
         )
 
@@ -320,21 +352,26 @@ class Context(ReadonlyContext[Deps_co]):
             )
         return self.function_call_id
 
-    def _place(self) -> dict[str, str]:
+    def _session_place(self) -> dict[str, str]:
         ctx = self._invocation_context
         return {"app_name": ctx.app_name, "user_id": ctx.user_id, "session_id": ctx.session.id}
 
-    def _artifacts(self) -> Any:
+    def _require_artifacts(self) -> Any:
         if self._invocation_context.artifact_service is None:
             raise ValueError("Artifact service is not initialized: give the Runner one.")
         return self._invocation_context.artifact_service
 
-    def _memory(self) -> Any:
+    def _require_memory(self) -> Any:
         if self._invocation_context.memory_service is None:
             raise ValueError("Memory service is not available: give the Runner one.")
         return self._invocation_context.memory_service
 
-    def _credentials(self) -> CredentialStore:
+    def _require_credentials(self) -> BaseCredentialService:
         if self._invocation_context.credential_service is None:
             raise ValueError("Credential service is not initialized: give the Runner one.")
         return self._invocation_context.credential_service
+
+
+def invocation_of(context: Context) -> Any:
+    """Return a context's invocation; of a mock of a context, what its test put in its place."""
+    return context._invocation_context  # pyright: ignore[reportPrivateUsage]

@@ -1,6 +1,4 @@
-"""Runs of one agent inside the run of another that called it: their place, and how their events get
-out of a tool call. The delegating tools and the flow use it.
-"""
+"""Delegated runs: the context of a called agent, and the relay of its events out of a tool call."""
 
 from __future__ import annotations
 
@@ -11,13 +9,15 @@ from typing import Any, Generic, TypeVar
 from .. import types
 from .._aclosing import Aclosing
 from ..events.event import Event, NodeInfo
+from ..types.content_text import extract_text_from_content
 from .invocation import InvocationContext
+from .run_path import path_of_called
 
 T = TypeVar("T")
 
 
 def branch_of_call(outer: str | None, agent_name: str, call_id: str) -> str:
-    """Return the branch of an agent that a call delegates to: no two calls share one.
+    """Return the branch of a called agent, unique per call.
 
     Args:
       outer: branch of the agent that made the call.
@@ -28,24 +28,25 @@ def branch_of_call(outer: str | None, agent_name: str, call_id: str) -> str:
     return f"{outer}.{own}" if outer else own
 
 
-def delegated(
+def make_delegated_context(
     ctx: InvocationContext, agent: Any, call_id: str, told: types.Content
 ) -> InvocationContext:
-    """Return the context in which a called agent runs: in the same session, in a scope of its own.
+    """Return the context of a called agent: the same session, a scope of its own.
 
     Args:
       ctx: the run of the agent that made the call.
       agent: the agent that is called.
       call_id: id of the call, which becomes the isolation scope.
-      told: what the agent is told: the first content that its model sees.
+      told: the first content for the agent's model.
     """
-    ctx.ports.told[call_id] = told
+    ctx.run_state.initial_prompts[call_id] = told
     return ctx.model_copy(
         update={
             "agent": agent,
             "branch": branch_of_call(ctx.branch, agent.name, call_id),
             "isolation_scope": call_id,
-            # What the user said meanwhile was said to this agent.
+            "run_path": path_of_called(ctx, agent),
+            # Newer messages of the user were for this agent.
             "user_content": ctx.user_content if call_id in ctx.log.scopes else told,
         }
     )
@@ -59,7 +60,7 @@ async def in_scope(
     Args:
       events: the events.
       scope: the scope.
-      path: within a graph: where the run is; None where its node says so.
+      path: path of the run within a graph, or None if its node sets it.
     """
     async with Aclosing(events):
         async for event in events:
@@ -72,14 +73,30 @@ async def in_scope(
             yield event
 
 
-class Relay(Generic[T]):
-    """Passes on the events of runs that go on inside a piece of work, such as tool calls.
+def is_last_word(event: Event, scope: str | None) -> bool:
+    """Return whether an event is the final answer of a called agent: text without calls.
 
-    The piece of work is a coroutine and can yield nothing itself. Each run goes on only when its
-    event was taken, so that the event is committed by then.
+    Args:
+      event: the event.
+      scope: isolation scope of the agent's run.
+    """
+    if event.partial or event.isolation_scope != scope or event.error_code:
+        return False
+    return (
+        bool(extract_text_from_content(event.content).strip())
+        and event.is_final_response()
+        and not event.get_function_calls()
+    )
+
+
+class Relay(Generic[T]):
+    """Relays the events of runs inside a coroutine, such as a tool call.
+
+    A coroutine cannot yield them itself. Each run continues only when its event was taken, so that
+    the event is committed by then.
 
     Attributes:
-      result: what the work returned, once `events` has ended.
+      result: the result of the coroutine, once `events` has ended.
     """
 
     result: T
@@ -88,16 +105,16 @@ class Relay(Generic[T]):
         self._queue: asyncio.Queue[tuple[Event, asyncio.Event] | None] = asyncio.Queue()
 
     async def send(self, event: Event) -> None:
-        """Hand on an event; return when it was taken."""
+        """Relay an event; return when it was taken."""
         taken = asyncio.Event()
         self._queue.put_nowait((event, taken))
         await taken.wait()
 
     async def events(self, work: Coroutine[Any, Any, T]) -> AsyncGenerator[Event, None]:
-        """Do the work and yield what is sent meanwhile.
+        """Run the work and yield the events sent meanwhile.
 
         Raises:
-          Exception: what the work raises.
+          Exception: an error of the work.
         """
         task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._queue.put_nowait(None))

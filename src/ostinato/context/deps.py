@@ -33,17 +33,17 @@ class NotGiven(enum.Enum):
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 
 
-def checked_deps(deps: Any, agent_name: str) -> Any:
-    """Return a run's deps to an agent that asks for them.
+def require_deps(deps: Any, agent_name: str) -> Any:
+    """Return a run's deps, for an agent that reads them.
 
     Raises:
-      MissingDepsError: it was given none.
+      MissingDepsError: the run has none.
     """
     if deps is NOT_GIVEN:
         raise MissingDepsError(
             f"Agent {agent_name!r} asks for `deps`, and its run was given none. Pass them: "
-            "`agent.run(..., deps=...)` or `runner.run_async(..., deps=...)`; for runs that nobody "
-            "passes them to, such as resumed ones, `Runner(..., make_deps=...)` or "
+            "`agent.run(..., deps=...)` or `runner.run_async(..., deps=...)`; for runs without "
+            "a caller, such as resumed ones, `Runner(..., make_deps=...)` or "
             "`resume_open(deps=...)`."
         )
     return deps

@@ -1,13 +1,11 @@
-"""Guardrails: checks of what goes into an agent and of what comes out of it. Agents and apps take
-them; `agents/guarded_run.py` runs them.
-"""
+"""Guardrails: checks of an agent's input and output; `agents/guarded_run.py` runs them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, field_validator
 from pydantic.alias_generators import to_camel
@@ -17,10 +15,10 @@ from ..errors import CallbackError
 from .readonly import ReadonlyContext
 
 GUARDRAIL = "guardrail"
-"""Key in the custom metadata of an event that holds what a guardrail found."""
+"""Key of a guardrail's result in the custom metadata of an event."""
 
 TRIPPED = "GUARDRAIL_TRIPPED"
-"""Error code of the event with which a guardrail has ended a run."""
+"""Error code of the event of a guardrail that ended a run."""
 
 Stage = Literal["input", "output"]
 
@@ -42,6 +40,16 @@ class GuardrailResult(BaseModel):
     info: JsonValue = None
     message: types.Content | None = None
 
+    if TYPE_CHECKING:  # what the validator below makes a Content of
+
+        def __init__(
+            self,
+            *,
+            tripwire: bool = False,
+            info: JsonValue = None,
+            message: types.Content | str | None = None,
+        ) -> None: ...
+
     @field_validator("message", mode="before")
     @classmethod
     def _as_content(cls, value: Any) -> Any:
@@ -58,10 +66,10 @@ class Guardrail:
     """A check of content, with how it is run.
 
     Attributes:
-      check: a function, plain or async, of the context and the content; None says that all is well.
-      name: name in events and errors; the function's where empty.
-      blocking: for input: run it before the agent does anything; False runs it beside the agent's
-        first model call, which is cancelled where it trips.
+      check: a function, plain or async, of the context and the content; None means no objection.
+      name: name in events and errors; the function's by default.
+      blocking: for input: run it before the agent; False runs it beside the agent's first model
+        call, which is cancelled if it trips.
       on_trip: `end` ends the run with an event; `raise` raises GuardrailTrippedError after it.
     """
 
@@ -79,14 +87,14 @@ class Guardrail:
         """Check content.
 
         Raises:
-          CallbackError: the check gave back something else than a GuardrailResult or None.
-          Exception: what the check raised, with a note that names it and the agent.
+          CallbackError: the check returned neither a GuardrailResult nor None.
+          Exception: an error of the check, with a note that names it and the agent.
         """
         try:
             found = self.check(ctx, content)
             if inspect.isawaitable(found):
                 found = await cast(Awaitable[Any], found)
-        except Exception as error:  # boundary: it says which check it comes from
+        except Exception as error:  # boundary: add the name of the check
             error.add_note(f"raised by guardrail {self.name!r} of agent {ctx.agent_name!r}")
             raise
         if found is None:
@@ -128,7 +136,7 @@ def as_guardrails(value: Any) -> list[Guardrail]:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """Guardrails that hold for a run, each with whose it is: the app's, or an agent's by name."""
+    """Guardrails of a run, each with the name of its app or agent."""
 
     input: tuple[tuple[str, Guardrail], ...]
     output: tuple[tuple[str, Guardrail], ...]

@@ -1,4 +1,4 @@
-"""InvocationContext: everything one run carries through agents, flow and tools.
+"""InvocationContext: the data of one run, passed through agents, flow and tools.
 
 The runner makes it; `ostinato.agents.invocation_context` is its public face.
 """
@@ -6,7 +6,7 @@ The runner makes it; `ostinato.agents.invocation_context` is its public face.
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation, field_validator
 
 from .. import _clock, types
 from .._log import get_logger
@@ -14,33 +14,65 @@ from ..errors import LlmCallsLimitExceededError as LlmCallsLimitExceededError
 from ..errors import ModelRetriesExceededError
 from ..events.event import Event
 from ..models.context_cache_config import ContextCacheConfig
-from ..sessions._checkpoints import Checkpoint, recorded_checkpoints
-from ..sessions.event_log import EventLog
+from ..sessions.log.checkpoints import Checkpoint, recorded_checkpoints
+from ..sessions.log.event_log import EventLog
 from ..sessions.session import Session, log_of
-from ..types.blank import Blank
+from ..types.record_template import RecordTemplate
 from .app_config import EventsCompactionConfig, ResumabilityConfig
-from .deps import checked_deps
+from .deps import require_deps
 from .live_request_queue import LiveRequestQueue
-from .no_hooks import NoHooks
-from .run_ports import RunPorts as RunPorts
+from .live_state import LiveState
+from .run_state import RunState
+from .services import RunServices
 
 if TYPE_CHECKING:
     from ._ports import Hooks
     from .run_config import RunConfig
-else:  # ports are for the type checker; fields do not check them
+else:  # for the type checker only; fields do not check them
     Hooks = RunConfig = Any
 
 logger = get_logger(__name__)
 
 
+class NoHooks:
+    """Implements the `Hooks` port without any plugin."""
+
+    plugins: tuple[Any, ...] = ()
+
+    def overrides(self, hook_name: str) -> bool:
+        """Return False: there is no plugin to override a hook."""
+        return False
+
+    async def _none(self, **_: Any) -> None:
+        return None
+
+    run_on_user_message_callback = _none
+    run_before_run_callback = _none
+    run_after_run_callback = _none
+    run_on_event_callback = _none
+    run_before_agent_callback = _none
+    run_after_agent_callback = _none
+    run_before_model_callback = _none
+    run_after_model_callback = _none
+    run_on_model_error_callback = _none
+    run_before_tool_callback = _none
+    run_after_tool_callback = _none
+    run_on_tool_error_callback = _none
+    run_on_agent_error_callback = _none
+    run_on_run_error_callback = _none
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
 class BaseAgentState(BaseModel):
-    """Checkpoint of an agent; subclasses add what they need to go on (Spec 1 §19)."""
+    """Checkpoint of an agent; subclasses add what they need to resume (Spec 1 §19)."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class RealtimeCacheEntry(BaseModel):
-    """A piece of audio or video of a live run that waits to be stored.
+    """A chunk of audio or video of a live run, to be stored.
 
     Attributes:
       role: who sent it.
@@ -64,7 +96,7 @@ class _InvocationCostManager:
         self._number_of_llm_calls = 0
 
     def increment_and_enforce_llm_calls_limit(self, run_config: RunConfig | None) -> None:
-        """Count one model call; raise LlmCallsLimitExceededError where that is one too many."""
+        """Count one model call; raise LlmCallsLimitExceededError past the limit."""
         self._number_of_llm_calls += 1
         limit = run_config.max_llm_calls if run_config else 0
         if 0 < limit < self._number_of_llm_calls:
@@ -79,7 +111,7 @@ def new_invocation_context_id() -> str:
 class InvocationContext(BaseModel):
     """State of one invocation (Spec 1 §4, Spec 2 §1.3, Spec 4 §10).
 
-    Agents get copies that share the session, the counters and the ports; `agent`, `branch` and
+    Agents get copies that share session, counters, services and state; `agent`, `branch` and
     `end_invocation` are each copy's own.
 
     Attributes:
@@ -92,9 +124,13 @@ class InvocationContext(BaseModel):
       end_of_agents: agents that have finished, by name.
       end_invocation: set True to stop the run at the next check.
       plugin_manager: hooks of the plugins.
+      run_path: path of the events of agents outside of graphs; empty in graphs, and below a root
+        that is not an LlmAgent.
       last_calls: last arguments and result of each tool in this run of the agent, and how often in
         a row they were the same.
-      ports: what the runner lends to the invocation.
+      services: services of the runner for the invocation.
+      run_state: mutable state that no event stores.
+      live_state: state of a live run; None in others.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
@@ -126,16 +162,31 @@ class InvocationContext(BaseModel):
     token_compaction_checked: bool = False
     plugin_manager: SkipValidation[Hooks] = Field(default_factory=NoHooks)
     canonical_tools_cache: SkipValidation[list[Any] | None] = None
+    run_path: SkipValidation[str] = Field(default="", exclude=True, repr=False)
     last_calls: SkipValidation[dict[Any, Any]] = Field(
         default_factory=dict[Any, Any], exclude=True, repr=False
     )
     credential_by_key: SkipValidation[dict[str, Any]] = Field(default_factory=dict)
-    ports: SkipValidation[RunPorts] = Field(default_factory=RunPorts, exclude=True, repr=False)
+    services: SkipValidation[RunServices] = Field(
+        default_factory=RunServices, exclude=True, repr=False
+    )
+    run_state: SkipValidation[RunState] = Field(default_factory=RunState, exclude=True, repr=False)
+    live_state: SkipValidation[LiveState | None] = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("transcription_cache")
+    @classmethod
+    def _refuse_transcription_cache(cls, value: list[Any] | None) -> list[Any] | None:
+        if value:
+            raise NotImplementedError(
+                "InvocationContext.transcription_cache is for an AudioTranscriber, which Ostinato "
+                "does not have. Set RunConfig.input_audio_transcription: the live model then "
+                "transcribes."
+            )
+        return value
 
     _invocation_cost_manager: _InvocationCostManager = PrivateAttr(
         default_factory=_InvocationCostManager
     )
-    _state_schema: type[BaseModel] | None = PrivateAttr(default=None)
 
     @property
     def is_resumable(self) -> bool:
@@ -154,12 +205,12 @@ class InvocationContext(BaseModel):
 
     @property
     def deps(self) -> Any:
-        """What the program handed to this run; see `ReadonlyContext.deps`.
+        """The deps that the program passed to this run; see `ReadonlyContext.deps`.
 
         Raises:
-          MissingDepsError: it handed over nothing.
+          MissingDepsError: it passed none.
         """
-        return checked_deps(self.ports.deps, self.agent.name if self.agent else "")
+        return require_deps(self.services.deps, self.agent.name if self.agent else "")
 
     @property
     def log(self) -> EventLog:
@@ -177,7 +228,7 @@ class InvocationContext(BaseModel):
             if schema is not None:
                 return schema
             node = getattr(node, "parent_agent", None)
-        return (self.__pydantic_private__ or {})["_state_schema"]  # by its name is slow to find
+        return None
 
     def set_agent_state(
         self,
@@ -204,14 +255,14 @@ class InvocationContext(BaseModel):
             ended = self.end_of_agents.pop(agent_name, None)
             if self.agent_states.pop(agent_name, None) is None and ended is None:
                 return
-        ports = self.ports
-        if ports.resume is not None and state is not None:
-            ports.resume.leave(agent_name, self.branch)
-        if ports.journal is not None and not self.is_resumable:
+        run_state = self.run_state
+        if run_state.resume is not None and state is not None:
+            run_state.resume.leave(agent_name, self.branch)
+        if run_state.journal is not None and not self.is_resumable:
             records = self.log.records
             after = records[-1].id if records else None
             noted = f"{self.node_path}:{agent_name}" if self.node_path else agent_name
-            ports.journal.checkpoint(noted, self.branch, after, state, end_of_agent)
+            run_state.journal.checkpoint(noted, self.branch, after, state, end_of_agent)
 
     def reset_sub_agent_states(self, agent_name: str) -> None:
         """Clear the checkpoints of everything below an agent, so that it runs from its start."""
@@ -226,17 +277,17 @@ class InvocationContext(BaseModel):
         """
         if self.is_resumable:
             marks = recorded_checkpoints(self.log, self.invocation_id)
-        elif self.ports.journal is not None:
-            marks = self.ports.journal.checkpoints(self.log)
+        elif self.run_state.journal is not None:
+            marks = self.run_state.journal.checkpoints(self.log)
         else:
             return
-        self.ports.checkpoints = marks
+        self.run_state.checkpoints = marks
         self.restore_agent_states(marks)
 
     def restore_agent_states(
         self, marks: Sequence[Checkpoint], only: Container[int] | None = None, tree: Any = None
     ) -> None:
-        """Restore what agents had noted.
+        """Restore the checkpoints of agents.
 
         Args:
           marks: their checkpoints, oldest first.
@@ -255,14 +306,14 @@ class InvocationContext(BaseModel):
                 self.end_of_agents[mark.agent] = False
                 name = mark.state.get("current_sub_agent")
                 if name and root is not None:
-                    # What its sub-agent had noted, it had before it came to it again.
+                    # The sub-agent wrote its checkpoints before this one: they are outdated.
                     below = self.forget_agent_states(root.find_agent(name))
                     anew.update(dict.fromkeys(below, mark.at))
         if self.is_resumable:
             self._note_speakers(anew, only)
 
     def _note_speakers(self, anew: dict[str, int], only: Container[int] | None) -> None:
-        """Take an agent that spoke without a checkpoint for begun; an empty one says so."""
+        """Treat an agent with events but no checkpoint as started: give it an empty one."""
         first = self.log.start_of(self.invocation_id) or 0
         for index, record in enumerate(self.log.records[first:], first):
             name = record.author
@@ -275,7 +326,7 @@ class InvocationContext(BaseModel):
                 self.end_of_agents[name] = False
 
     def forget_agent_states(self, agent: Any) -> list[str]:
-        """Forget what an agent and those below it had noted, for they begin anew.
+        """Drop the checkpoints of an agent and of all agents below it.
 
         Returns:
           Their names.
@@ -287,29 +338,29 @@ class InvocationContext(BaseModel):
         return names
 
     async def begin_call(self, call_id: str | None, tool_name: str) -> None:
-        """Store that a tool begins, unless the event with its call said so already.
+        """Store that a tool starts, unless the event with its call did so.
 
         Args:
           call_id: the call.
           tool_name: name of the tool.
         """
-        ports = self.ports
-        if call_id in ports.unbegun:
-            ports.unbegun -= {call_id}
-        if ports.journal is not None:
-            rows = ports.journal.begin(call_id, tool_name)
+        state = self.run_state
+        if call_id in state.unstarted_call_ids:
+            state.unstarted_call_ids -= {call_id}
+        if state.journal is not None:
+            rows = state.journal.begin(call_id, tool_name)
             if rows:
-                await ports.commit((), rows)
+                await self.services.commit((), rows)
 
     def increment_llm_call_count(self) -> None:
         """Count one model call (Spec 2 §5.5).
 
         Raises:
-          LlmCallsLimitExceededError: it is one more than `RunConfig.max_llm_calls` allows.
+          LlmCallsLimitExceededError: `RunConfig.max_llm_calls` is exceeded.
           BudgetExceededError: the budget has no room for it.
         """
-        if self.ports.spending is not None:
-            self.ports.spending.begin_model_call(self.agent)
+        if self.services.budget_usage is not None:
+            self.services.budget_usage.begin_model_call(self.agent)
         private = self.__pydantic_private__ or {}  # by attribute it costs a handful of calls
         costs: _InvocationCostManager = private["_invocation_cost_manager"]
         costs.increment_and_enforce_llm_calls_limit(self.run_config)
@@ -318,14 +369,14 @@ class InvocationContext(BaseModel):
         """Count one mistake of the model; a success of the same kind resets the count.
 
         Args:
-          kind: tool name, or what else the mistake was made with.
-          message: what was wrong, for the error.
+          kind: the tool's name, or another kind of mistake.
+          message: the mistake, for the error message.
 
         Raises:
-          ModelRetriesExceededError: it was made more often in a row than is allowed.
+          ModelRetriesExceededError: the model made it too often in a row.
         """
         limit = self.run_config.max_model_retries if self.run_config else 5
-        count = self.ports.mistakes[kind] = self.ports.mistakes.get(kind, 0) + 1
+        count = self.run_state.mistakes[kind] = self.run_state.mistakes.get(kind, 0) + 1
         if count > limit:
             raise ModelRetriesExceededError(
                 f"Agent {self.agent.name!r}: the model made the same mistake with {kind!r} "
@@ -351,7 +402,7 @@ class InvocationContext(BaseModel):
         ]
 
     def should_pause_invocation(self, event: Event) -> bool:
-        """Tell whether `event` calls a long-running tool (Spec 2 §10.2, FEATURES A.27 X4)."""
+        """Return whether `event` calls a long-running tool (Spec 2 §10.2, FEATURES A.27 X4)."""
         if not event.long_running_tool_ids:
             return False
         return any(c.id in event.long_running_tool_ids for c in event.get_function_calls())
@@ -367,16 +418,23 @@ class InvocationContext(BaseModel):
         return None
 
 
-NEW_RUN = Blank(
+def ensure_live_state(ctx: InvocationContext) -> LiveState:
+    """Return the live state of a run; a context made without a Runner gets one."""
+    if ctx.live_state is None:
+        ctx.live_state = LiveState()
+    return ctx.live_state
+
+
+INVOCATION_TEMPLATE = RecordTemplate(
     lambda: InvocationContext(
         session_service=None,
         invocation_id="",
         session=cast(Session, None),
     ),
-    fresh={"plugin_manager": NoHooks},
-    notes_given=False,
+    default_factories={"plugin_manager": NoHooks},
+    track_fields_set=False,
 )
-"""Makes the context of an invocation; the runner gives it services, session and ports."""
+"""Makes the context of an invocation; the runner gives it session, services and state."""
 
 
 def _names_below(agent: Any) -> list[str]:

@@ -1,5 +1,6 @@
-"""LiveRequestQueue: what a caller sends to a live run. `ostinato.agents.live_request_queue` faces
-it.
+"""LiveRequestQueue: a caller's input to a live run.
+
+It is public at `ostinato.agents.live_request_queue`.
 """
 
 import asyncio
@@ -9,13 +10,13 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import types
 from ..errors import InputValidationError, SessionBusyError
-from ..types.late_field import later
+from ..types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ..types import ActivityEnd, ActivityStart
 else:
-    ActivityEnd = later("ActivityEnd")
-    ActivityStart = later("ActivityStart")
+    ActivityEnd = deferred_type("ActivityEnd")
+    ActivityStart = deferred_type("ActivityStart")
 
 
 class LiveRequest(BaseModel):
@@ -23,7 +24,7 @@ class LiveRequest(BaseModel):
 
     Attributes:
       content: a user message, or function responses.
-      blob: a piece of audio or video.
+      blob: a chunk of audio or video.
       activity_start: the user began to speak.
       activity_end: the user stopped speaking.
       close: end the run.
@@ -45,11 +46,11 @@ class LiveRequestQueue:
     `loop.call_soon_threadsafe`.
 
     Args:
-      max_size: how many messages may wait for the run; None for any number. When so many wait,
-        `put` waits and the other methods raise SessionBusyError; `close` is always taken.
+      max_size: how many messages may wait for the run; None for no limit. When the queue is full,
+        `put` waits and the other methods raise SessionBusyError; `close` is always accepted.
 
     Attributes:
-      closed: whether the end of the run was asked for and has come up.
+      closed: whether the run has received the request to end.
 
     Raises:
       InputValidationError: `max_size` is below 1.
@@ -72,15 +73,15 @@ class LiveRequestQueue:
         self.send(LiveRequest(content=content))
 
     def send_realtime(self, blob: types.Blob) -> None:
-        """Send a piece of audio or video."""
+        """Send a chunk of audio or video."""
         self.send(LiveRequest(blob=blob))
 
     def send_activity_start(self) -> None:
-        """Say that the user began to speak."""
+        """Signal that the user started to speak."""
         self.send(LiveRequest(activity_start=types.ActivityStart()))
 
     def send_activity_end(self) -> None:
-        """Say that the user stopped speaking."""
+        """Signal that the user stopped speaking."""
         self.send(LiveRequest(activity_end=types.ActivityEnd()))
 
     def send(self, req: LiveRequest) -> None:

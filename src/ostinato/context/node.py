@@ -1,9 +1,10 @@
-"""BaseNode: what agents and workflow nodes have in common, so that both run on one engine.
+"""BaseNode: the common base of agents and workflow nodes, which run on one engine.
 
 `ostinato.workflow` re-exports it, and has the graphs.
 """
 
 import random
+import re
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
 
@@ -49,13 +50,13 @@ class RetryConfig(BaseModel):
         return self.max_attempts or _ATTEMPTS
 
     def pause_after(self, attempt: int, error: BaseException) -> float | None:
-        """Return the seconds to wait before the next attempt; None where there is none.
+        """Return the seconds to wait before the next attempt, or None for no further attempt.
 
         Args:
           attempt: number of the attempt that failed, from 1.
           error: what it raised.
         """
-        if attempt >= self.attempts or not self._covers(error):
+        if attempt >= self.attempts or not self._is_retried(error):
             return None
         first = _DELAY if self.initial_delay is None else self.initial_delay
         factor = _FACTOR if self.backoff_factor is None else self.backoff_factor
@@ -67,7 +68,7 @@ class RetryConfig(BaseModel):
             pause = longest
         return max(0.0, pause * (1 + jitter * random.uniform(-1, 1)))
 
-    def _covers(self, error: BaseException) -> bool:
+    def _is_retried(self, error: BaseException) -> bool:
         if self.exceptions is None:
             return True
         return any(kind.__name__ in self.exceptions for kind in type(error).__mro__)
@@ -79,10 +80,11 @@ class BaseNode(BaseModel):
     Attributes:
       name: identifier, unique among its siblings.
       description: what the node does, for people and for models that choose.
-      rerun_on_resume: run the node again when a paused run that it was part of goes on.
+      rerun_on_resume: run the node again when a paused run that it was part of resumes.
       wait_for_output: whether successors wait until the node gives an output.
-      retry_config: what to do when the node raises.
-      timeout: seconds after which the node is stopped.
+      retry_config: what to do when the node raises. An agent outside of graphs is retried only
+        before its first complete event.
+      timeout: seconds after which an attempt is stopped with NodeTimeoutError.
       input_schema: type of the node's input.
       output_schema: type of the node's output.
       state_schema: pydantic model that unprefixed state writes must fit.
@@ -90,8 +92,10 @@ class BaseNode(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
-    #: Whether the node runs a graph of its own, and looks after what goes on in it.
+    #: Whether the node runs a graph of its own and handles the events and errors in it.
     runs_graph: ClassVar[bool] = False
+    #: What errors call it.
+    kind_name: ClassVar[str] = "Node"
 
     name: str
     description: str = ""
@@ -107,7 +111,11 @@ class BaseNode(BaseModel):
     @classmethod
     def _check_identifier(cls, value: str) -> str:
         if not value.isidentifier():
-            raise ValueError(f"Node name {value!r} must be a valid Python identifier.")
+            valid = re.sub(r"\W|^(?=\d)", "_", value) or "my_agent"
+            raise ValueError(
+                f"{cls.kind_name} name {value!r} must be a valid Python identifier, such as "
+                f"{valid!r}."
+            )
         return value
 
     @property

@@ -1,4 +1,4 @@
-"""ReadonlyContext: a view of the run that cannot change it. `ostinato.agents.readonly_context`
+"""ReadonlyContext: a read-only view of a run. `ostinato.agents.readonly_context`
 faces it.
 """
 
@@ -42,8 +42,9 @@ class ReadonlyContext(Generic[Deps_co]):
 
     @property
     def agent_name(self) -> str:
-        """Name of the agent that runs now."""
-        return self._invocation_context.agent.name
+        """Name of the agent that runs now; `unknown` in a context that was made without one."""
+        agent = self._invocation_context.agent
+        return "unknown" if agent is None else agent.name
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -57,10 +58,10 @@ class ReadonlyContext(Generic[Deps_co]):
 
     @property
     def deps(self) -> Deps_co:
-        """What the program handed to this run with `deps=`, or `make_deps` made; never stored.
+        """The deps passed with `deps=` or made by `make_deps`; never stored.
 
         Raises:
-          MissingDepsError: it handed over nothing.
+          MissingDepsError: it passed none.
         """
         return cast(Deps_co, self._invocation_context.deps)
 

@@ -1,6 +1,7 @@
-"""RunConfig: how one run behaves. `ostinato.agents.run_config` is its public face."""
+"""RunConfig: the settings of one run. `ostinato.agents.run_config` is its public face."""
 
 import sys
+import warnings
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -9,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from .. import types
 from .._log import get_logger
 from ..sessions.base_session_service import GetSessionConfig
-from ..types.blank import Blank
-from ..types.late_field import later
+from ..types.deferred_type import deferred_type
+from ..types.record_template import RecordTemplate
 from .budget import Budget
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
         TranslationConfig,
     )
 else:
-    SpeechConfig = later("SpeechConfig")
-    AvatarConfig = later("AvatarConfig")
-    RealtimeInputConfig = later("RealtimeInputConfig")
-    TranslationConfig = later("TranslationConfig")
-    ProactivityConfig = later("ProactivityConfig")
-    SessionResumptionConfig = later("SessionResumptionConfig")
-    HistoryConfig = later("HistoryConfig")
-    ContextWindowCompressionConfig = later("ContextWindowCompressionConfig")
-    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
+    SpeechConfig = deferred_type("SpeechConfig")
+    AvatarConfig = deferred_type("AvatarConfig")
+    RealtimeInputConfig = deferred_type("RealtimeInputConfig")
+    TranslationConfig = deferred_type("TranslationConfig")
+    ProactivityConfig = deferred_type("ProactivityConfig")
+    SessionResumptionConfig = deferred_type("SessionResumptionConfig")
+    HistoryConfig = deferred_type("HistoryConfig")
+    ContextWindowCompressionConfig = deferred_type("ContextWindowCompressionConfig")
+    AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")
 
 
 logger = get_logger(__name__)
@@ -88,17 +89,20 @@ class RunConfig(BaseModel):
       custom_metadata: merged into every event of the run.
       get_session_config: which events to load.
       save_input_blobs_as_artifacts: store inline files of the user's message as artifacts first.
-      telemetry: taken for compatibility, and not used: spans follow the OpenTelemetry SDK.
+      support_cfc: google-adk's switch to compositional function calling. It has no effect here, and
+        setting it warns: the model's own function calling is used.
+      telemetry: a TelemetryConfig, which says whether the run's exported spans hold contents. The
+        names of spans and attributes do not depend on it.
       sync_tools: where plain `def` tools run: in a worker thread, or inline on the event loop.
       copy_contents: hand models a deep copy of the history instead of shared Contents.
       tool_errors: `raise` a tool's exception to the caller, or hand it to the model as `feedback`.
       max_model_retries: how often in a row the model may repeat one kind of mistake.
       max_empty_retries: how often a model is asked again that answered nothing, or made a call that
         cannot be read; None leaves it to the model: 2 for those of providers, 0 for a BaseLlm of
-        your own. The last answer is handed on as it is.
+        your own. The last answer is returned unchanged.
       max_repeated_calls: how often in a row an agent may call a tool with the same arguments and
-        the same result; the next such call is answered with an explanation instead. 0 sets no
-        limit.
+        get the same result; the next such call is answered with an explanation instead. 0, the
+        default, sets no limit.
       max_tool_result_bytes: size of a tool's result, as JSON, above which the model is told it is
         too large.
       quote_agents: mark quotes of other agents as untrusted data in the context.
@@ -140,7 +144,7 @@ class RunConfig(BaseModel):
     tool_errors: Literal["raise", "feedback"] | None = None
     max_model_retries: int = Field(default=5, ge=0)
     max_empty_retries: int | None = Field(default=None, ge=0)
-    max_repeated_calls: int = Field(default=10, ge=0)
+    max_repeated_calls: int = Field(default=0, ge=0)
     max_tool_result_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     quote_agents: bool = False
     on_busy: Literal["queue", "reject", "interrupt"] = "queue"
@@ -148,16 +152,39 @@ class RunConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _rename_save_live_audio(cls, data: Any) -> Any:
+    def check_for_deprecated_save_live_audio(cls, data: Any) -> Any:
+        """Return fields with `save_live_blob` for its old name, and warn of that."""
         fields = cast(dict[str, Any], data) if isinstance(data, dict) else {}
         if fields.get("save_live_audio"):
             logger.warning("RunConfig.save_live_audio is deprecated; use save_live_blob.")
             return {**fields, "save_live_blob": True}
         return cast(Any, data)
 
+    @field_validator("support_cfc", mode="after")
+    @classmethod
+    def _warn_of_cfc(cls, value: bool) -> bool:
+        if value:
+            warnings.warn(
+                "RunConfig.support_cfc has no effect in Ostinato, which uses the model's own "
+                "function calling. Leave it out.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return value
+
+    @field_validator("telemetry", mode="after")
+    @classmethod
+    def _check_telemetry(cls, value: Any) -> Any:
+        if value is not None and not hasattr(value, "should_add_content_to_experimental_spans"):
+            raise ValueError(
+                f"telemetry takes a TelemetryConfig of ostinato.telemetry, not {value!r:.80}."
+            )
+        return value
+
     @field_validator("max_llm_calls", mode="after")
     @classmethod
-    def _check_max_llm_calls(cls, value: int) -> int:
+    def validate_max_llm_calls(cls, value: int) -> int:
+        """Return a number of model calls, or raise ValueError if it is too large."""
         if value == sys.maxsize:
             raise ValueError(f"max_llm_calls must be less than {sys.maxsize}.")
         if value <= 0:
@@ -165,9 +192,9 @@ class RunConfig(BaseModel):
         return value
 
 
-DEFAULT_RUN = Blank(
+RUN_CONFIG_TEMPLATE = RecordTemplate(
     RunConfig,
-    fresh={
+    default_factories={
         "output_audio_transcription": _default_transcription,
         "input_audio_transcription": _default_transcription,
         "sync_tools": lambda: _defaults["sync_tools"],

@@ -43,7 +43,7 @@ def compile_template(template: str) -> tuple[Segment, ...]:
 
 
 def _is_valid_state_name(name: str) -> bool:
-    """Tell whether `name` is an identifier, or one behind a scope prefix."""
+    """Return whether `name` is an identifier, with or without a scope prefix."""
     for prefix in SCOPED_PREFIXES:
         if name.startswith(prefix):
             return name[len(prefix) :].isidentifier()
@@ -58,7 +58,7 @@ async def inject_session_state(template: str, readonly_context: ReadonlyContext)
       readonly_context: the run whose state and artifacts are read.
 
     Returns:
-      The text; removed keys and missing optional ones give nothing, invalid names stay as they are.
+      The text; removed keys and missing optional ones become empty, invalid names stay unchanged.
 
     Raises:
       TemplateError: a key or artifact that is not optional does not exist.
@@ -66,19 +66,21 @@ async def inject_session_state(template: str, readonly_context: ReadonlyContext)
     if "{" not in template:
         return template
     filled = [
-        segment if isinstance(segment, str) else await _value(segment, readonly_context)
+        segment if isinstance(segment, str) else await _resolve_variable(segment, readonly_context)
         for segment in compile_template(template)
     ]
     return "".join(filled)
 
 
-async def _value(variable: tuple[str, bool, str], ctx: ReadonlyContext) -> str:
+async def _resolve_variable(variable: tuple[str, bool, str], ctx: ReadonlyContext) -> str:
     name, optional, _ = variable
     if name.startswith(_ARTIFACT):
         filename = name[len(_ARTIFACT) :]
         part = await ctx.read_artifact(filename)
         if part is not None:
-            return part.text if part.text is not None else str(part)
+            # A service of the user's may return the text itself.
+            text = getattr(part, "text", None)
+            return text if text is not None else str(part)
         missing = f"Artifact not found: `{filename}`"
     else:
         state = ctx.state

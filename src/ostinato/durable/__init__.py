@@ -1,1 +1,1 @@
-"""Behaviour over the stores that keeps a session's runs in order and able to go on."""
+"""Leases, inboxes and journals: session runs stay ordered and survive a crash."""

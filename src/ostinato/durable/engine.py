@@ -1,8 +1,6 @@
-"""Engine: what makes sure that requests are run, by some process, at least once.
+"""Engine: the port that delivers requests to a process at least once; see `workers/`.
 
-An engine delivers; it decides nothing. Whether an invocation has begun, is finished or goes on
-elsewhere stands in the session's log and lease, and no step of it is recorded a second time.
-Engines are in `workers/`.
+An engine only delivers: the session's log and lease alone record the state of an invocation.
 """
 
 from __future__ import annotations
@@ -13,14 +11,13 @@ from .inbox import Work
 
 
 class Engine(Protocol):
-    """Takes requests in durably, and runs them in this process or in another one."""
+    """Accepts requests durably, and runs them in this process or in another one."""
 
     async def submit(self, work: Work) -> str:
-        """Accept a request; once this returns, it outlives this process.
+        """Accept a request; once this returns, it survives a crash of this process.
 
         Args:
-          work: the request. One whose invocation id came before starts nothing more where its
-            `once` is set.
+          work: the request. With `once` set, a known invocation id starts nothing.
 
         Returns:
           The invocation id.
@@ -31,10 +28,10 @@ class Engine(Protocol):
         ...
 
     async def serve(self, *, drain: bool = False) -> None:
-        """Run requests, and what dead processes left open, until `stop`.
+        """Run requests and abandoned invocations until `stop`.
 
         Args:
-          drain: return as soon as nothing is left to do.
+          drain: return as soon as no work is left.
 
         Raises:
           StoreError: the store does not answer.
@@ -42,7 +39,7 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """Let `serve` take nothing more, let what runs come to its end within a time, hand over the
-        rest, and return. Called in the event loop of `serve`; the second call waits for nothing.
+        """Let `serve` take no more work, finish what runs within the grace period, hand over the
+        rest and return. Call it in the event loop of `serve`; a second call skips the wait.
         """
         ...

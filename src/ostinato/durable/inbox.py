@@ -1,4 +1,4 @@
-"""A user's message while it waits in a session's inbox: as text that another process can run."""
+"""Work: a message in a session's inbox, serialized so that any process can run it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from .. import types
 from ..errors import InputValidationError
-from ..sessions._durable_store import Place
+from ..sessions.store.durable_store import Place
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is needed to run a message later, and elsewhere.
+    """Everything another process needs to run a message.
 
     Attributes:
       place: the session.
@@ -21,7 +21,8 @@ class Work:
       message: the user's message, or function responses.
       state_delta: state changes that go with it.
       metadata: custom metadata of the invocation's events.
-      once: whether the same invocation id may come again; it then starts nothing more.
+      once: whether a repeated invocation id is deduplicated.
+      trace: headers that name the trace of the sender; None if spans are not exported.
     """
 
     place: Place
@@ -30,33 +31,36 @@ class Work:
     state_delta: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     once: bool = False
+    trace: dict[str, str] | None = None
 
     def payload(self) -> str:
         """Return message, state delta and metadata as JSON text.
 
         Raises:
-          InputValidationError: the delta or the metadata hold something that JSON cannot carry.
+          InputValidationError: JSON cannot carry the delta or the metadata.
         """
         content = None
         if self.message is not None:
             content = self.message.model_dump(mode="json", by_alias=True, exclude_none=True)
-        fields = {
+        fields: dict[str, Any] = {
             "message": content,
             "stateDelta": self.state_delta,
             "customMetadata": self.metadata,
             "once": self.once,
         }
+        if self.trace:
+            fields["trace"] = self.trace
         try:
             return json.dumps(fields, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputValidationError(
-                f"The message cannot wait for its turn: its state_delta or custom_metadata holds a "
-                f"value that JSON cannot carry ({error})."
+                f"The message cannot be enqueued: its state_delta or custom_metadata holds a value "
+                f"that JSON cannot carry ({error})."
             ) from error
 
     @classmethod
     def read(cls, place: Place, invocation_id: str, payload: str) -> Work:
-        """Return the work that `payload` gave the text of."""
+        """Return the work that `payload` serialized."""
         fields: dict[str, Any] = json.loads(payload)
         content = fields.get("message")
         message = None if content is None else types.Content.model_validate(content)
@@ -67,4 +71,5 @@ class Work:
             fields.get("stateDelta"),
             fields.get("customMetadata"),
             fields.get("once", False),
+            fields.get("trace"),
         )

@@ -1,7 +1,6 @@
-"""The journal of one invocation: what it has done that its events do not tell.
+"""Journal of one invocation: its tool calls and checkpoints, stored with its events.
 
-A run with one survives the death of its process at any instruction. The flow notes tool calls here,
-agents their checkpoints; the rows are stored with the events, in the same transaction.
+The rows and the events share a transaction, so a run survives a crash at any instruction.
 """
 
 from __future__ import annotations
@@ -11,31 +10,30 @@ from functools import partial
 from typing import Any, Literal
 
 from ..events.event import Event
-from ..sessions._checkpoints import (
+from ..sessions.log.checkpoints import (
     CHECKPOINT_PREFIX,
     Checkpoint,
     checkpoint_text,
     journalled_checkpoints,
     newest_checkpoint,
 )
-from ..sessions._durable_store import JournalRow
-from ..sessions.event_log import EventLog
+from ..sessions.log.event_log import EventLog
+from ..sessions.store.durable_store import JournalRow
 
 
 class Journal:
-    """Rows of one invocation: those that are stored, and those that are to be stored next.
+    """Rows of one invocation: the stored ones, and those for the next commit.
 
-    It stores nothing itself: what its methods return goes into the next commit, or into one of its
-    own.
+    The journal stores nothing itself: the caller commits the rows that its methods return.
 
-    A call may be answered more than once, for its tool may ask for a credential or a confirmation
-    and run again. Each time has a row of its own: the call's id, from the second time on with `#`
-    and the number of answers before it.
+    A call may be answered more than once: its tool may ask for a credential or a confirmation and
+    run again. Each run has a row of its own: the call's id, from the second run on with `#` and the
+    number of earlier answers.
 
     Args:
       invocation_id: the invocation.
-      rows: what the store holds of it, where it goes on.
-      log: the session's records, where it goes on.
+      rows: its stored rows, if it is resumed.
+      log: the session's records, if it is resumed.
     """
 
     def __init__(
@@ -55,7 +53,7 @@ class Journal:
                     self._answers[call_id] = self._answers.get(call_id, 0) + 1
 
     def rows_with(self, event: Event) -> Sequence[JournalRow]:
-        """Return the rows to be committed with an event."""
+        """Return the rows to commit with an event."""
         expected = self._expected.pop(event.id, None)
         if expected is not None:
             for row in expected:
@@ -66,29 +64,29 @@ class Journal:
         return [*self._take_pending(), *(expected or ())]
 
     def row(self, call_id: str | None) -> JournalRow | None:
-        """Return what an earlier process had stored of a call, as it is to be run now.
+        """Return the row that an earlier process stored for a call.
 
-        None once the call has begun or ended in this process.
+        None once the call has started or finished in this process.
         """
-        return self._stored.get(self._key(call_id))
+        return self._stored.get(self._row_key(call_id))
 
     def expect(
         self, event_id: str, call_id: str, tool: str, status: Literal["started", "state"]
     ) -> None:
-        """Note a call that an event asks for; the row is stored with the event.
+        """Add a row for a call that an event requests; it is stored with the event.
 
         Args:
           event_id: the event.
           call_id: the call.
           tool: name of its tool.
-          status: `started` where the tool runs at once, `state` where it is only known of.
+          status: `started` if the tool runs at once, else `state`.
         """
-        row = JournalRow(self._invocation_id, self._key(call_id), status, tool)
+        row = JournalRow(self._invocation_id, self._row_key(call_id), status, tool)
         self._expected.setdefault(event_id, []).append(row)
 
     def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
-        """Return the rows to be committed before a tool runs; none where they are stored."""
-        key = self._key(call_id)
+        """Return the rows to commit before a tool runs; empty if they are stored."""
+        key = self._row_key(call_id)
         if key in self._begun:
             return ()
         self._begun.add(key)
@@ -96,19 +94,19 @@ class Journal:
         return [*self._take_pending(), JournalRow(self._invocation_id, key, "started", tool)]
 
     def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
-        """Return the rows to be committed when a call has ended.
+        """Return the rows to commit when a call has finished.
 
         Args:
           call_id: the call.
           tool: name of its tool.
           result: response and effects as JSON text.
         """
-        row = JournalRow(self._invocation_id, self._key(call_id), "finished", tool, result)
+        row = JournalRow(self._invocation_id, self._row_key(call_id), "finished", tool, result)
         self._stored.pop(row.call_id, None)
         return [*self._take_pending(), row]
 
     def add(self, rows: Iterable[JournalRow]) -> None:
-        """Let rows be stored with the next commit."""
+        """Add rows to the next commit."""
         self._pending.update({row.call_id: row for row in rows})
 
     def checkpoint(
@@ -119,30 +117,30 @@ class Journal:
         state: dict[str, Any] | None,
         ended: bool,
     ) -> None:
-        """Note an agent's checkpoint; it is stored with the next commit.
+        """Add an agent's checkpoint to the next commit.
 
         Args:
           agent: name of the agent.
           branch: the branch it runs on.
           after: id of the newest record.
-          state: the checkpoint; None where it ended or begins anew.
+          state: the checkpoint, or None if the agent ended or restarts.
           ended: whether it ended.
         """
         self._checkpoints += 1
-        # Made into text when it is stored: the last one of a run never is.
+        # Serialized only when stored: the last one of a run never is.
         self._noted[agent] = partial(
             checkpoint_text, branch, after, state, ended, self._checkpoints
         )
 
-    def unstored(self) -> Sequence[JournalRow]:
-        """Return the rows that wait for the next commit, to be committed now."""
+    def take_pending(self) -> Sequence[JournalRow]:
+        """Return the rows of the next commit, to commit them now."""
         return list(self._take_pending())
 
     def checkpoints(self, log: EventLog) -> Sequence[Checkpoint]:
         """Return the stored checkpoints, oldest first."""
         return journalled_checkpoints(log, self._stored.values())
 
-    def _key(self, call_id: str | None) -> str:
+    def _row_key(self, call_id: str | None) -> str:
         answers = self._answers.get(call_id, 0)
         return f"{call_id}#{answers}" if answers else str(call_id)
 

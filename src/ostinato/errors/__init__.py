@@ -19,20 +19,24 @@
     │   ├── TemplateError (KeyError)        an instruction names a variable that is not there
     │   ├── ToolResultError (TypeError)     a tool's result that JSON cannot carry
     │   ├── ToolTimeoutError (TimeoutError) a tool that ran longer than its `timeout`
+    │   ├── ToolAbortedError                a tool that called sys.exit() or cancelled itself
     │   └── MissingExtraError (ImportError) an optional dependency is not installed
-    ├── CallerError                     whoever called the runner or a service
+    ├── CallerError                     the caller of the runner or a service
     │   ├── InputValidationError (ValueError)   a name, an id or a value that breaks its rule
-    │   ├── NotFoundError                       what was named does not exist
-    │   │   └── SessionNotFoundError (ValueError)
+    │   │   └── InvalidAnswerError                  an answer that does not fit the call it is for
+    │   ├── NotFoundError (ValueError)          what was named does not exist
+    │   │   ├── CallNotOpenError                    no such call waits for an answer in the session
+    │   │   │   └── RequestWithdrawnError               an answer to a request that was taken back
+    │   │   └── SessionNotFoundError
     │   ├── AlreadyExistsError                  what was to be made exists
     │   ├── StaleSessionError (ValueError)      storage moved on since the session was loaded
     │   │   └── LeaseLostError                  another owner took the session over
     │   ├── SessionBusyError                    another invocation runs in the session
-    │   ├── RunCancelledError                   somebody asked to cancel the invocation
+    │   ├── RunCancelledError                   a caller cancelled the invocation
     │   ├── GuardrailTrippedError               a guardrail stopped what went in or came out
     │   ├── NoOutputError                       a run that ended without the output that is read
-    │   ├── RequestWithdrawnError (ValueError)  an answer to a request that nobody waits for
-    │   └── NothingToResumeError (ValueError)   a resume that has nothing to go on with
+    │   ├── CallAlreadyAnsweredError (ValueError)   a second answer to a call
+    │   └── NothingToResumeError (ValueError)   nothing is left to resume
     ├── ProviderError                   the provider or its account
     │   ├── ModelUnavailableError (ValueError)  no adapter, no key, no extra for a model
     │   ├── ModelAuthError                      the provider refused the key
@@ -42,12 +46,14 @@
     │   ├── ModelTimeoutError (TimeoutError)    it did not answer in time
     │   ├── ModelConnectionError (ConnectionError)  it cannot be reached
     │   └── ModelAnswerError                    its answer is cut off, too large, or not its format
-    └── StoreError                      whoever looks after the disk or database of a store
+    └── StoreError                      the operator of a store's disk or database
 
 `ModelRetry` is not an error: a tool raises it to hand its message to the model.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class OstinatoError(Exception):
@@ -84,7 +90,7 @@ class AgentFileError(AgentConfigError):
     Args:
       problem: what is wrong and what to do; of several faults, one per line.
       file: the file, from its own folder on.
-      line: the line, from 1; None where no line is at fault.
+      line: the line, from 1, or None if no line is at fault.
       column: the column, from 1.
       field: the field, such as `tools[0].name`; empty for the whole file.
     """
@@ -149,6 +155,14 @@ class ToolTimeoutError(DeveloperError, TimeoutError):
     """A tool ran longer than the `timeout` it was declared with."""
 
 
+class ToolAbortedError(DeveloperError):
+    """A tool, model, code executor or node raised SystemExit, GeneratorExit, or CancelledError
+    without being cancelled.
+
+    Such an exit must not end the program that serves other users. The exception is its `__cause__`.
+    """
+
+
 class MissingExtraError(DeveloperError, ImportError):
     """An optional dependency is not installed; the message holds the install line."""
 
@@ -169,11 +183,43 @@ class InputValidationError(CallerError, ValueError):
     """A name, an id or a value that breaks its rule."""
 
 
-class NotFoundError(CallerError):
+class InvalidAnswerError(InputValidationError):
+    """An answer that does not fit the call it is for: not JSON, edited arguments that break the
+    tool's schema, a tool that the agent no longer has. The call stays open."""
+
+
+class CallAlreadyAnsweredError(CallerError, ValueError):
+    """A call that waits for a person was answered before; nothing runs for the later answer.
+
+    Args:
+      message: names the call.
+      call_id: the call.
+      answer: the first answer, without secrets; None if it is not kept.
+      answered_at: when it was accepted, in seconds since 1970; None if that is not kept.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        call_id: str = "",
+        answer: dict[str, Any] | None = None,
+        answered_at: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.call_id, self.answer, self.answered_at = call_id, answer, answered_at
+
+
+class NotFoundError(CallerError, ValueError):
     """What was named does not exist."""
 
 
-class SessionNotFoundError(NotFoundError, ValueError):
+class CallNotOpenError(NotFoundError):
+    """No such call waits for an answer: never asked by the runtime, another session's, withdrawn,
+    expired or imported."""
+
+
+class SessionNotFoundError(NotFoundError):
     """The session does not exist and the runner may not create it."""
 
 
@@ -194,7 +240,7 @@ class SessionBusyError(CallerError):
 
 
 class RunCancelledError(CallerError):
-    """Somebody asked to cancel the invocation; its log was left in order."""
+    """A caller cancelled the invocation; its log is consistent."""
 
 
 class GuardrailTrippedError(CallerError):
@@ -218,12 +264,13 @@ class NoOutputError(CallerError):
     """A run ended without the output that is read: with an error, or it waits for an answer."""
 
 
-class RequestWithdrawnError(CallerError, ValueError):
-    """A person answered a request of a workflow node that no longer waits for it."""
+class RequestWithdrawnError(CallNotOpenError):
+    """A person answered a request that was taken back: by a rewind, or because the workflow node
+    that asked has failed."""
 
 
 class NothingToResumeError(CallerError, ValueError):
-    """A resume was asked for and the session holds nothing to go on with."""
+    """A resume was requested, and the session holds nothing to resume."""
 
 
 class ProviderError(OstinatoError):
@@ -238,6 +285,9 @@ class ProviderError(OstinatoError):
       model: the model's name.
       status: the HTTP status, where there was one.
       retry_after: seconds after which the provider asked to be asked again.
+
+    Attributes:
+      request_id: the provider's id of the request, empty if no answer named one.
     """
 
     #: Whether the same request may succeed later.
@@ -255,6 +305,7 @@ class ProviderError(OstinatoError):
         super().__init__(message)
         self.provider, self.model = provider, model
         self.status, self.retry_after = status, retry_after
+        self.request_id = ""
 
 
 class ModelUnavailableError(ProviderError, ValueError):
@@ -276,9 +327,9 @@ class ModelAuthError(ProviderError):
 
 
 class ModelRequestError(ProviderError, ValueError):
-    """The provider, or the adapter before it, refused the request as it is.
+    """The provider, or the adapter before it, refused the request.
 
-    A model's name, a schema, a tool's name, a kind of content, a length: repeating it is no use.
+    A model's name, a schema, a tool's name, a kind of content, a length: a retry does not help.
     """
 
 

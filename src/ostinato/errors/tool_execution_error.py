@@ -7,7 +7,7 @@ It is not an error of Ostinato's: like any exception of a tool it goes the way t
 from enum import Enum
 
 
-class ToolErrorType(Enum):
+class ToolErrorType(str, Enum):  # noqa: UP042 - str() gives the member's name, as in google-adk
     """Kinds of failures, named as HTTP names them."""
 
     BAD_REQUEST = "BAD_REQUEST"

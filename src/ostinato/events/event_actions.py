@@ -5,18 +5,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from .. import auth as auth
 from .. import types
-from ..types.blank import Blank
-from ..types.late_field import later
+from ..auth.tool_confirmation import ToolConfirmation
+from ..types.deferred_type import deferred_type
+from ..types.record_template import RecordTemplate
 from .ui_widget import UiWidget
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
-    from ..auth.tool_confirmation import ToolConfirmation
 else:
-    AuthConfig = later("AuthConfig", "ostinato.auth")
-    ToolConfirmation = later("ToolConfirmation", "ostinato.auth")
+    AuthConfig = deferred_type("AuthConfig", "ostinato.auth.auth_tool")
 
 _CONFIG = ConfigDict(
     extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
@@ -46,7 +44,7 @@ class EventActions(BaseModel):
       skip_summarization: the model is not called again on this function response.
       state_delta: state keys and their new values; None removes a key.
       artifact_delta: artifact names and the versions that were saved.
-      transfer_to_agent: name of the agent that goes on.
+      transfer_to_agent: name of the agent that takes over.
       escalate: leave the enclosing loop agent.
       requested_auth_configs: credentials a tool asks for, by function call id.
       requested_tool_confirmations: confirmations a tool asks for, by function call id.
@@ -77,10 +75,10 @@ class EventActions(BaseModel):
     set_model_response: Any | None = None
 
     def is_empty(self) -> bool:
-        """Whether this carries no effect at all, so that there is nothing to apply or to store."""
-        if any(vars(self).values()):
+        """Return whether there is no effect to apply or to store."""
+        if any(self.__dict__.values()):
             return False
-        # Of these, an empty value says something, too.
+        # For these fields, an empty value is an effect, too.
         return (
             self.skip_summarization is None
             and self.escalate is None
@@ -92,5 +90,5 @@ class EventActions(BaseModel):
         )
 
 
-NO_ACTIONS = Blank(EventActions)
-"""Makes EventActions without any effect."""
+ACTIONS_TEMPLATE = RecordTemplate(EventActions)
+"""Creates EventActions without validation; none has an effect by default."""

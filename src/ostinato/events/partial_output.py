@@ -1,4 +1,4 @@
-"""PartialOutput: structured output while it streams. Whoever shows a run feeds it events."""
+"""PartialOutput: structured output while it streams, read from the events of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PartialOutput:
         Returns:
           After a partial event, the JSON values so far (a dict that lacks fields which have not
           come yet, and whose last text may be cut); after the whole response, the validated object;
-          None where the event says nothing of the output.
+          None if the event holds no output.
 
         Raises:
           pydantic.ValidationError: the whole response does not fit the schema. A run hands such
@@ -54,7 +54,7 @@ class PartialOutput:
             if not text:
                 return None
             text = self._texts[author] = self._texts.get(author, "") + text
-            return _so_far(text)
+            return _read_partial_json(text)
         self._texts.pop(author, None)
         is_answer = event.author != "user" and event.is_final_response() and not event.error_code
         if not is_answer or not text.strip():
@@ -63,8 +63,8 @@ class PartialOutput:
         return self.value
 
 
-def _so_far(text: str) -> Any:
-    """Return what the beginning of a JSON text says; None where that is nothing yet."""
+def _read_partial_json(text: str) -> Any:
+    """Return the value of an incomplete JSON text, or None if it has none yet."""
     try:
         return from_json(text, allow_partial="trailing-strings")
     except ValueError:

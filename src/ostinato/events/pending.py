@@ -1,21 +1,24 @@
-"""Calls of a session that wait for somebody outside: approvals, credentials, long-running tools.
-
-The command line and the server ask for them and answer them.
+"""Calls of a session that wait for a person or another program: approvals, credentials, questions
+to a person, long-running tools. The command line and the server show and answer them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .. import types
-from .event import Event
+from .event import Event, path_in_graph
+from .request_input import REQUEST_INPUT
 
 CONFIRMATION = "adk_request_confirmation"
 CREDENTIAL = "adk_request_credential"
+IMPORTED = "ostinato:imported"
+"""Key of the custom metadata of events from outside, and of the responses that close their calls:
+no caller waits for an answer to them."""
 
-Kind = Literal["approval", "credential", "result"]
+Kind = Literal["approval", "credential", "input", "result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,13 @@ class Pending:
       tool_call_id: id of the tool's own call.
       args: arguments of the tool's call.
       hint: what the tool says to the person; often empty.
-      payload: what the tool wants filled in, any JSON; None where there is nothing.
+      payload: what the tool wants filled in, or what a question is about; any JSON, or None.
       event_id: the event that asks; calls of one event are answered together.
+      invocation_id: the invocation that waits.
+      asker: the agent or workflow node that asks.
+      asker_path: the path of that node; empty outside of workflows.
+      message: the question of a request for input; empty for other kinds.
+      response_schema: JSON schema of the answer to a request for input, or None.
     """
 
     kind: Kind
@@ -41,6 +49,11 @@ class Pending:
     hint: str
     payload: Any
     event_id: str
+    invocation_id: str = ""
+    asker: str = ""
+    asker_path: str = ""
+    message: str = ""
+    response_schema: dict[str, Any] | None = None
 
     def answer(self, response: dict[str, Any]) -> types.Part:
         """Return the part that answers the call."""
@@ -58,6 +71,8 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
     starts: dict[str, int] = {}
     for index, event in enumerate(events):
         starts.setdefault(event.invocation_id, index)
+        if IMPORTED in (event.custom_metadata or ()):
+            continue
         for response in event.get_function_responses():
             if event.author == "user":
                 found.pop(response.id or "", None)
@@ -65,6 +80,8 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
             tools[call.id or ""] = call
             if call.id in (event.long_running_tool_ids or ()):
                 found[call.id or ""] = (index, _pending(event, call, tools))
+        if event.error_code and event.content is None and path_in_graph(event):
+            _withdraw(found, event)
         rewound = event.actions.rewind_before_invocation_id
         if rewound:
             start = starts.get(rewound, index)
@@ -72,12 +89,21 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
     return [one for _, one in found.values()]
 
 
+def _withdraw(found: dict[str, tuple[int, Pending]], failed: Event) -> None:
+    """Take out the questions of a workflow node that has failed after it asked."""
+    path = failed.node_info.path
+    for key, (_, one) in list(found.items()):
+        mine = one.asker_path == path or one.asker_path.startswith(f"{path}/")
+        if one.kind == "input" and mine and one.invocation_id == failed.invocation_id:
+            del found[key]
+
+
 def _pending(
     event: Event, call: types.FunctionCall, tools: dict[str, types.FunctionCall]
 ) -> Pending:
     args: dict[str, Any] = call.args or {}
     kind: Kind = "result"
-    tool, hint, payload = call, "", None
+    tool, hint, payload, message, schema = call, "", None, "", None
     if call.name == CONFIRMATION:
         kind = "approval"
         tool = types.FunctionCall.model_validate(args.get("originalFunctionCall") or {})
@@ -89,6 +115,13 @@ def _pending(
     elif call.name == CREDENTIAL:
         kind = "credential"
         tool = tools.get(str(args.get("functionCallId")), call)
+    elif call.name == REQUEST_INPUT:
+        kind = "input"
+        payload = args.get("payload")
+        message = str(args.get("message") or "")
+        given: Any = args.get("response_schema")
+        # A model may have written the schema: what is no schema is left out, not shown.
+        schema = cast("dict[str, Any]", given) if isinstance(given, dict) and given else None
     return Pending(
         kind=kind,
         call=call,
@@ -98,4 +131,9 @@ def _pending(
         hint=hint,
         payload=payload,
         event_id=event.id,
+        invocation_id=event.invocation_id,
+        asker=event.node_name if path_in_graph(event) else event.author,
+        asker_path=path_in_graph(event),
+        message=message,
+        response_schema=schema,
     )

@@ -16,11 +16,11 @@ REQUEST_INPUT = "adk_request_input"
 class RequestInput(BaseModel):
     """A question of a workflow node to a person (FEATURES A.25).
 
-    The run pauses; a function response with the id of the request goes on with it.
+    The run pauses; a function response with the id of the request resumes it.
 
     Attributes:
       interrupt_id: id of the request; made where none is given.
-      payload: JSON for whoever shows the question.
+      payload: JSON for the client that shows the question.
       message: the question.
       response_schema: type of the answer: a type, a Schema or JSON schema; anything where None.
     """

@@ -1,4 +1,4 @@
-"""Examples that show a model how to answer, and who provides them. ExampleTool uses them."""
+"""Examples that show a model how to answer, and their providers, for ExampleTool."""
 
 from typing import TYPE_CHECKING
 

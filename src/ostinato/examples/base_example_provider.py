@@ -1,4 +1,4 @@
-"""The port through which ExampleTool asks for examples that fit a question."""
+"""Port of example providers, which ExampleTool asks for examples."""
 
 from __future__ import annotations
 

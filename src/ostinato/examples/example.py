@@ -1,4 +1,4 @@
-"""Example: one message and the answer it should get. Providers hand them out."""
+"""One message and the answer it should get."""
 
 from __future__ import annotations
 

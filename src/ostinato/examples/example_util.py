@@ -1,4 +1,4 @@
-"""Examples written out as a system instruction. ExampleTool appends it to each request."""
+"""Examples as a system instruction, which ExampleTool appends to each request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULE = "Call tools as the examples do, and never mention the examples."
 
 
 def convert_examples_to_text(examples: list[Example], model: str | None) -> str:
-    """Return the examples as one text; empty where there are none.
+    """Return the examples as one text, or an empty text without examples.
 
     Args:
       examples: what to show.
@@ -41,7 +41,7 @@ def build_example_si(
       model: name of the model that will read it.
 
     Returns:
-      The instruction; empty where there are no examples.
+      The instruction, or an empty text without examples.
 
     Raises:
       TypeError: `examples` is neither.
@@ -68,7 +68,7 @@ def _example_text(number: int, example: Example) -> str:
 def _part_text(part: types.Part) -> str:
     if part.function_call is not None:
         call = part.function_call
-        return f"calls {call.name}({_arguments(call.args or {})})"
+        return f"calls {call.name}({_format_arguments(call.args or {})})"
     if part.function_response is not None:
         answer = part.function_response
         return f"{answer.name} returned {json.dumps(answer.response, ensure_ascii=False)}"
@@ -77,5 +77,5 @@ def _part_text(part: types.Part) -> str:
     return json.dumps(part.to_json_dict(), ensure_ascii=False)
 
 
-def _arguments(args: dict[str, Any]) -> str:
+def _format_arguments(args: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in args.items())

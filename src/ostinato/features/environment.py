@@ -23,6 +23,11 @@ def is_switch_on(env_var_name: str) -> bool:
     return os.environ.get(env_var_name, "").strip().lower() in ("1", "true", "yes", "on")
 
 
+def find_variable(*names: str) -> tuple[str, str]:
+    """Return the first of these variables that is not empty and its value, or two empty strings."""
+    return next(((name, os.environ[name]) for name in names if os.environ.get(name)), ("", ""))
+
+
 def is_enterprise_mode_enabled() -> bool:
     """True if the environment asks for Google Cloud's back end instead of the Gemini API."""
     names = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")

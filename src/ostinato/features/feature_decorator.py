@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from .feature_registry import FeatureName, FeatureStage, is_feature_enabled, register
-from .guarded import guarded
+from .markers import guard_with
 
 T = TypeVar("T")
 
@@ -18,11 +18,11 @@ def _behind(feature_name: FeatureName, stage: FeatureStage) -> Callable[[T], T]:
         if not is_feature_enabled(feature_name):
             raise RuntimeError(f"Feature {feature_name} is not enabled.")
 
-    return lambda thing: guarded(thing, check)
+    return lambda thing: guard_with(thing, check)
 
 
 def working_in_progress(feature_name: FeatureName) -> Callable[[T], T]:
-    """Put a class or function behind a switch that is off unless somebody turns it on.
+    """Put a class or function behind a switch that is off by default.
 
     Raises:
       ValueError: the feature is known with another stage.
@@ -32,7 +32,7 @@ def working_in_progress(feature_name: FeatureName) -> Callable[[T], T]:
 
 
 def experimental(feature_name: FeatureName) -> Callable[[T], T]:
-    """Put a class or function behind a switch that is on unless somebody turns it off.
+    """Put a class or function behind a switch that is on by default.
 
     Raises:
       ValueError: the feature is known with another stage.

@@ -87,7 +87,7 @@ def register(feature_name: FeatureName | str, stage: FeatureStage) -> None:
 
 
 def is_feature_enabled(feature_name: FeatureName | str) -> bool:
-    """Whether a feature is on.
+    """Return whether a feature is on.
 
     An override counts first, then the variables ADK_ENABLE_<name> and ADK_DISABLE_<name>, then the
     feature's own default. The first time an unfinished feature is found on, a UserWarning says so.
@@ -95,7 +95,7 @@ def is_feature_enabled(feature_name: FeatureName | str) -> bool:
     Raises:
       ValueError: there is no such feature.
     """
-    name = _known(feature_name)
+    name = _check_name(feature_name)
     enabled = _overrides.get(name)
     if enabled is None:
         enabled = is_env_enabled(f"ADK_ENABLE_{name}") or (
@@ -115,7 +115,7 @@ def override_feature_enabled(feature_name: FeatureName | str, enabled: bool) -> 
     Raises:
       ValueError: there is no such feature.
     """
-    _overrides[_known(feature_name)] = enabled
+    _overrides[_check_name(feature_name)] = enabled
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def temporary_feature_override(
     Raises:
       ValueError: there is no such feature.
     """
-    name = _known(feature_name)
+    name = _check_name(feature_name)
     before = _overrides.get(name)
     _overrides[name] = enabled
     try:
@@ -143,7 +143,7 @@ def _text(feature_name: FeatureName | str) -> str:
     return feature_name.value if isinstance(feature_name, FeatureName) else feature_name
 
 
-def _known(feature_name: FeatureName | str) -> str:
+def _check_name(feature_name: FeatureName | str) -> str:
     name = _text(feature_name)
     if name not in _STAGES:
         raise ValueError(f"There is no feature {name!r}; FeatureName lists them.")

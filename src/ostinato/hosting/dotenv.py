@@ -1,4 +1,4 @@
-"""Reading a `.env` file: NAME=value lines that go into the environment of the process."""
+"""Reader of `.env` files, whose NAME=value lines go into the environment of the process."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def read_env(text: str) -> dict[str, str]:
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"line {number} is not NAME=value")
-        found[match[1]] = _value(match[2])
+        found[match[1]] = _parse_value(match[2])
     return found
 
 
-def _value(text: str) -> str:
+def _parse_value(text: str) -> str:
     if text[:1] in ("'", '"'):
         quote = text[0]
         end = text.find(quote, 1)
         if end > 0:
             inner = text[1:end]
             return inner.replace("\\n", "\n") if quote == '"' else inner
-    return re.split(r"\s+#", text, maxsplit=1)[0].strip()
+    return re.split(r"\s#", text, maxsplit=1)[0].strip()
 
 
 def load_env(folder: Path) -> list[str]:

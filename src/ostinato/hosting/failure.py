@@ -1,16 +1,17 @@
-"""SetupError: an agent or a store cannot be used, for a reason that the person who starts it can
-mend. The command line prints it; the server tells it where the page asks.
+"""SetupError: an agent or a store that cannot be used until the person who starts it acts.
+
+The command line prints it; the server returns it to the page.
 """
 
 from __future__ import annotations
 
 
 class SetupError(Exception):
-    """What went wrong and what to do, in words for a person.
+    """A set-up failure, with what to do about it.
 
     Args:
       message: one paragraph, without "error:" in front.
-      missing: whether what was named is not there at all.
+      missing: whether the named file, folder or module does not exist.
     """
 
     def __init__(self, message: str, *, missing: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What is said when an agent cannot be loaded: where it went wrong, and what to do. For loader."""
+"""Error messages for agents that cannot be loaded: where loading failed, and what to do."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from .failure import SetupError
 
 
 def nothing_there(path: str) -> SetupError:
-    """Return the error for a path without an agent, with the agents that are near."""
+    """Return the error for a path without an agent; it lists agents in nearby folders."""
     place = Path(path).expanduser()
     if place.is_dir():
-        problem = f"{path} has no agent.py, __init__.py or root_agent.yaml, so no agent to run."
+        problem = (
+            f"{path} has no agent.py, __init__.py or root_agent.yaml, so there is no agent to run."
+        )
         near = _agent_folders(place)
     elif place.exists():
         problem = f"{path} is not a Python file, a YAML file or a folder."
@@ -30,28 +32,28 @@ def nothing_there(path: str) -> SetupError:
         parent = place.parent if place.parent.is_dir() else Path()
         near = _agent_folders(parent) or _agent_folders(Path())
     if not near:
-        return SetupError(f"{problem} Make an agent with: ostinato create my_agent", missing=True)
+        return SetupError(f"{problem} Create an agent with: ostinato create my_agent", missing=True)
     names = {folder.name: folder for folder in near}
     alike = [names[name] for name in difflib.get_close_matches(place.name, names, 3)]
     shown = ", ".join(os.path.relpath(folder) for folder in (alike or near)[:6])
-    ask = "Did you mean" if alike else "Agents near by:"
+    ask = "Did you mean" if alike else "Agents nearby:"
     return SetupError(f"{problem} {ask} {shown}{'?' if alike else ''}", missing=True)
 
 
 def _agent_folders(folder: Path) -> list[Path]:
-    """Return folders with an agent in them, at most two levels down."""
+    """Return the folders with an agent, at most two levels down."""
     found: list[Path] = []
     for pattern in ("*/agent.py", "*/root_agent.yaml", "*/*/agent.py", "*/*/root_agent.yaml"):
-        found += [file.parent for file in sorted(folder.glob(pattern)) if not _hidden(file)]
+        found += [file.parent for file in sorted(folder.glob(pattern)) if not _is_hidden(file)]
     return list(dict.fromkeys(found))
 
 
-def _hidden(file: Path) -> bool:
+def _is_hidden(file: Path) -> bool:
     return any(part.startswith(".") and part != ".." for part in file.parts)
 
 
 def nothing_to_run(modules: list[ModuleType], folder: str) -> SetupError:
-    """Return the error for a module without `root_agent` and `app`; it tells what was found."""
+    """Return the error for a module without `root_agent` and `app`; it lists other agents there."""
     files = " and ".join(_files_of(modules)) or folder
     agents = {
         name: value
@@ -67,7 +69,7 @@ def nothing_to_run(modules: list[ModuleType], folder: str) -> SetupError:
             f"root_agent = {next(iter(agents))}"
         )
     return SetupError(
-        f'{problem} It holds no agent at all; define one: root_agent = Agent(name="...", ...)'
+        f'{problem} It contains no agent; define one: root_agent = Agent(name="...", ...)'
     )
 
 
@@ -77,7 +79,7 @@ def _files_of(modules: list[ModuleType]) -> list[str]:
 
 
 def wrong_type(value: object, folder: str) -> SetupError:
-    """Return the error for a `root_agent` that is no agent."""
+    """Return the error for a `root_agent` that is not an agent."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if kind.startswith("google.adk."):
         return SetupError(
@@ -88,17 +90,17 @@ def wrong_type(value: object, folder: str) -> SetupError:
     if isinstance(value, type) or callable(value):
         return SetupError(
             f"root_agent in {folder} is the {'class' if isinstance(value, type) else 'function'} "
-            f"{getattr(value, '__name__', value)}, not an agent. Assign what it makes: "
+            f"{getattr(value, '__name__', value)}, not an agent. Assign what it returns: "
             "root_agent = Agent(...)"
         )
     return SetupError(
-        f"root_agent in {folder} is of type {kind}; it has to be an agent, such as "
+        f"root_agent in {folder} has type {kind}; it has to be an agent, such as "
         'root_agent = Agent(name="...", ...)'
     )
 
 
-def explain_import(error: Exception, folder: Path) -> SetupError:
-    """Return the error for a module that cannot be imported: its place in the user's code."""
+def explain_import(error: BaseException, folder: Path) -> SetupError:
+    """Return the error for a module that cannot be imported, with the place in the user's code."""
     if isinstance(error, SetupError):
         return error
     if isinstance(error, SyntaxError):
@@ -122,7 +124,7 @@ def explain_import(error: Exception, folder: Path) -> SetupError:
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an error says; the findings of a validation in one line each."""
+    """Return an error's message; the findings of a validation are joined into one line."""
     if not isinstance(error, ValidationError):
         return str(error).strip()
     found = [
@@ -133,7 +135,7 @@ def message_of(error: BaseException) -> str:
 
 
 def place_of(error: BaseException, folder: Path) -> str:
-    """Return the last place in the user's folder that an error came through, or ''."""
+    """Return an error's last place in the user's folder: a file and line, or else the folder."""
     root = str(folder.resolve()) + os.sep
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if os.path.realpath(frame.filename).startswith(root):

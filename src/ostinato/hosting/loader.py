@@ -1,8 +1,7 @@
-"""Loading a user's agent from a folder, a file or a dotted module. The command line
-and the server call it.
+"""Loader of a user's agent from a folder, a file or a dotted module.
 
-The folder is a package whose name is the app's name, so that relative imports work as they do for
-google-adk's tools.
+The folder is imported as a package with the app's name, so that relative imports work as they do
+for google-adk's tools.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..agent_files.own_package import is_package_of, seed
+from ..agent_files.own_package import import_package, is_package_of
 from ..agent_files.reserved import is_reserved
 from ..agents.base_agent import BaseAgent
 from ..agents.config_agent_utils import from_config
@@ -36,16 +35,16 @@ _FILE_ENDS = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """An agent that was found.
+class LoadedAgent:
+    """A loaded agent.
 
     Attributes:
-      app: the App, where the module defines one.
+      app: the App, or None if the module defines none.
       root: the root agent.
       app_name: name under which sessions are kept.
       folder: the agent's folder.
       keys: names of the variables that its `.env` set.
-      through_alias: True if it imports google.adk, which is Ostinato then.
+      through_alias: True if it imports google.adk and gets Ostinato under that name.
     """
 
     app: App | None
@@ -56,30 +55,41 @@ class Loaded:
     through_alias: bool = False
 
 
-def load(path: str, allow_code_from: Sequence[str] = ()) -> Loaded:
-    """Import the agent that `path` names, or make the one that a YAML file describes.
+def load_agent(path: str, allow_code_from: Sequence[str] = ()) -> LoadedAgent:
+    """Import the agent at `path`, or build the agent that a YAML file describes.
 
-    One that imports `google.adk` gets Ostinato under that name, unless google-adk is installed.
+    Code that imports `google.adk` gets Ostinato under that name, unless google-adk is installed.
 
     Args:
       path: folder, Python file, YAML file or dotted module.
-      allow_code_from: modules whose code a YAML file may name, besides those of its own folder.
+      allow_code_from: modules, or single names of Ostinato, that a YAML file may name besides the
+        code of its own folder and the allow list; see `config_agent_utils.from_config`.
 
     Raises:
-      SetupError: there is nothing, it cannot be imported, or it defines no agent.
+      SetupError: the path does not exist, cannot be imported, or defines no agent.
     """
     arm()
-    loaded = _load(path, allow_code_from)
+    loaded = _load_from(path, allow_code_from)
     return replace(loaded, through_alias=is_installed())
 
 
 def has_agent(folder: Path) -> bool:
-    """Tell whether a folder is one that `load` takes."""
+    """Return whether `load_agent` accepts a folder."""
     names = (f"{_MODULE}.py", "__init__.py", AGENT_FILE)
     return any((folder / name).is_file() for name in names)
 
 
-def _load(path: str, allow_code_from: Sequence[str]) -> Loaded:
+def forget_modules(place: Path) -> None:
+    """Remove an agent's modules from `sys.modules`, so that they are imported again."""
+    root = str(place) + os.sep
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        places = [str(folder) + os.sep for folder in getattr(module, "__path__", None) or ()]
+        if (file is not None and (file == str(place) or file.startswith(root))) or root in places:
+            del sys.modules[name]
+
+
+def _load_from(path: str, allow_code_from: Sequence[str]) -> LoadedAgent:
     place = Path(path).expanduser()
     if place.is_dir():
         return _load_folder(place.resolve(), allow_code_from)
@@ -95,44 +105,44 @@ def _load(path: str, allow_code_from: Sequence[str]) -> Loaded:
     raise nothing_there(path)
 
 
-def _load_folder(folder: Path, allow_code_from: Sequence[str]) -> Loaded:
+def _load_folder(folder: Path, allow_code_from: Sequence[str]) -> LoadedAgent:
     if not has_agent(folder):
         raise nothing_there(str(folder))
     keys = load_env(folder)
-    package = _package(folder)
+    package = _import_package(folder)
     modules = [package]
     if _agent_of(package) is None and (folder / f"{_MODULE}.py").is_file():
-        modules.append(_import(f"{package.__name__}.{_MODULE}", folder))
+        modules.append(_import_module(f"{package.__name__}.{_MODULE}", folder))
     if (folder / AGENT_FILE).is_file() and not any(_agent_of(one) for one in modules):
         return _load_described(folder / AGENT_FILE, allow_code_from, keys)
-    return _loaded(modules, folder, folder.name, keys)
+    return _read_modules(modules, folder, folder.name, keys)
 
 
-def _load_described(file: Path, allow_code_from: Sequence[str], keys: list[str]) -> Loaded:
-    """Make the agent of a YAML file, which names the code of its folder as a package."""
+def _load_described(file: Path, allow_code_from: Sequence[str], keys: list[str]) -> LoadedAgent:
+    """Build the agent of a YAML file, which may refer to the code of its folder as a package."""
     folder = file.parent
-    _package(folder)
+    _import_package(folder)
     try:
         root = from_config(file, allow_code_from=allow_code_from)
     except (AgentConfigError, MissingExtraError) as error:
         raise SetupError(str(error)) from error
     name = folder.name if file.name == AGENT_FILE else file.stem
-    return Loaded(None, root, name, folder, keys)
+    return LoadedAgent(None, root, name, folder, keys)
 
 
-def _load_file(file: Path, allow_code_from: Sequence[str]) -> Loaded:
+def _load_file(file: Path, allow_code_from: Sequence[str]) -> LoadedAgent:
     folder = file.parent
     if file.name == "__init__.py":
         return _load_folder(folder, allow_code_from)
     keys = load_env(folder)
-    package = _package(folder)
+    package = _import_package(folder)
     if not (folder / "__init__.py").is_file():
         _add_path(folder)  # a lone script's neighbours are imported by their bare names
-    module = _import(f"{package.__name__}.{file.stem}", folder)
-    return _loaded([module], folder, folder.name if file.stem == _MODULE else file.stem, keys)
+    module = _import_module(f"{package.__name__}.{file.stem}", folder)
+    return _read_modules([module], folder, folder.name if file.stem == _MODULE else file.stem, keys)
 
 
-def _load_dotted(name: str) -> Loaded | None:
+def _load_dotted(name: str) -> LoadedAgent | None:
     _add_path(Path.cwd())
     try:
         spec = importlib.util.find_spec(name)
@@ -145,15 +155,15 @@ def _load_dotted(name: str) -> Loaded | None:
     origin = spec.origin or next(iter(spec.submodule_search_locations or ()), "")
     folder = Path(origin).parent if spec.origin else Path(origin)
     keys = load_env(folder)
-    modules = [_import(name, folder)]
+    modules = [_import_module(name, folder)]
     if _agent_of(modules[0]) is None and (folder / f"{_MODULE}.py").is_file():
-        modules.append(_import(f"{name}.{_MODULE}", folder))
+        modules.append(_import_module(f"{name}.{_MODULE}", folder))
     last = name.split(".")[-2:]
-    return _loaded(modules, folder, last[0] if last[-1] == _MODULE else last[-1], keys)
+    return _read_modules(modules, folder, last[0] if last[-1] == _MODULE else last[-1], keys)
 
 
-def _package(folder: Path) -> ModuleType:
-    """Import a folder as a package, under its own name wherever that name is free."""
+def _import_package(folder: Path) -> ModuleType:
+    """Import a folder as a package, under its own name if that name is free."""
     top, dotted = folder, folder.name
     while (top / "__init__.py").is_file() and (top.parent / "__init__.py").is_file():
         top = top.parent
@@ -164,25 +174,29 @@ def _package(folder: Path) -> ModuleType:
         dotted = dotted.replace(top.name, f"{name}_agent", 1)
         name = f"{name}_agent"
     if str(top.parent) not in sys.path:
-        sys.path.append(str(top.parent))  # last: a neighbour's name hides nothing installed
+        sys.path.append(str(top.parent))  # last, so that a neighbour hides no installed package
     if not is_package_of(sys.modules.get(name), top):
-        _seed(name, top, folder)
+        _seed_package(name, top, folder)
     rest = dotted.partition(".")[2] if top != folder else ""
-    return _import(f"{name}.{rest}", folder) if rest else sys.modules[name]
+    return _import_module(f"{name}.{rest}", folder) if rest else sys.modules[name]
 
 
-def _seed(name: str, top: Path, folder: Path) -> None:
-    """Put the package of a folder in place, whatever else of that name may be installed."""
+def _seed_package(name: str, top: Path, folder: Path) -> None:
+    """Import the package of a folder, even if another package of that name is installed."""
     try:
-        seed(name, top)
-    except Exception as error:  # boundary: whatever the user's module raises, the person is told
+        import_package(name, top)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # boundary: the user's module may raise anything
         raise explain_import(error, folder) from error
 
 
-def _import(name: str, folder: Path) -> ModuleType:
+def _import_module(name: str, folder: Path) -> ModuleType:
     try:
         return import_module(name)
-    except Exception as error:  # boundary: whatever the user's module raises, the person is told
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # boundary: the user's module may raise anything
         raise explain_import(error, folder) from error
 
 
@@ -192,7 +206,7 @@ def _add_path(folder: Path) -> None:
 
 
 def _agent_of(module: ModuleType) -> Any:
-    """Return what a module offers to run: an App before a root agent; None for nothing."""
+    """Return the App or else the root agent that a module defines, or None."""
     submodule = getattr(module, _MODULE, None)
     for home in (module, submodule if isinstance(submodule, ModuleType) else None):
         app = getattr(home, "app", None)
@@ -204,13 +218,15 @@ def _agent_of(module: ModuleType) -> Any:
     return None
 
 
-def _loaded(modules: list[ModuleType], folder: Path, name: str, keys: list[str]) -> Loaded:
+def _read_modules(
+    modules: list[ModuleType], folder: Path, name: str, keys: list[str]
+) -> LoadedAgent:
     for module in modules:
         found = _agent_of(module)
         if isinstance(found, App):
-            return Loaded(found, as_agent(found.root_agent), found.name, folder, keys)
+            return LoadedAgent(found, as_agent(found.root_agent), found.name, folder, keys)
         if isinstance(found, BaseNode):
-            return Loaded(None, as_agent(found), name, folder, keys)
+            return LoadedAgent(None, as_agent(found), name, folder, keys)
         if found is not None:
             raise wrong_type(found, os.path.relpath(folder))
     raise nothing_to_run(modules, os.path.relpath(folder))

@@ -1,4 +1,4 @@
-"""What is remembered across a user's sessions: the port, its records and its keepers."""
+"""Memories across a user's sessions: the port, its records and its services."""
 
 from typing import TYPE_CHECKING
 

@@ -74,7 +74,7 @@ _ONLY_GENERATE = frozenset((*GENERATE.fields, _METADATA, _WAITS, *_LEFT_OUT))
 
 
 def is_for_generate(metadata: Mapping[str, object]) -> bool:
-    """Tell whether a key says that memories are to be made at once (Spec 4 §6)."""
+    """Return whether a key asks the service to generate memories at once (Spec 4 §6)."""
     return not _ONLY_GENERATE.isdisjoint(metadata)
 
 
@@ -93,11 +93,11 @@ def fields_of(metadata: Mapping[str, object], request: Request) -> tuple[dict[st
             continue
         if key in request.fields:
             name, kind = request.fields[key]
-            fields[name] = _checked(key, value, kind)
+            fields[name] = _check_field(key, value, kind)
         elif not request.keeps_unknown:
             logger.debug("The Memory Bank takes no metadata with events: %r is left out.", key)
         elif key == _METADATA:
-            given = cast(dict[str, Any], _checked(key, value, dict))
+            given = cast(dict[str, Any], _check_field(key, value, dict))
             kept.update({name: _metadata_value(one) for name, one in given.items()})
         else:
             kept[key] = _metadata_value(value)
@@ -107,7 +107,7 @@ def fields_of(metadata: Mapping[str, object], request: Request) -> tuple[dict[st
 
 
 def content_of(event: Event) -> dict[str, Any] | None:
-    """Return an event's content as the service takes it; None where it says nothing."""
+    """Return an event's content in the service's format, or None if it is empty."""
     content = event.content
     if content is None or not content.parts:
         return None
@@ -135,7 +135,7 @@ def fact_of(index: int, entry: MemoryEntry) -> str:
     return fact
 
 
-def _checked(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
+def _check_field(key: str, value: Any, kind: type | tuple[type, ...]) -> Any:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise InputValidationError(

@@ -1,7 +1,7 @@
 """The SQLite file of memories: its tables and statements. Called in the threads of a store.
 
-The words that memories are found by are taken in Python and indexed by FTS5 as they are: encoded so
-that its tokenizer neither splits nor changes them, whatever the script and the version of SQLite.
+Python splits texts into words and FTS5 indexes those words. They are encoded so that its tokenizer
+neither splits nor changes them, in any script and any version of SQLite.
 A memory's owner is a word of its own column, so that a search meets the owner's memories only.
 """
 
@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ostinato.memory._words import asked_words, words
-from ostinato.sessions._sqlite_file import FileFormat
+from ostinato._words import asked_words, words
+from ostinato.sessions.sqlite.sqlite_file import FileFormat
 
 _MAX_WORDS = 100  # of a query
 
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A memory that was found; `id` is None where it is not the caller's own."""
+    """A memory that was found; `id` is None if it belongs to another owner."""
 
     id: str | None
     author: str | None
@@ -72,10 +72,12 @@ class Found(NamedTuple):
     metadata: str
 
 
-def add(db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]) -> None:
+def add_memories(
+    db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]
+) -> None:
     """Store the memories that the session has not yet."""
     db.execute("INSERT OR IGNORE INTO owners(app, user) VALUES(?, ?)", (app, user))
-    owner = _owner(db, app, user)
+    owner = _find_owner(db, app, user)
     for row in rows:
         indexed = words(row.text)
         if not indexed:
@@ -90,24 +92,28 @@ def add(db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequenc
         if new is not None:
             db.execute(
                 "INSERT INTO memory_words(rowid, owner, words) VALUES(?, ?, ?)",
-                (new[0], str(owner), " ".join(map(_token, indexed))),
+                (new[0], str(owner), " ".join(map(_encode_word, indexed))),
             )
 
 
-def replace(db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]) -> None:
+def replace_memories(
+    db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]
+) -> None:
     """Store a session's memories in place of those there are."""
-    owner = _owner(db, app, user)
+    owner = _find_owner(db, app, user)
     if owner is not None:
-        _remove(db, "owner = ? AND session = ?", (owner, session))
-    add(db, app, user, session, rows)
+        _remove_memories(db, "owner = ? AND session = ?", (owner, session))
+    add_memories(db, app, user, session, rows)
 
 
-def search(db: sqlite3.Connection, app: str, user: str, query: str, limit: int) -> list[Found]:
+def search_memories(
+    db: sqlite3.Connection, app: str, user: str, query: str, limit: int
+) -> list[Found]:
     """The owner's memories that hold a word of the query, the best first."""
-    owner, wanted = _owner(db, app, user), asked_words(query)[:_MAX_WORDS]
+    owner, wanted = _find_owner(db, app, user), asked_words(query)[:_MAX_WORDS]
     if owner is None or not wanted:
         return []
-    either = " OR ".join(f'"{_token(word)}"' for word in wanted)
+    either = " OR ".join(f'"{_encode_word(word)}"' for word in wanted)
     found = db.execute(
         "SELECT iif(shown, id, NULL), author, timestamp, content, metadata"
         " FROM memory_words JOIN memories ON memory = memory_words.rowid"
@@ -118,25 +124,40 @@ def search(db: sqlite3.Connection, app: str, user: str, query: str, limit: int) 
     return [Found(*row) for row in found]
 
 
-def delete_user(db: sqlite3.Connection, app: str, user: str) -> None:
-    """Remove all that is remembered of a user, so that the file holds no trace of it."""
-    owner = _owner(db, app, user)
-    if owner is None:
-        return
+def delete_user(db: sqlite3.Connection, app: str | None, user: str) -> int:
+    """Remove all that is remembered of a user, so that the file holds no trace of it.
+
+    Args:
+      app: the app; None for all apps.
+      user: the user.
+
+    Returns:
+      How many memories there were.
+    """
+    owners = db.execute(
+        "SELECT owner FROM owners WHERE user = ? AND app = ifnull(?, app)", (user, app)
+    ).fetchall()
+    if not owners:
+        return 0
     db.execute("PRAGMA secure_delete=ON")
-    _remove(db, "owner = ?", (owner,))
-    db.execute("DELETE FROM owners WHERE owner = ?", (owner,))
+    count = 0
+    for owner in owners:
+        counted = db.execute("SELECT count(*) FROM memories WHERE owner = ?", owner)
+        count += counted.fetchone()[0]
+        _remove_memories(db, "owner = ?", owner)
+        db.execute("DELETE FROM owners WHERE owner = ?", owner)
     # FTS5 only marks words as removed until it next merges its parts.
     db.execute("INSERT INTO memory_words(memory_words) VALUES('optimize')")
+    return count
 
 
-def _owner(db: sqlite3.Connection, app: str, user: str) -> int | None:
+def _find_owner(db: sqlite3.Connection, app: str, user: str) -> int | None:
     found = db.execute("SELECT owner FROM owners WHERE app = ? AND user = ?", (app, user))
     row = found.fetchone()
     return None if row is None else row[0]
 
 
-def _remove(db: sqlite3.Connection, which: str, values: tuple[object, ...]) -> None:
+def _remove_memories(db: sqlite3.Connection, which: str, values: tuple[object, ...]) -> None:
     db.execute(
         f"DELETE FROM memory_words WHERE rowid IN (SELECT memory FROM memories WHERE {which})",
         values,
@@ -144,6 +165,6 @@ def _remove(db: sqlite3.Connection, which: str, values: tuple[object, ...]) -> N
     db.execute(f"DELETE FROM memories WHERE {which}", values)
 
 
-def _token(word: str) -> str:
+def _encode_word(word: str) -> str:
     """A word in letters that every version of FTS5's tokenizer knows; `-` begins encoded ones."""
     return word if word.isascii() else "-" + word.encode("utf-8", "surrogatepass").hex()

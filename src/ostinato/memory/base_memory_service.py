@@ -1,4 +1,4 @@
-"""The port behind which a user's sessions are remembered and searched.
+"""The port of memory services, which store a user's sessions and search them.
 
 The runner never writes to it; an app calls `add_session_to_memory` or `add_events_to_memory` when
 it wants something remembered, and tools search through their context.
@@ -29,7 +29,7 @@ class BaseMemoryService(ABC):
 
     @abstractmethod
     async def add_session_to_memory(self, session: Session) -> None:
-        """Remember a session as it is now, in place of what was remembered of it before."""
+        """Add a session to memory; this replaces what an earlier call added of it."""
 
     async def add_events_to_memory(
         self,
@@ -65,7 +65,7 @@ class BaseMemoryService(ABC):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember ready-made entries.
+        """Store entries as given.
 
         Raises:
             NotImplementedError: this service remembers sessions and events only.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ostinato._words import asked_words, words
 from ostinato.events.event import Event
-from ostinato.memory._words import asked_words, words
 from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
@@ -45,7 +45,7 @@ class InMemoryMemoryService(BaseMemoryService):
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember a session's events in place of those remembered of it before."""
-        found = _remember(session.events, {})
+        found = _copy_events(session.events, {})
         with self._lock:
             sessions = self._memories.setdefault((session.app_name, session.user_id), {})
             sessions[session.id] = found
@@ -63,7 +63,7 @@ class InMemoryMemoryService(BaseMemoryService):
 
         `custom_metadata` comes back with what a search finds.
         """
-        found = _remember(events, dict(custom_metadata or {}))
+        found = _copy_events(events, dict(custom_metadata or {}))
         place = session_id or _NO_SESSION
         with self._lock:
             known = self._memories.setdefault((app_name, user_id), {}).setdefault(place, {})
@@ -83,10 +83,24 @@ class InMemoryMemoryService(BaseMemoryService):
                 for memory in memories.values()
                 if not wanted.isdisjoint(memory.words)
             ]
-        return SearchMemoryResponse(memories=[_entry(memory) for memory in hits])
+        return SearchMemoryResponse(memories=[_build_entry(memory) for memory in hits])
+
+    async def erase_user(self, app_name: str | None, user_id: str) -> int:
+        """Forget all that is remembered of a user.
+
+        Args:
+            app_name: the app; None for all apps.
+            user_id: the user.
+
+        Returns:
+            How many memories there were.
+        """
+        with self._lock:
+            gone = [k for k in self._memories if k[1] == user_id and app_name in (None, k[0])]
+            return sum(len(each) for key in gone for each in self._memories.pop(key).values())
 
 
-def _remember(events: Sequence[Event], custom_metadata: dict[str, Any]) -> dict[str, _Memory]:
+def _copy_events(events: Sequence[Event], custom_metadata: dict[str, Any]) -> dict[str, _Memory]:
     """The events that hold text, by id; copies, because the events stay their owner's."""
     found: dict[str, _Memory] = {}
     for event in events:
@@ -101,7 +115,7 @@ def _remember(events: Sequence[Event], custom_metadata: dict[str, Any]) -> dict[
     return found
 
 
-def _entry(memory: _Memory) -> MemoryEntry:
+def _build_entry(memory: _Memory) -> MemoryEntry:
     return MemoryEntry(
         content=memory.content.model_copy(deep=True),
         author=memory.author,

@@ -1,4 +1,4 @@
-"""One thing remembered, as a search hands it out."""
+"""One memory, as a search returns it."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from ostinato.events.event import Event
 from ostinato.memory import _sqlite_memories as memories_of
 from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
-from ostinato.sessions._sqlite_file import SqliteFile, file_path
-from ostinato.sessions._sqlite_worker import Threads
 from ostinato.sessions.session import Session
+from ostinato.sessions.sqlite.sqlite_file import SqliteFile
+from ostinato.sessions.sqlite.sqlite_threads import Threads
 from ostinato.types import Content
 
 _READERS = 2
@@ -52,15 +52,15 @@ class SqliteMemoryService(BaseMemoryService):
         if max_results < 1:
             raise InputValidationError(f"max_results must be 1 or more, not {max_results}.")
         self._max_results = max_results
-        self._threads = Threads(
-            SqliteFile(file_path(db_path), memories_of.FORMAT), readers=_READERS
-        )
+        self._threads = Threads(SqliteFile.of(db_path, memories_of.FORMAT), readers=_READERS)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember a session's events in place of those remembered of it before."""
-        owner = _owner(session.app_name, session.user_id, session.id)
-        rows = _rows(session.events, "{}")
-        await self._threads.writer.submit(lambda db: memories_of.replace(db, *owner, rows), _as_is)
+        owner = _check_owner(session.app_name, session.user_id, session.id)
+        rows = _build_rows(session.events, "{}")
+        await self._threads.writer.submit(
+            lambda db: memories_of.replace_memories(db, *owner, rows), _as_is
+        )
 
     async def add_events_to_memory(
         self,
@@ -78,9 +78,11 @@ class SqliteMemoryService(BaseMemoryService):
         Raises:
             InputValidationError: an event or the metadata holds something that JSON cannot carry.
         """
-        owner = _owner(app_name, user_id, session_id or _NO_SESSION)
-        rows = _rows(events, _json(custom_metadata))
-        await self._threads.writer.submit(lambda db: memories_of.add(db, *owner, rows), _as_is)
+        owner = _check_owner(app_name, user_id, session_id or _NO_SESSION)
+        rows = _build_rows(events, _metadata_json(custom_metadata))
+        await self._threads.writer.submit(
+            lambda db: memories_of.add_memories(db, *owner, rows), _as_is
+        )
 
     async def add_memory(
         self,
@@ -90,25 +92,27 @@ class SqliteMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember ready-made entries; one whose id is remembered already is not added again.
+        """Store entries as given; one whose id is already stored is not added again.
 
         An entry comes back as it was given; its metadata goes before `custom_metadata`.
 
         Raises:
             InputValidationError: an entry or the metadata holds something that JSON cannot carry.
         """
-        owner = _owner(app_name, user_id, _NO_SESSION)
+        owner = _check_owner(app_name, user_id, _NO_SESSION)
         rows = [_entry_row(entry, custom_metadata or {}) for entry in memories]
-        await self._threads.writer.submit(lambda db: memories_of.add(db, *owner, rows), _as_is)
+        await self._threads.writer.submit(
+            lambda db: memories_of.add_memories(db, *owner, rows), _as_is
+        )
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """The user's memories that hold a word of the query (of its first 100), the best first."""
-        _owner(app_name, user_id, _NO_SESSION)
+        _check_owner(app_name, user_id, _NO_SESSION)
         return await self._threads.reader.submit(
-            lambda db: memories_of.search(db, app_name, user_id, query, self._max_results),
-            lambda found: SearchMemoryResponse(memories=[_entry(one) for one in found]),
+            lambda db: memories_of.search_memories(db, app_name, user_id, query, self._max_results),
+            lambda found: SearchMemoryResponse(memories=[_build_entry(one) for one in found]),
         )
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
@@ -116,8 +120,22 @@ class SqliteMemoryService(BaseMemoryService):
 
         What was written last may lie in the file's write-ahead log until all have closed it.
         """
-        owner = _owner(app_name, user_id, _NO_SESSION)[:2]
-        await self._threads.writer.submit(lambda db: memories_of.delete_user(db, *owner), _as_is)
+        await self.erase_user(app_name, user_id)
+
+    async def erase_user(self, app_name: str | None, user_id: str) -> int:
+        """Forget all that is remembered of a user, as `delete_user` does.
+
+        Args:
+            app_name: the app; None for all apps.
+            user_id: the user.
+
+        Returns:
+            How many memories there were.
+        """
+        _check_owner(app_name or "", user_id, _NO_SESSION)
+        return await self._threads.writer.submit(
+            lambda db: memories_of.delete_user(db, app_name, user_id), lambda count: count
+        )
 
     async def close(self) -> None:
         """Store what is queued, close the file and end the threads; harmless when repeated."""
@@ -128,7 +146,7 @@ def _as_is(answer: None) -> None:
     return answer
 
 
-def _owner(app_name: str, user_id: str, session_id: str) -> tuple[str, str, str]:
+def _check_owner(app_name: str, user_id: str, session_id: str) -> tuple[str, str, str]:
     for what, value in (("app_name", app_name), ("user_id", user_id), ("session_id", session_id)):
         try:
             value.encode()
@@ -139,8 +157,8 @@ def _owner(app_name: str, user_id: str, session_id: str) -> tuple[str, str, str]
     return app_name, user_id, session_id
 
 
-def _rows(events: Sequence[Event], metadata: str) -> list[memories_of.Row]:
-    """The events that hold text, as they are now."""
+def _build_rows(events: Sequence[Event], metadata: str) -> list[memories_of.Row]:
+    """Return a row for each event that holds text."""
     return [
         memories_of.Row(
             id=event.id,
@@ -152,7 +170,7 @@ def _rows(events: Sequence[Event], metadata: str) -> list[memories_of.Row]:
             text=text,
         )
         for event in events
-        if event.content is not None and (text := _text(event.content))
+        if event.content is not None and (text := _content_text(event.content))
     ]
 
 
@@ -163,12 +181,12 @@ def _entry_row(entry: MemoryEntry, custom_metadata: Mapping[str, object]) -> mem
         author=entry.author,
         timestamp=entry.timestamp,
         content=_content_json(entry.content),
-        metadata=_json({**custom_metadata, **entry.custom_metadata}),
-        text=_text(entry.content),
+        metadata=_metadata_json({**custom_metadata, **entry.custom_metadata}),
+        text=_content_text(entry.content),
     )
 
 
-def _text(content: Content) -> str:
+def _content_text(content: Content) -> str:
     return " ".join(part.text for part in content.parts or [] if part.text)
 
 
@@ -181,14 +199,14 @@ def _content_json(content: Content) -> str:
         ) from error
 
 
-def _json(custom_metadata: Mapping[str, object] | None) -> str:
+def _metadata_json(custom_metadata: Mapping[str, object] | None) -> str:
     try:
         return json.dumps(dict(custom_metadata or {}))
     except (TypeError, ValueError) as error:
         raise InputValidationError(f"custom_metadata is not JSON: {error}") from error
 
 
-def _entry(found: memories_of.Found) -> MemoryEntry:
+def _build_entry(found: memories_of.Found) -> MemoryEntry:
     metadata: dict[str, Any] = json.loads(found.metadata)
     return MemoryEntry(
         content=Content.model_validate_json(found.content),

@@ -22,12 +22,12 @@ from ostinato.memory._memory_bank_fields import (
 )
 from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
-from ostinato.sessions._agent_engine import (
+from ostinato.sessions.agent_engine.agent_engine_client import (
     AgentEngineClient,
     check_engine,
     get_express_mode_api_key,
 )
-from ostinato.sessions._agent_engine_events import seconds_of, timestamp_text, utc_text
+from ostinato.sessions.agent_engine.agent_engine_events import seconds_of, timestamp_text, utc_text
 from ostinato.sessions.session import Session
 from ostinato.types import Content, Part
 
@@ -51,7 +51,8 @@ class VertexAiMemoryBankService(BaseMemoryService):
       express_mode_api_key: a key of express mode; see `VertexAiSessionService`.
 
     Raises:
-      InputValidationError: no id, one that is none, or a key stands beside project or location.
+      InputValidationError: the id is missing or malformed, or an API key was given together with
+        project or location.
       MissingExtraError: the extra `vertex` is not installed.
     """
 
@@ -78,7 +79,7 @@ class VertexAiMemoryBankService(BaseMemoryService):
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Ingest a session's events; those that the service has seen do not count again."""
-        await self._ingest(session.app_name, session.user_id, session.events, {})
+        await self._ingest_events(session.app_name, session.user_id, session.events, {})
 
     async def add_events_to_memory(
         self,
@@ -98,12 +99,12 @@ class VertexAiMemoryBankService(BaseMemoryService):
         """
         metadata = custom_metadata or {}
         if not is_for_generate(metadata):
-            await self._ingest(app_name, user_id, events, metadata)
+            await self._ingest_events(app_name, user_id, events, metadata)
             return
         contents = [{"content": content} for event in events if (content := content_of(event))]
         if contents:
             body = {"directContentsSource": {"events": contents}}
-            await self._generate(app_name, user_id, body, metadata)
+            await self._generate_memories(app_name, user_id, body, metadata)
 
     async def add_memory(
         self,
@@ -113,7 +114,7 @@ class VertexAiMemoryBankService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep ready-made facts, each as it is.
+        """Store ready-made facts without changing them.
 
         With `custom_metadata={"enable_consolidation": True}` the service merges them with what it
         knows. An entry's own metadata goes before `custom_metadata`.
@@ -129,17 +130,17 @@ class VertexAiMemoryBankService(BaseMemoryService):
             for start in range(0, len(facts), _CONSOLIDATED_AT_ONCE):
                 batch = [{"fact": fact} for fact in facts[start : start + _CONSOLIDATED_AT_ONCE]]
                 body = {"directMemoriesSource": {"directMemories": batch}}
-                await self._generate(app_name, user_id, body, metadata)
+                await self._generate_memories(app_name, user_id, body, metadata)
             return
         for fact, entry in zip(facts, memories, strict=True):
-            await self._create(app_name, user_id, fact, entry, metadata)
+            await self._create_memory(app_name, user_id, fact, entry, metadata)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Return the memories that are nearest in meaning to `query`."""
         body = {
-            "scope": _scope(app_name, user_id),
+            "scope": _owner_scope(app_name, user_id),
             "similaritySearchParams": {"searchQuery": query},
         }
         found = await self._client.ask("POST", self._engine, "memories:retrieve", body=body)
@@ -155,7 +156,7 @@ class VertexAiMemoryBankService(BaseMemoryService):
             ]
         )
 
-    async def _ingest(
+    async def _ingest_events(
         self,
         app_name: str,
         user_id: str,
@@ -170,12 +171,12 @@ class VertexAiMemoryBankService(BaseMemoryService):
         ]
         if not sent and not fields.get("forceFlush"):
             return
-        body = {"scope": _scope(app_name, user_id), **fields}
+        body = {"scope": _owner_scope(app_name, user_id), **fields}
         if sent:
             body["directContentsSource"] = {"events": sent}
         await self._client.ask("POST", self._engine, "memories:ingestEvents", body=body)
 
-    async def _generate(
+    async def _generate_memories(
         self,
         app_name: str,
         user_id: str,
@@ -183,14 +184,14 @@ class VertexAiMemoryBankService(BaseMemoryService):
         metadata: Mapping[str, object],
     ) -> None:
         fields, waits = fields_of(metadata, GENERATE)
-        body = {**source, "scope": _scope(app_name, user_id), **fields}
+        body = {**source, "scope": _owner_scope(app_name, user_id), **fields}
         operation = await self._client.ask(
             "POST", self._engine, "memories:generate", body=body, repeatable=False
         )
         if waits:
-            await self._client.finished(self._engine, operation)
+            await self._client.wait_for_operation(self._engine, operation)
 
-    async def _create(
+    async def _create_memory(
         self,
         app_name: str,
         user_id: str,
@@ -209,12 +210,12 @@ class VertexAiMemoryBankService(BaseMemoryService):
             self._engine,
             "memories",
             query={"memoryId": name} if name else {},
-            body={"fact": fact, "scope": _scope(app_name, user_id), **fields},
+            body={"fact": fact, "scope": _owner_scope(app_name, user_id), **fields},
             repeatable=False,
         )
         if waits:
-            await self._client.finished(self._engine, operation)
+            await self._client.wait_for_operation(self._engine, operation)
 
 
-def _scope(app_name: str, user_id: str) -> dict[str, str]:
+def _owner_scope(app_name: str, user_id: str) -> dict[str, str]:
     return {"app_name": app_name, "user_id": user_id}

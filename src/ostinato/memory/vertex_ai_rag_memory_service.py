@@ -1,4 +1,4 @@
-"""VertexAiRagMemoryService: the name; the services of Google Cloud are not built yet."""
+"""VertexAiRagMemoryService: a name only; its service is not implemented."""
 
 from .._later_on import NotBuilt
 

@@ -1,6 +1,4 @@
-"""Claude at Anthropic's own API and on Vertex AI, through the SDK `anthropic`. The registry names
-these classes.
-"""
+"""Adapters to Claude models at Anthropic's API and on Vertex AI."""
 
 from __future__ import annotations
 
@@ -13,30 +11,43 @@ from urllib.parse import quote
 
 from pydantic import PrivateAttr
 
+from .._absences import refuse_absent
 from .._aclosing import Aclosing
-from .._optional import need
-from ..errors import ModelRequestError, ModelUnavailableError, ProviderError
+from ..errors import ModelUnavailableError, ProviderError
 from .capabilities import ModelCapabilities
-from .client_per_loop import ClientPerLoop
 from .converted import Converted
+from .google_credentials import GoogleCredential
+from .http.credentials import Credential
+from .http.errors import HttpCutOffError, HttpStatusError
+from .http.messages import HttpRequest, json_bytes
+from .http.transport import HttpStream
+from .http.urls import join_url
+from .http_llm import HttpLlm
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
-from .provider_llm import ProviderLlm
 from .request_text import instruction_text
-from .response_bound import bound_response
 from .retry_after import retry_after
 from .wire import claude_request
 from .wire.claude_answer import ClaudeAnswer
 from .wire.claude_messages import conversation, messages_of
+from .wire.claude_schema import claude_schema
 from .wire.faults import BadAnswer, Unsendable
 from .wire.json_schema import output_schema_of
+from .wire.reading import fields_of, number_of, read_json, text_of
+from .wire.surrogates import SplitPairs
 from .wire.turns import Turn, items_for
 
-_CONNECT_S = 10.0
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
+
+_PLACE = "https://api.anthropic.com"
 _MOST_PAUSES = 20
-_AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"
-# The version of the format that the SDK 2.12 asks for, at the API in a header.
+# The version of the format, for the API itself in a header.
 _VERSION = "2026-10-21"
+# Regions of Vertex AI that have a host of their own form.
+_MULTI_REGIONS = ("us", "eu")
+# What a request to count tokens may hold.
+_COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config")
 _VERTEX_NAME = re.compile(r"projects/(.+)/locations/(.+)/publishers/anthropic/models/(.+)")
 # What an error inside a stream is called, and the HTTP status it would have had before one.
 _STATUS = {
@@ -52,7 +63,7 @@ _STATUS = {
 }
 
 
-class AnthropicLlm(ProviderLlm):
+class AnthropicLlm(HttpLlm):
     """A Claude model at Anthropic's API, or at a server that speaks its format.
 
     What the API does not take (seed, penalties, log probabilities, several candidates) is left out
@@ -67,18 +78,17 @@ class AnthropicLlm(ProviderLlm):
     model: str = "claude-sonnet-4-6"
     max_tokens: int = 8192
 
-    _clients: ClientPerLoop[Any] = PrivateAttr()
     _converted: Converted[Turn] = PrivateAttr(default_factory=Converted[Turn])
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Make the place for clients; none is opened before the first request."""
-        super().model_post_init(context)
-        self._clients = ClientPerLoop(self._open, lambda client: client.close())
 
     @classmethod
     def supported_models(cls) -> list[str]:
         """Return the pattern of Claude's names."""
         return [r"claude-.*"]
+
+    @property
+    def pairs_calls_by_id(self) -> bool:
+        """True: each result names its call."""
+        return True
 
     @property
     def capabilities(self) -> ModelCapabilities:
@@ -92,90 +102,72 @@ class AnthropicLlm(ProviderLlm):
             audio=False,
         )
 
-    async def aclose(self) -> None:
-        """Close the running loop's client."""
-        await self._clients.aclose()
+    async def count_tokens(self, llm_request: LlmRequest) -> int:
+        """Return how many tokens the prompt of a request has, as the API counts them.
+
+        Raises:
+          ProviderError: the API did not count them.
+        """
+        try:
+            body = self._body(llm_request)
+            counted = {name: body[name] for name in _COUNTED if name in body}
+            request = self._request(self._count_url(body["model"]), counted, llm_request)
+            async with self._transport.stream(request) as answer:
+                found = fields_of((await answer.read()).json())
+                count = number_of(found.get("input_tokens"))
+                if count is None:
+                    raise BadAnswer("its count of tokens is no number")
+                return count
+        except Exception as error:  # boundary: map the transport's errors to ours
+            raise self._to_provider_error(error) or error from None
 
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         body = self._body(llm_request)
         said: list[Any] = body["messages"]
-        headers = _headers(llm_request)
         answer = ClaudeAnswer()
         for _ in range(_MOST_PAUSES):
-            if stream:
-                pieces = self._streamed(body, headers, answer)
-                async with Aclosing(pieces):
-                    async for piece in pieces:
-                        yield piece
-            else:
-                answer.take(await self._post(body, headers, stream=False))
+            sent = {**body, "stream": True} if stream else body
+            async with self._transport.stream(self._build_request(sent, llm_request)) as http:
+                if stream:
+                    async with Aclosing(_read_stream(http, answer)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                else:
+                    answer.take((await http.read()).text)
             if answer.stop_reason != "pause_turn":
                 break
-            # Tools of the API's own take long: it goes on when it gets its words back.
+            # The API paused a long turn; it continues once it gets its answer back.
             body["messages"] = [*said, {"role": "assistant", "content": answer.blocks}]
         yield answer.response()
 
-    async def _streamed(
-        self, body: dict[str, Any], headers: dict[str, str], answer: ClaudeAnswer
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Read a stream into `answer` and yield its pieces."""
-        transport_error = need("httpx2", extra="anthropic").TransportError
-        async with await self._post(body, headers, stream=True) as events:
-            http = events.response
-            if not http.headers.get("content-type", "").startswith("text/event-stream"):
-                await http.aread()
-                raise self._bad_answer(http.text)
-            try:
-                async for event in events:
-                    piece = answer.feed(event)
-                    if piece is not None:
-                        yield piece
-            except transport_error:
-                if not answer.is_whole:
-                    raise
-        answer.check_end()
+    def _build_request(self, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        """Return the HTTP request for a body."""
+        return self._request(join_url(self._place() or _PLACE, "/v1/messages"), body, llm_request)
 
-    async def _post(self, body: dict[str, Any], headers: dict[str, str], *, stream: bool) -> Any:
-        """Send a request and return the answer's text or its stream.
+    def _count_url(self, model: str) -> str:
+        """Return the URL that counts tokens."""
+        return join_url(self._place() or _PLACE, "/v1/messages/count_tokens")
 
-        The SDK is handed bytes, because it would walk through a body of objects at each request,
-        and copy it for Vertex AI.
-        """
-        path, sent = self._addressed({**body, "stream": True} if stream else body, stream)
-        events = need("anthropic", extra="anthropic").AsyncStream
-        return await self._clients.get().post(
-            path,
-            content=json.dumps(sent, ensure_ascii=False).encode("utf-8", "replace"),
-            options={"headers": headers},
-            cast_to=object if stream else str,
-            stream=stream,
-            stream_cls=events[object],
-        )
-
-    def _addressed(self, body: dict[str, Any], stream: bool) -> tuple[str, dict[str, Any]]:
-        """Return the path for a request, and the body as it is sent there."""
-        return "/v1/messages", body
+    def _request(self, url: str, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        return self._http_request(url, body, llm_request, {"anthropic-version": _VERSION})
 
     def _body(self, llm_request: LlmRequest) -> dict[str, Any]:
         """Return a request's body, without how it is to be answered."""
         self._maybe_append_user_content(llm_request)
         config, model = llm_request.config, llm_request.model or self.model
-        try:
-            said = items_for(llm_request.contents, messages_of, self._converted)
-            body: dict[str, Any] = {"model": model, "messages": conversation(said)}
-            if tools := claude_request.tools(config):
-                body["tools"] = tools
-                if choice := claude_request.tool_choice(config):
-                    body["tool_choice"] = choice
-            body |= claude_request.thinking(config, model, self.max_tokens)
-            body |= claude_request.sampling(config)
-            if schema := output_schema_of(config):
-                form = {"type": "json_schema", "schema": self._accepted(schema)}
-                body["output_config"] = {**body.get("output_config", {}), "format": form}
-        except Unsendable as error:
-            raise self._cannot(str(error)) from None
+        said = items_for(llm_request.contents, messages_of, self._converted)
+        body: dict[str, Any] = {"model": model, "messages": conversation(said)}
+        if tools := claude_request.tools(config):
+            body["tools"] = tools
+            if choice := claude_request.tool_choice(config):
+                body["tool_choice"] = choice
+        body |= claude_request.thinking(config, model, self.max_tokens)
+        body |= claude_request.sampling(config)
+        if schema := output_schema_of(config):
+            form = {"type": "json_schema", "schema": self._convert_schema(schema)}
+            body["output_config"] = {**body.get("output_config", {}), "format": form}
         if (system := instruction_text(config)).strip():
             body["system"] = system
         control = claude_request.cache_control(
@@ -187,69 +179,58 @@ class AnthropicLlm(ProviderLlm):
             body |= config.http_options.extra_body or {}
         return body
 
-    def _accepted(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _convert_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return a schema in the dialect of the API: closed objects, few limits."""
         if not self.capabilities.structured_output:
-            raise self._cannot("an output schema; choose Claude 4.5 or newer.")
-        try:
-            return need("anthropic", extra="anthropic").transform_schema(schema)
-        except (ValueError, AssertionError) as error:  # how the SDK says what it cannot express
-            raise self._cannot(f"the output schema: {error or 'an unknown type.'}") from None
-
-    def _cannot(self, what: str) -> ModelRequestError:
-        return ModelRequestError(
-            f"{self.provider.title} (model {self.model!r}) does not take {what}",
-            provider=self.provider.name,
-            model=self.model,
-        )
-
-    def _open(self) -> Any:
-        """Open a client."""
-        key = self._login()
-        is_token = self.api_key is None and self.provider.key_name == _AUTH_TOKEN
-        login = {"auth_token": key} if is_token else {"api_key": key}
-        sdk = need("anthropic", extra="anthropic")
-        return sdk.AsyncAnthropic(base_url=self._place(), **login, **self._transport(sdk))
-
-    def _transport(self, sdk: Any) -> dict[str, Any]:
-        """Return the settings of a client that have to do with HTTP."""
-        return {
-            "timeout": sdk.Timeout(self.timeout, connect=min(self.timeout, _CONNECT_S)),
-            "max_retries": 0,
-            # The run has spans of its own, and the SDK's would be inside them a second time.
-            "open_telemetry": False,
-            "http_client": sdk.DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]}),
-        }
+            raise Unsendable("an output schema; choose Claude 4.5 or newer.")
+        return claude_schema(schema)
 
     def _explain(self, error: Exception) -> ProviderError | None:
-        sdk, http = need("anthropic", extra="anthropic"), need("httpx2", extra="anthropic")
-        if isinstance(error, sdk.APIStatusError):
-            return self._status(error)
-        if isinstance(error, sdk.APIConnectionError):
-            inner = error.__cause__ or error
-            is_slow = isinstance(error, sdk.APITimeoutError)
-            if is_slow and not isinstance(inner, http.ConnectTimeout):
-                return self._timed_out()
-            return self._unreachable(str(inner) or type(inner).__name__)
-        if isinstance(error, http.TimeoutException):
-            return self._timed_out()
-        if isinstance(error, http.InvalidURL):
-            return self._unreachable(str(error))
-        if isinstance(error, http.RequestError):
-            return self._bad_answer(f"the stream was cut: {error}")
-        if isinstance(error, json.JSONDecodeError):
-            return self._bad_answer(f"it is no JSON: {error}")
-        if isinstance(error, (BadAnswer, RecursionError)):
+        if isinstance(error, Unsendable):
+            title = self.provider.title
+            return self._request_error(f"{title} (model {self.model!r}) does not take {error}")
+        if isinstance(error, RecursionError):
             return self._bad_answer(str(error))
-        return None
+        return super()._explain(error)
 
-    def _status(self, error: Any) -> ProviderError:
-        """Return the error for an answer, or an event of a stream, that is an error."""
-        status: int = error.status_code
-        if status < 400:
-            status = _STATUS.get(error.type or "", 500)
-        detail = error.api_message or (error.body if isinstance(error.body, str) else str(error))
-        return self._refused(status, detail, retry_after=retry_after(error.response.headers))
+    def _explain_status(self, error: HttpStatusError) -> ProviderError:
+        """Return the ProviderError for an error response or an error event of a stream."""
+        try:
+            said = fields_of(fields_of(json.loads(error.body)).get("error"))
+        except (ValueError, RecursionError):
+            said = dict[str, Any]()
+        detail = text_of(said.get("message")) or error.text
+        return self._make_status_error(error.status, detail, retry_after=retry_after(error.headers))
+
+
+async def _read_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
+    """Read a stream into `answer` and yield its partial responses.
+
+    Raises:
+      HttpStatusError: the stream holds an error.
+      BadAnswer: the response is not a stream of the API, or was cut off.
+    """
+    if http.content_type != "text/event-stream":
+        raise BadAnswer((await http.read()).text)
+    pairs = SplitPairs()
+    try:
+        async with Aclosing(http.events()) as events:
+            async for event in events:
+                data = read_json(event.data, pairs)
+                if event.event == "error" or data.get("type") == "error":
+                    raise _event_error(data, http)
+                piece = answer.feed(data)
+                if piece is not None:
+                    yield piece
+    except HttpCutOffError:
+        if not answer.is_whole:
+            raise
+    answer.check_end()
+
+
+def _event_error(data: Any, http: HttpStream) -> HttpStatusError:
+    kind = text_of(fields_of(fields_of(data).get("error")).get("type"))
+    return HttpStatusError(_STATUS.get(kind, 500), http.headers, json_bytes(data))
 
 
 class Claude(AnthropicLlm):
@@ -263,16 +244,27 @@ class Claude(AnthropicLlm):
 
     provider_name: ClassVar[str] = "claude-vertex"
 
-    def _addressed(self, body: dict[str, Any], stream: bool) -> tuple[str, dict[str, Any]]:
-        """Return the path of the model and a body without its name (Vertex AI's own form)."""
-        project, region, model = self._where(body["model"])
-        ask = "streamRawPredict" if stream else "rawPredict"
-        path = f"/projects/{project}/locations/{region}/publishers/anthropic/models/{model}:{ask}"
-        rest = {name: value for name, value in body.items() if name != "model"}
-        return path, {"anthropic_version": _VERSION, **rest}
+    _google: GoogleCredential = PrivateAttr(default_factory=GoogleCredential)
 
-    def _where(self, model: str) -> tuple[str, str, str]:
-        """Return project, region and the model's own name."""
+    def _build_request(self, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        """Return the HTTP request to the model's path, with the body without the model name."""
+        place, model = self._region_url(body["model"])
+        ask = "streamRawPredict" if body.get("stream") else "rawPredict"
+        rest = {name: value for name, value in body.items() if name != "model"}
+        sent = {"anthropic_version": _VERSION, **rest}
+        return self._http_request(f"{place}/{model}:{ask}", sent, llm_request)
+
+    def _count_url(self, model: str) -> str:
+        return f"{self._region_url(model)[0]}/count-tokens:rawPredict"
+
+    def _request(self, url: str, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        sent = {"anthropic_version": _VERSION, **body}
+        if match := _VERTEX_NAME.fullmatch(str(body.get("model"))):
+            sent["model"] = match[3]
+        return self._http_request(url, sent, llm_request)
+
+    def _region_url(self, model: str) -> tuple[str, str]:
+        """Return the URL of the models in the project's region, and the model's own name."""
         match = _VERTEX_NAME.fullmatch(model)
         project = match[1] if match else os.environ.get("GOOGLE_CLOUD_PROJECT", "")
         region = match[2] if match else os.environ.get("GOOGLE_CLOUD_LOCATION", "")
@@ -283,20 +275,13 @@ class Claude(AnthropicLlm):
                 provider=self.provider.name,
                 model=self.model,
             )
-        return quote(project), quote(region), quote(match[3] if match else model, safe="@")
+        place = self.base_url or os.environ.get("ANTHROPIC_VERTEX_BASE_URL") or _vertex_url(region)
+        path = f"/projects/{quote(project)}/locations/{quote(region)}/publishers/anthropic/models"
+        return join_url(place, path), quote(match[3] if match else model, safe="@")
 
-    def _open(self) -> Any:
-        project, region, _ = self._where(self.model)
-        if self.api_key is None:
-            need("google.auth", extra="google")  # the SDK's own error would name another package
-        sdk = need("anthropic", extra="anthropic")
-        return sdk.AsyncAnthropicVertex(
-            project_id=project,
-            region=region,
-            access_token=self.api_key and self.api_key.get_secret_value(),
-            base_url=self.base_url,
-            **self._transport(sdk),
-        )
+    def _credential(self) -> Credential:
+        """Return the credential of a request: the given token or a Google login."""
+        return self._google if self.api_key is None else self._key_credential()
 
     def _explain(self, error: Exception) -> ProviderError | None:
         if type(error).__module__ == "google.auth.exceptions":
@@ -310,6 +295,9 @@ class Claude(AnthropicLlm):
         return super()._explain(error)
 
 
-def _headers(llm_request: LlmRequest) -> dict[str, str]:
-    options = llm_request.config.http_options
-    return {"content-type": "application/json", **((options and options.headers) or {})}
+def _vertex_url(region: str) -> str:
+    if region == "global":
+        return "https://aiplatform.googleapis.com/v1"
+    if region in _MULTI_REGIONS:
+        return f"https://aiplatform.{region}.rep.googleapis.com/v1"
+    return f"https://{quote(region)}-aiplatform.googleapis.com/v1"

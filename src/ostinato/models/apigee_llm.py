@@ -1,19 +1,32 @@
-"""ApigeeLlm: Gemini behind an Apigee proxy, which adds its own rules. The registry names it."""
+"""ApigeeLlm: models behind an Apigee proxy, which adds its own rules. The registry names it."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from enum import Enum
 from typing import Any, ClassVar
 
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from .. import types
+from .._absences import refuse_absent
+from .._aclosing import Aclosing
 from ..errors import ModelUnavailableError
+from .capabilities import ModelCapabilities
 from .google_llm import Gemini
+from .http.credentials import Credential, NoCredential
+from .http.messages import HttpRequest
+from .http.urls import join_url
 from .llm_request import LlmRequest
+from .llm_response import LlmResponse
+from .openai_llm import OpenAILlm
 from .providers import Provider, provider_named
 
-_PROVIDERS = ("vertex_ai", "gemini")
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
+
+_PROVIDERS = ("vertex_ai", "gemini", "openai")
+_CHAT = "/chat/completions"
 
 
 class ApiType(str, Enum):  # noqa: UP042
@@ -24,28 +37,56 @@ class ApiType(str, Enum):  # noqa: UP042
     GENAI = "genai"
 
 
+class ProxiedChatLlm(OpenAILlm):
+    """Chat completions behind an Apigee proxy.
+
+    Attributes:
+      custom_headers: headers for each request, such as the proxy's own key.
+    """
+
+    custom_headers: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)
+
+    @property
+    def provider(self) -> Provider:
+        """The entry of the proxy in the table."""
+        return provider_named("apigee")
+
+    def _credential(self) -> Credential:
+        return super()._credential() if self.api_key is not None else NoCredential()
+
+    def _request_to(self, path: str, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        place = self._place() or ""
+        url = place if place.endswith(_CHAT) else join_url(place, path)
+        headers = {name.lower(): value for name, value in self.custom_headers.items()}
+        return self._http_request(url, body, llm_request, headers)
+
+
 class ApigeeLlm(Gemini):
-    """A Gemini model that is reached through an Apigee proxy.
+    """A model that is reached through an Apigee proxy.
 
     Args:
-      model: `apigee/[provider/][version/]model`; provider is `gemini` or `vertex_ai` (the
-        environment decides where it is left out), version that of the API, such as `v1beta`.
+      model: `apigee/[provider/][version/]model`; provider is `gemini`, `vertex_ai` or `openai`
+        (without one it is Gemini, and the environment decides between the first two), version
+        that of Gemini's API, such as `v1beta`.
       proxy_url: the proxy with its base path; from APIGEE_PROXY_URL where it is not given.
       custom_headers: headers for each request, such as the proxy's own key.
       retry_options: see `Gemini`.
-      api_type: what the proxy speaks; chat completions are left to OpenAILlm.
+      api_type: what the proxy speaks: `genai`, or `chat_completions`, as behind the provider
+        `openai`. The proxy gets the model's bare name, and for chat completions only the
+        credentials that `custom_headers` or `api_key` hold.
       credentials: credentials of google-auth, for Vertex AI.
 
     Raises:
-      ModelUnavailableError: the model's name is not in this form, no proxy is named, or it speaks
-        chat completions.
+      ModelUnavailableError: the model's name is not in this form, or no proxy is named.
     """
 
     provider_name: ClassVar[str] = "apigee"
+    ApiType: ClassVar[type[Enum]] = ApiType  # its other name, as google-adk's
 
-    _bare: str = PrivateAttr(default="")
-    _api_version: str | None = PrivateAttr(default=None)
-    _headers: dict[str, str] = PrivateAttr(default_factory=dict[str, str])
+    custom_headers: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)
+    api_type: ApiType = Field(default=ApiType.UNKNOWN, exclude=True)
+
+    _chat: ProxiedChatLlm | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -58,7 +99,10 @@ class ApigeeLlm(Gemini):
         credentials: Any = None,
         **fields: Any,
     ) -> None:
-        provider, version, bare = _read(model)
+        provider = _read(model)[0]
+        api_type = ApiType(api_type or ApiType.UNKNOWN)
+        if provider == "openai" and api_type is ApiType.UNKNOWN:
+            api_type = ApiType.CHAT_COMPLETIONS
         if provider is not None:
             fields["vertexai"] = provider == "vertex_ai"
         place = proxy_url or fields.pop("base_url", None) or provider_named("apigee").key
@@ -69,14 +113,51 @@ class ApigeeLlm(Gemini):
             credentials=credentials,
             **fields,
         )
+        self.custom_headers, self.api_type = dict(custom_headers or {}), api_type
         if not place:
             raise self._unavailable("no proxy is named: pass proxy_url, or set APIGEE_PROXY_URL")
-        if ApiType(api_type) is ApiType.CHAT_COMPLETIONS:
-            raise self._unavailable(
-                "api_type 'chat_completions' is what OpenAILlm(model, base_url=proxy_url) speaks"
-            )
-        self._bare, self._api_version = bare, version
-        self._headers = dict(custom_headers or {})
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer a request; see `ProviderLlm`."""
+        if self.api_type is ApiType.CHAT_COMPLETIONS:
+            name = self._model_name(llm_request)
+            llm_request = llm_request.model_copy(update={"model": name})
+            responses = self._chat_llm().generate_content_async(llm_request, stream)
+        else:
+            responses = super().generate_content_async(llm_request, stream)
+        async with Aclosing(responses):
+            async for response in responses:
+                yield response
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; the next request opens others."""
+        await super().aclose()
+        if self._chat is not None:
+            await self._chat.aclose()
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """What the model can do behind what the proxy speaks."""
+        if self.api_type is ApiType.CHAT_COMPLETIONS:
+            return self._chat_llm().capabilities
+        return super().capabilities
+
+    @property
+    def pairs_calls_by_id(self) -> bool:
+        """Whether results name their calls; chat completions do so."""
+        return self.api_type is ApiType.CHAT_COMPLETIONS or super().pairs_calls_by_id
+
+    def _chat_llm(self) -> ProxiedChatLlm:
+        """Return the adapter that speaks chat completions, with the settings of this model."""
+        if self._chat is None:
+            self._chat = ProxiedChatLlm(model=self.model, base_url=self.base_url)
+        chat = self._chat
+        chat.api_key, chat.timeout, chat.rate_limit = self.api_key, self.timeout, self.rate_limit
+        chat.retry_policy, chat.retry_options = self.retry_policy, self.retry_options
+        chat.custom_headers = self.custom_headers
+        return chat
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -94,13 +175,14 @@ class ApigeeLlm(Gemini):
 
     def _login(self) -> str:
         """Return the Gemini key, if there is one; the proxy may bring its own."""
-        given = self.api_key.get_secret_value() if self.api_key is not None else None
+        given = self._own_key()
         return given or provider_named("google").key or "-"
 
     def _http_options(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"base_url": self.base_url, "headers": self._headers}
-        if self._api_version is not None:
-            found["api_version"] = self._api_version
+        found: dict[str, Any] = {"base_url": self.base_url, "headers": self.custom_headers}
+        version = _read(self.model)[1]
+        if version is not None:
+            found["api_version"] = version
         return found
 
     def _unavailable(self, why: str) -> ModelUnavailableError:

@@ -45,6 +45,14 @@ class BaseLlm(BaseModel):
         """Whether a request may carry a response schema and tools together (Spec 2 §3.3, §3.8)."""
         return self.capabilities.structured_output_with_tools
 
+    @property
+    def pairs_calls_by_id(self) -> bool:
+        """Whether requests keep the ids that calls were given here: results name their calls.
+
+        Other models are sent the ids of their own making only (Spec 2 §6.9).
+        """
+        return False
+
     @abc.abstractmethod
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

@@ -22,9 +22,10 @@ class BaseLlmConnection(abc.ABC):
     raises ModelConnectionError, or another ProviderError, from whatever waits on it.
     """
 
-    @abc.abstractmethod
-    async def send_history(self, history: list[types.Content]) -> None:
-        """Send the conversation so far, first of all.
+    async def send_history(  # noqa: B027 - a connection need not take a history
+        self, history: list[types.Content]
+    ) -> None:
+        """Send the conversation so far, first of all; by default nothing is sent.
 
         Args:
           history: oldest first; shared with the session and not to be edited. The model answers at
@@ -35,11 +36,13 @@ class BaseLlmConnection(abc.ABC):
     async def send_content(self, content: types.Content) -> None:
         """Send a user message, which the model answers, or function responses."""
 
-    @abc.abstractmethod
-    async def send_realtime(
+    async def send_realtime(  # noqa: B027 - nor sound
         self, blob: types.Blob | types.ActivityStart | types.ActivityEnd
     ) -> None:
-        """Send a piece of audio or video, or that the user begins or ends to speak."""
+        """Send a piece of audio or video, or that the user begins or ends to speak.
+
+        By default nothing is sent, as suits a connection for text alone.
+        """
 
     @abc.abstractmethod
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:

@@ -2,7 +2,7 @@
 and events.
 """
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .. import _clock
 
@@ -26,8 +26,8 @@ class CacheMetadata(BaseModel):
     cache_name: str | None = None
     expire_time: float | None = None
     fingerprint: str
-    invocations_used: int | None = None
-    contents_count: int
+    invocations_used: int | None = Field(default=None, ge=0)
+    contents_count: int = Field(ge=0)
     created_at: float | None = None
 
     @model_validator(mode="after")
@@ -44,3 +44,12 @@ class CacheMetadata(BaseModel):
     def expire_soon(self) -> bool:
         """Whether the cache ends within two minutes, too soon to rely on."""
         return self.expire_time is not None and _clock.now() > self.expire_time - _EXPIRY_MARGIN_S
+
+    def __str__(self) -> str:
+        if self.cache_name is None or self.expire_time is None:
+            return f"no cache: fingerprint {self.fingerprint[:8]}, {self.contents_count} contents"
+        name, left = self.cache_name.rpartition("/")[2], (self.expire_time - _clock.now()) / 60
+        return (
+            f"cache {name}: used {self.invocations_used} times, {self.contents_count} contents, "
+            f"{left:.1f} minutes left"
+        )

@@ -1,6 +1,4 @@
-"""CircuitBreaker: leaves a model alone that keeps failing. FallbackModel asks it before it asks a
-model.
-"""
+"""Circuit breakers, which stop FallbackModel from calling a model that keeps failing."""
 
 from __future__ import annotations
 
@@ -14,12 +12,12 @@ from . import _waiting
 
 
 class CircuitBreaker(BaseModel):
-    """When a model is left alone, and for how long.
+    """When to stop calling a failing model, and for how long.
 
     Attributes:
-      failures: failed requests within `window` after which it is; 0 switches this off.
-      window: seconds.
-      cooldown: seconds until one request is let through, to see whether the model answers again.
+      failures: failed requests within `window` that open the circuit; 0 disables it.
+      window: seconds in which failures are counted.
+      cooldown: seconds until one request is let through as a probe.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,7 +28,7 @@ class CircuitBreaker(BaseModel):
 
 
 class Circuit:
-    """How a model has done of late."""
+    """The recent failures of a model, and whether it may be called."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # the process's event loops share it
@@ -39,10 +37,10 @@ class Circuit:
         self._probing = False
 
     def admits(self, breaker: CircuitBreaker) -> float:
-        """Return 0 where the model may be asked, else the seconds until it may.
+        """Return 0 if the model may be called, else the seconds until it may.
 
-        Where it has been left alone for long enough, the first to ask becomes the probe; it has to
-        tell how that went, by `succeeded`, `failed` or `released`.
+        After the cooldown, the first caller becomes the probe. It has to report the outcome with
+        `record_success`, `record_failure` or `release`.
         """
         with self._lock:
             if self._opened is None or not breaker.failures:
@@ -55,14 +53,14 @@ class Circuit:
             self._probing = True
             return 0.0
 
-    def succeeded(self) -> None:
-        """The model answered."""
+    def record_success(self) -> None:
+        """Close the circuit, because the model answered."""
         with self._lock:
             self._failures.clear()
             self._opened, self._probing = None, False
 
-    def failed(self, breaker: CircuitBreaker) -> bool:
-        """The model failed; return whether it is left alone from now on."""
+    def record_failure(self, breaker: CircuitBreaker) -> bool:
+        """Record a failure; return whether it opened the circuit."""
         with self._lock:
             now = _waiting.now()
             self._failures.append(now)
@@ -76,8 +74,8 @@ class Circuit:
             self._opened, self._probing = now, False
             return not was_open
 
-    def released(self) -> None:
-        """The request was given up, or refused for its own sake: that says nothing of the model."""
+    def release(self) -> None:
+        """End a probe without an outcome: the request was cancelled, or was itself at fault."""
         with self._lock:
             self._probing = False
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..types.late_field import later
+from ..types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ..types import (
         HttpOptions,
     )
 else:
-    HttpOptions = later("HttpOptions")
+    HttpOptions = deferred_type("HttpOptions")
 
 
 class ContextCacheConfig(BaseModel):
@@ -40,7 +40,11 @@ class ContextCacheConfig(BaseModel):
         return f"{self.ttl_seconds}s"
 
     def __str__(self) -> str:
+        options = self.create_http_options
+        # Names only: headers hold keys, and this goes into logs.
+        shown = None if options is None else f"({', '.join(sorted(options.model_fields_set))})"
         return (
             f"ContextCacheConfig(cache_intervals={self.cache_intervals}, "
-            f"ttl={self.ttl_string}, min_tokens={self.min_tokens})"
+            f"ttl={self.ttl_string}, min_tokens={self.min_tokens}, "
+            f"create_http_options={shown})"
         )

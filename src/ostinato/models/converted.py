@@ -27,9 +27,9 @@ class Converted(Generic[Wire]):
         return len(self._forms)
 
     def of(self, content: types.Content, convert: Callable[[types.Content], Wire]) -> Wire:
-        """Return the form of `content`, made by `convert` where it is not known yet.
+        """Return the form of `content`; call `convert` if it is not cached.
 
-        The form is shared: whoever takes it must not edit it.
+        The form is shared: the caller must not edit it.
         """
         key = id(content)
         known = self._forms.get(key)

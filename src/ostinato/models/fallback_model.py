@@ -1,6 +1,4 @@
-"""FallbackModel: several models in order, the next one asked where one fails. A user gives it to an
-agent as its model.
-"""
+"""FallbackModel, a model that calls several models in order until one answers."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ from .circuit_breaker import Circuit, CircuitBreaker, circuit_of
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .provider_llm import ProviderLlm
-from .registry import LLMRegistry
-from .retry_policy import RetryPolicy, cause_of, restarted, status_of
+from .registry import LLMRegistry, check_model
+from .retry_policy import RetryPolicy, cause_of, make_restart_response, status_of
 
 logger = get_logger(__name__)
 
@@ -31,7 +29,7 @@ ANSWERED_BY = "answered_by"
 
 
 class FallbackModel(BaseLlm):
-    """Asks its models in order until one answers.
+    """Calls its models in order until one answers.
 
     Each model retries by itself first: one of a provider by its own `retry_policy`, any other by
     `retry_policy` here. Every response says which model gave it: in `model_version`, where the
@@ -73,34 +71,43 @@ class FallbackModel(BaseLlm):
         return models
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the first model's name where none is given."""
+        """Use the first model's name if no name is given."""
         super().model_post_init(context)
         first = self.models[0]
         self.model = self.model or (first if isinstance(first, str) else first.model)
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Return the fields; the models made from names are not pickled."""
+        return {**super().__getstate__(), "__pydantic_private__": {"_members": None}}
+
     @property
     def capabilities(self) -> ModelCapabilities:
         """What all of the models can do."""
-        members = [member for member, _ in self._resolved()]
+        members = [member for member, _ in self._resolve_models()]
         every = [member.capabilities for member in members]
         names = [field.name for field in fields(ModelCapabilities)]
         can = {name: all(getattr(one, name) for one in every) for name in names}
         both = all(member.supports_output_schema_with_tools for member in members)
         return ModelCapabilities(**{**can, "structured_output_with_tools": both})
 
+    @property
+    def pairs_calls_by_id(self) -> bool:
+        """Whether one of the models ties results to calls by id."""
+        return any(member.pairs_calls_by_id for member, _ in self._resolve_models())
+
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Answer a request by the first model that can; see `BaseLlm`.
+        """Answer a request with the first model that succeeds; see `BaseLlm`.
 
         Raises:
-          Exception: what the last model raised that was asked, with notes on those before it.
-          ModelServerError: all models are left alone for now; `retry_after` says until when.
+          Exception: the last model's error, with notes on the models that failed before.
+          ModelServerError: the circuits of all models are open; `retry_after` says how long.
         """
         failed: list[tuple[BaseLlm, Exception]] = []
         waits: list[float] = []
-        shown = False  # parts of an answer that broke off
-        for member, circuit in self._resolved():
+        shown = False  # whether partial responses of a failed model were yielded
+        for member, circuit in self._resolve_models():
             wait = circuit.admits(self.circuit_breaker)
             if wait:
                 waits.append(wait)
@@ -113,11 +120,11 @@ class FallbackModel(BaseLlm):
                     async for response in responses:
                         if shown:
                             shown = False
-                            yield restarted()
+                            yield make_restart_response()
                         parts = True
                         complete |= not response.partial
-                        yield _marked(response, member)
-                circuit.succeeded()
+                        yield _add_model_name(response, member)
+                circuit.record_success()
                 return
             except Exception as error:  # boundary: some errors let the next model be asked
                 if complete or not self._falls_back(error):
@@ -130,26 +137,28 @@ class FallbackModel(BaseLlm):
                 shown |= parts
                 failed.append((member, error))
             finally:
-                circuit.released()
+                circuit.release()
         if not failed:
             raise self._all_left_alone(min(waits))
         _note(failed[-1][1], failed[:-1])
         raise failed[-1][1]
 
     def connect(self, llm_request: LlmRequest) -> AbstractAsyncContextManager[BaseLlmConnection]:
-        """Open a live connection with the first of the models that has them."""
-        members = [member for member, _ in self._resolved()]
+        """Open a live connection with the first model that supports them."""
+        members = [member for member, _ in self._resolve_models()]
         live = next((member for member in members if member.capabilities.live), members[0])
         return live.connect(llm_request.model_copy(update={"model": live.model}))
 
     async def aclose(self) -> None:
-        """Let go of all models' connections."""
+        """Close the connections of all models."""
         for member, _ in self._members or ():
             await member.aclose()
 
-    def _resolved(self) -> list[tuple[BaseLlm, Circuit]]:
-        """Return the models with their circuits; names become models on first use."""
+    def _resolve_models(self) -> list[tuple[BaseLlm, Circuit]]:
+        """Return the models with their circuits; create models from names on first use."""
         if self._members is None:
+            for name in (m for m in self.models if isinstance(m, str)):
+                check_model(name)  # report a bad name now, not when a fallback is needed
             built = [LLMRegistry.new_llm(m) if isinstance(m, str) else m for m in self.models]
             self._members = [(member, _circuit(member)) for member in built]
         return self._members
@@ -157,7 +166,7 @@ class FallbackModel(BaseLlm):
     def _ask(
         self, member: BaseLlm, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Ask one model; it gets a request of its own, for it may add to its contents."""
+        """Call one model with a copy of the request, because it may add contents."""
 
         def once() -> AsyncGenerator[LlmResponse, None]:
             own = {"model": member.model, "contents": [*llm_request.contents]}
@@ -173,7 +182,7 @@ class FallbackModel(BaseLlm):
 
     def _note_failure(self, member: BaseLlm, circuit: Circuit, error: Exception) -> None:
         logger.warning("Model %r failed: %s.", member.model, cause_of(error))
-        if circuit.failed(self.circuit_breaker):
+        if circuit.record_failure(self.circuit_breaker):
             seconds = self.circuit_breaker.cooldown
             logger.warning("Model %r keeps failing: left out for %g s.", member.model, seconds)
 
@@ -192,14 +201,14 @@ def _circuit(member: BaseLlm) -> Circuit:
     return Circuit()
 
 
-def _marked(response: LlmResponse, member: BaseLlm) -> LlmResponse:
-    """Return the response with the name of the model that gave it."""
+def _add_model_name(response: LlmResponse, member: BaseLlm) -> LlmResponse:
+    """Return the response with the name of the model that created it."""
     said = {ANSWERED_BY: member.model, **(response.custom_metadata or {})}
     version = response.model_version or member.model
     return response.model_copy(update={"custom_metadata": said, "model_version": version})
 
 
 def _note(error: Exception, failed: list[tuple[BaseLlm, Exception]]) -> None:
-    """Say in an error which models had failed before."""
+    """Add a note to an error that lists the models that failed before."""
     for member, earlier in failed:
         error.add_note(f"before it, model {member.model!r} had failed: {cause_of(earlier)}")

@@ -1,5 +1,5 @@
-"""GeminiContextCacheManager: keeps the start of a conversation cached at Google. The Gemini adapter
-asks it before each request of an app that caches.
+"""GeminiContextCacheManager, which caches the start of a conversation at Google. The Gemini adapter
+calls it before each request of an app with context caching.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .cache_metadata import CacheMetadata
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .wire.gemini_contents import developer_content
-from .wire.gemini_settings import plain
+from .wire.gemini_request import plain
 
 #: Prompt tokens of the previous request below which Google caches nothing.
 PROVIDER_MIN_TOKENS = 4096
@@ -24,14 +24,14 @@ logger = get_logger(__name__)
 
 
 class GeminiContextCacheManager:
-    """Makes, uses and drops context caches (Spec 4 §2, FEATURES rows 212, 213).
+    """Creates, uses and deletes context caches (Spec 4 §2, FEATURES rows 212, 213).
 
     The first request of an agent leaves a fingerprint. A later one that begins alike makes a cache
     of everything before the user's last words, if the previous prompt was large enough. What is
     cached leaves the requests that use it.
 
     Args:
-      genai_client: a `google.genai.Client`.
+      genai_client: a `GeminiClient`, or a `google.genai.Client`.
       wire: turns a content into its form on the wire.
     """
 
@@ -50,13 +50,13 @@ class GeminiContextCacheManager:
           llm_request: the request; its `contents` and `config` fields are changed.
 
         Returns:
-          What to keep with the response; None where the request carries no cache settings.
+          What to keep with the response, or None if the request has no cache settings.
         """
         if llm_request.cache_config is None:
             return None
         known = llm_request.cache_metadata
         if known is None:
-            return self._fingerprint_only(llm_request, len(llm_request.contents))
+            return self._note_fingerprint(llm_request)
         same = known.contents_count <= len(llm_request.contents) and (
             known.fingerprint == self._fingerprint(llm_request, known.contents_count)
         )
@@ -66,17 +66,17 @@ class GeminiContextCacheManager:
                 return known
             await self.cleanup_cache(known.cache_name)
         if not same:
-            return self._fingerprint_only(llm_request, len(llm_request.contents))
+            return self._note_fingerprint(llm_request)
         count = _before_last_words(llm_request.contents)
         made = await self._make(llm_request, count)
-        if made is None:
-            return self._fingerprint_only(llm_request, len(llm_request.contents))
+        if made is None:  # the next request is compared with the same beginning
+            return CacheMetadata(fingerprint=known.fingerprint, contents_count=known.contents_count)
         assert made.cache_name is not None
         _use(llm_request, made.cache_name, count)
         return made
 
     async def cleanup_cache(self, cache_name: str) -> None:
-        """Delete a cache; a failure is logged, for the cache ends by itself."""
+        """Delete a cache; log a failure, because the cache expires by itself."""
         try:
             await self.genai_client.aio.caches.delete(name=cache_name)
         except Exception as error:  # boundary: caching never fails a turn
@@ -85,11 +85,11 @@ class GeminiContextCacheManager:
     def populate_cache_metadata_in_response(
         self, llm_response: LlmResponse, cache_metadata: CacheMetadata
     ) -> None:
-        """Put into a response what the agent's next request has to know."""
+        """Add the cache metadata that the agent's next request needs to a response."""
         llm_response.cache_metadata = cache_metadata
 
     async def _make(self, llm_request: LlmRequest, count: int) -> CacheMetadata | None:
-        """Make a cache of the first `count` contents, instruction and tools; None where not."""
+        """Cache the instruction, the tools and the first `count` contents, if worthwhile."""
         settings, config = llm_request.cache_config, llm_request.config
         tokens = llm_request.cacheable_contents_token_count
         if settings is None or tokens is None:
@@ -134,7 +134,8 @@ class GeminiContextCacheManager:
             created_at=now,
         )
 
-    def _fingerprint_only(self, llm_request: LlmRequest, count: int) -> CacheMetadata:
+    def _note_fingerprint(self, llm_request: LlmRequest) -> CacheMetadata:
+        count = len(llm_request.contents)
         return CacheMetadata(
             fingerprint=self._fingerprint(llm_request, count), contents_count=count
         )
@@ -152,12 +153,12 @@ class GeminiContextCacheManager:
 
 
 def _is_fresh(cache: CacheMetadata, intervals: int) -> bool:
-    """Tell whether a cache may be used once more."""
+    """Return whether a cache may be used again."""
     return not cache.expire_soon and (cache.invocations_used or 0) <= intervals
 
 
 def _before_last_words(contents: Sequence[types.Content]) -> int:
-    """Return how many contents stand before the user's last words in a row."""
+    """Return how many contents precede the trailing user contents."""
     count = len(contents)
     while count and contents[count - 1].role == "user":
         count -= 1
@@ -165,7 +166,7 @@ def _before_last_words(contents: Sequence[types.Content]) -> int:
 
 
 def _use(llm_request: LlmRequest, cache_name: str, count: int) -> None:
-    """Leave out of a request what a cache holds."""
+    """Remove the cached contents from a request."""
     config = llm_request.config
     config.cached_content = cache_name
     config.system_instruction = config.tools = config.tool_config = None

@@ -1,6 +1,4 @@
-"""GeminiLlmConnection: a live conversation with a Gemini model, over an open session of
-google-genai. `Gemini.connect` makes it, the live flow speaks over it.
-"""
+"""Live conversations with Gemini models. `Gemini.connect` opens them; the live flow uses them."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
 
 
 def speaks_in_realtime_only(model: str) -> bool:
-    """Tell whether a model takes turns as history only, and everything else as realtime input."""
+    """Return whether a model takes turns only as history, and all else as realtime input."""
     found = _VERSION.search(model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (3, 1)
 
@@ -37,10 +35,10 @@ class GeminiLlmConnection(BaseLlmConnection):
     """A live conversation with a Gemini model (Spec 1 §17).
 
     Args:
-      gemini_session: the open `AsyncSession` of google-genai.
-      api_backend: the service it is with.
+      gemini_session: the open `GeminiLiveSession`, or an `AsyncSession` of google-genai.
+      api_backend: the service of the session.
       model_version: the model's name.
-      in_our_words: makes an error of this package of one of the SDK's.
+      in_our_words: maps an error of the SDK to a ProviderError.
     """
 
     def __init__(
@@ -54,10 +52,10 @@ class GeminiLlmConnection(BaseLlmConnection):
         self._on_vertex = api_backend is GoogleLLMVariant.VERTEX_AI
         self._realtime_only = speaks_in_realtime_only(model_version or "")
         self._model = model_version
-        self._in_our_words = in_our_words
+        self._to_provider_error = in_our_words
 
     async def send_history(self, history: list[types.Content]) -> None:
-        """Send the conversation so far; the model answers where it ends with the user's words."""
+        """Send the history; the model answers if it ends with a user message."""
         contents = without_sound(history)
         if not contents:
             return
@@ -72,32 +70,32 @@ class GeminiLlmConnection(BaseLlmConnection):
         answers = [part.function_response for part in parts if part.function_response]
         if answers:
             plain = [answer.model_dump(mode="json", exclude_none=True) for answer in answers]
-            await self._sent(self._session.send_tool_response(function_responses=plain))
+            await self._await_send(self._session.send_tool_response(function_responses=plain))
         elif self._realtime_only and len(parts) == 1 and parts[0].text:
-            await self._sent(self._session.send_realtime_input(text=parts[0].text))
+            await self._await_send(self._session.send_realtime_input(text=parts[0].text))
         else:
             await self._send_turns([content], True)
 
     async def send_realtime(self, input: RealtimeInput) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Send sound or a picture, or that the user begins or ends to speak.
+        """Send audio or an image, or the start or end of user activity.
 
         Raises:
-          ModelRequestError: the model takes no such kind.
+          ModelRequestError: the model does not accept this kind of input.
         """
         if isinstance(input, types.ActivityStart):
-            await self._sent(self._session.send_realtime_input(activity_start={}))
+            await self._await_send(self._session.send_realtime_input(activity_start={}))
             return
         if isinstance(input, types.ActivityEnd):
-            await self._sent(self._session.send_realtime_input(activity_end={}))
+            await self._await_send(self._session.send_realtime_input(activity_end={}))
             return
         mime_type = input.mime_type or ""
         blob = {"data": input.data, "mime_type": mime_type}
         if mime_type.startswith("audio/"):
-            await self._sent(self._session.send_realtime_input(audio=blob))
+            await self._await_send(self._session.send_realtime_input(audio=blob))
         elif mime_type.startswith("image/"):
-            await self._sent(self._session.send_realtime_input(video=blob))
+            await self._await_send(self._session.send_realtime_input(video=blob))
         elif not self._realtime_only:
-            await self._sent(self._session.send_realtime_input(media=blob))
+            await self._await_send(self._session.send_realtime_input(media=blob))
         else:
             raise ModelRequestError(
                 f"Google Gemini (model {self._model!r}) takes sound and pictures as realtime "
@@ -107,10 +105,10 @@ class GeminiLlmConnection(BaseLlmConnection):
             )
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
-        """Yield what the model sends, until the connection ends.
+        """Yield the model's responses until the connection ends.
 
         Raises:
-          ProviderError: it ended; the class says why.
+          ProviderError: the connection ended; the class says why.
         """
         turn = LiveTurn(self._model, self._session.session_id)
         while True:
@@ -123,20 +121,20 @@ class GeminiLlmConnection(BaseLlmConnection):
                         if taken_back is not None and taken_back.ids:
                             metadata = {CANCELLED_CALLS: [*taken_back.ids]}
                             yield turn.response(custom_metadata=metadata)
-            except Exception as error:  # boundary: the SDK's errors become ours
-                raise self._in_our_words(error) from None
+            except Exception as error:  # boundary: map the SDK's errors to ours
+                raise self._to_provider_error(error) from None
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         await self._session.close()
 
     async def _send_turns(self, contents: Sequence[types.Content], answer: bool) -> None:
         convert = wire_content if self._on_vertex else developer_content
         turns = [convert(content) for content in contents]
-        await self._sent(self._session.send_client_content(turns=turns, turn_complete=answer))
+        await self._await_send(self._session.send_client_content(turns=turns, turn_complete=answer))
 
-    async def _sent(self, sending: Any) -> None:
+    async def _await_send(self, sending: Any) -> None:
         try:
             await sending
-        except Exception as error:  # boundary: the SDK's errors become ours
-            raise self._in_our_words(error) from None
+        except Exception as error:  # boundary: map the SDK's errors to ours
+            raise self._to_provider_error(error) from None

@@ -1,58 +1,57 @@
-"""Gemini: Google's models, on the Gemini Developer API or on Vertex AI, through google-genai. The
-registry names it.
-"""
+"""Gemini, the adapter to Google's models on the Gemini Developer API or Vertex AI."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import re
-import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
 from .. import types
 from .._aclosing import Aclosing
-from .._optional import need
 from ..errors import ModelAuthError, ModelRequestError, ModelUnavailableError, ProviderError
 from ..features.environment import GoogleLLMVariant, is_enterprise_mode_enabled
 from .capabilities import ModelCapabilities
 from .client_per_loop import ClientPerLoop
 from .converted import Converted
+from .gemini_client import GeminiClient
 from .gemini_context_cache_manager import GeminiContextCacheManager
+from .gemini_endpoint import GeminiEndpoint, developer_endpoint, vertex_endpoint
+from .gemini_live_session import open_live_session
 from .gemini_llm_connection import GeminiLlmConnection, speaks_in_realtime_only
+from .gemini_sdk import SdkRequest, explain_sdk_error, open_sdk_client, sdk_answers
+from .google_credentials import GoogleCredential
+from .http.credentials import Credential, NoCredential
+from .http.errors import HttpStatusError
+from .http_llm import HttpLlm
 from .interactions_utils import generate_content_via_interactions
-from .live_llm import MAX_MESSAGE, LiveLlm
+from .live_llm import LiveLlm
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
-from .model_names import extract_model_name
-from .response_bound import bound_response
+from .model_names import extract_model_name, is_new_gemini
 from .retry_after import retry_after
 from .streaming_response import StreamingResponseAggregator
+from .wire.gemini_answer import error_words, read_answer, wanted_delay
 from .wire.gemini_contents import developer_content, wire_content
 from .wire.gemini_live import live_settings
-from .wire.gemini_settings import FUNCTION_NAME, refused_function_names, sdk_settings
+from .wire.gemini_request import FUNCTION_NAME, refused_function_names, request_body
+from .wire.reading import fields_of, items_of
 
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
 _LATEST = (99, 0)
 _BAD_KEY = "API_KEY_INVALID"
-_RETRY_DELAY = re.compile(r'"retryDelay": "(\d+(?:\.\d+)?)s"')
-_CONNECT_S = 30.0
+# What a request to count tokens may hold on Vertex AI.
+_COUNTED = ("contents", "systemInstruction", "tools", "generationConfig")
 
 
-class _Opened(NamedTuple):
-    """A client of the SDK, and the HTTP client below it."""
-
-    sdk: Any
-    http: Any
-
-
-class Gemini(LiveLlm):
+class Gemini(HttpLlm, LiveLlm):
     """A Gemini model (Spec 2 §5).
 
     Attributes:
@@ -60,7 +59,7 @@ class Gemini(LiveLlm):
       base_url: where the API is, if not at Google's own place.
       speech_config: the voice of live connections.
       use_interactions_api: whether to chain requests as interactions, which the service keeps.
-      retry_options: how failed requests are tried again. The SDK does not: this package does.
+      retry_options: how failed requests are tried again.
       vertexai: whether to ask Vertex AI; from the environment where it is not given.
       project: the project on Google Cloud; from GOOGLE_CLOUD_PROJECT where it is not given.
       location: its region; from GOOGLE_CLOUD_LOCATION where it is not given.
@@ -78,13 +77,15 @@ class Gemini(LiveLlm):
     location: str | None = None
     credentials: Any = Field(default=None, exclude=True, repr=False)
 
-    _opened: ClientPerLoop[_Opened] = PrivateAttr()
+    _google: GoogleCredential = PrivateAttr()
+    _sdk_clients: ClientPerLoop[Any] = PrivateAttr()
     _forms: Converted[dict[str, Any]] = PrivateAttr(default_factory=Converted[dict[str, Any]])
 
     def model_post_init(self, context: Any, /) -> None:
         """Prepare for clients, which are opened on first use."""
         super().model_post_init(context)
-        self._opened = ClientPerLoop(self._open, _close)
+        self._google = GoogleCredential(self.credentials)
+        self._sdk_clients = ClientPerLoop(self._open_sdk_client, _close_sdk_client)
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -109,27 +110,64 @@ class Gemini(LiveLlm):
         )
 
     @property
-    def api_client(self) -> Any:
-        """The running loop's `google.genai.Client`; a new one where no loop runs.
+    def pairs_calls_by_id(self) -> bool:
+        """Whether results name their calls; interactions do so."""
+        return self.use_interactions_api
 
-        A subclass may override it to bring its own.
+    @property
+    def api_client(self) -> Any:
+        """A `google.genai.Client` with this model's login, for programs that want one.
+
+        Requests do not use it, unless a subclass overrides it to bring its own.
         """
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self._open().sdk
-        return self._opened.get().sdk
+            return self._open_sdk_client()
+        return self._sdk_clients.get()
 
     async def aclose(self) -> None:
-        """Close the running loop's client; the next request opens another."""
-        await self._opened.aclose()
+        """Close the running loop's connections; the next request opens others."""
+        await super().aclose()
+        await self._sdk_clients.aclose()
+
+    async def count_tokens(self, llm_request: LlmRequest) -> int:
+        """Return how many tokens the prompt of a request has, as the service counts them.
+
+        Raises:
+          ProviderError: the service did not count them.
+        """
+        try:
+            client = await self._http_client_for(llm_request)
+            body, name = self._body(llm_request), self._model_name(llm_request)
+            if client.endpoint.on_vertex:
+                counted = {field: body[field] for field in _COUNTED if field in body}
+                return await client.count_tokens(name, counted)
+            body["model"] = client.endpoint.model_path(name)
+            return await client.count_tokens(name, {"generateContentRequest": body})
+        except Exception as error:  # boundary: map the transport's errors to ours
+            raise self._to_provider_error(error) or error from None
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text, of an embedding model such as `gemini-embedding-001`.
+
+        Raises:
+          ProviderError: the request failed; the class says why.
+        """
+        if not texts:
+            return []
+        try:
+            client = await self._http_client_for(None)
+            return await client.embed(self.model, texts)
+        except Exception as error:  # boundary: map the transport's errors to ours
+            raise self._to_provider_error(error) or error from None
 
     @asynccontextmanager
     async def connect(self, llm_request: LlmRequest) -> AsyncGenerator[GeminiLlmConnection]:
         """Open a live connection (Spec 1 §17).
 
         Raises:
-          ProviderError: it did not come about; the class says why.
+          ProviderError: the connection could not be opened.
         """
         self._check_names(llm_request)
         name = self._model_name(llm_request)
@@ -137,77 +175,95 @@ class Gemini(LiveLlm):
         settings = live_settings(llm_request, self.speech_config, seeds_history=seeds)
         if not self._on_vertex:
             settings.setdefault("http_options", {"api_version": "v1alpha"})
-        manager = self.api_client.aio.live.connect(model=name, config=settings)
+        if self._has_sdk_client:
+            manager = self.api_client.aio.live.connect(model=name, config=settings)
+        else:
+            manager = self._live_session(name, settings)
         async with self._opened_live(manager) as session:
             yield GeminiLlmConnection(session, self._api_backend, name, self._live_error)
+
+    @asynccontextmanager
+    async def _live_session(self, name: str, settings: dict[str, Any]) -> AsyncGenerator[Any]:
+        client = await self._http_client_for(None)
+        client = client.with_options(types.HttpOptions(**settings.pop("http_options", {})))
+        request = client.request("GET", client.endpoint.live_url)
+        headers = {**request.headers, **await self._credential().headers(request)}
+        async with open_live_session(client.endpoint, headers, name, settings) as session:
+            yield session
 
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Ask once, with what is cached left out of the request."""
+        """Send the request once, without the cached contents."""
         self._check_names(llm_request)
+        client = self.api_client if self._has_sdk_client else None
+        client = client or await self._http_client_for(llm_request)
         if self.use_interactions_api:
-            async with Aclosing(self._interact(llm_request, stream)) as responses:
+            async with Aclosing(self._interact(client, llm_request, stream)) as responses:
                 async for response in responses:
                     yield response
             return
         cache = caches = None
         if llm_request.cache_config is not None:
-            # What is cached leaves the request; the caller's stays whole, to be sent again.
+            # Cached contents are removed from a copy; the caller's request may be sent again.
             llm_request = llm_request.model_copy(update={"config": llm_request.config.model_copy()})
-            caches = GeminiContextCacheManager(self.api_client, self._wire)
+            caches = GeminiContextCacheManager(client, self._wire)
             cache = await caches.handle_context_caching(llm_request)
-        answers = self._stream(llm_request) if stream else self._whole(llm_request)
-        async with Aclosing(answers):
+        async with Aclosing(self._answers(client, llm_request, stream)) as answers:
             async for response in answers:
                 if caches is not None and cache is not None and not response.partial:
                     caches.populate_cache_metadata_in_response(response, cache)
                 yield response
 
-    async def _whole(self, llm_request: LlmRequest) -> AsyncGenerator[LlmResponse, None]:
-        """Ask for the answer in one piece."""
-        answer = await self.api_client.aio.models.generate_content(**self._arguments(llm_request))
-        yield LlmResponse.create(types.GenerateContentResponse.model_validate(answer))
-
-    async def _stream(self, llm_request: LlmRequest) -> AsyncGenerator[LlmResponse, None]:
-        """Ask for the answer in pieces."""
-        models = self.api_client.aio.models
-        chunks = await models.generate_content_stream(**self._arguments(llm_request))
+    async def _answers(
+        self, client: Any, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Request the response: complete, or as a stream that ends with the complete response."""
+        name = self._model_name(llm_request)
+        if not stream and isinstance(client, GeminiClient):
+            answer = await client.generate(name, self._body(llm_request), read_answer)
+            yield LlmResponse.create(answer)
+            return
         whole = StreamingResponseAggregator()
-        async with Aclosing(chunks):
-            async for chunk in chunks:
-                async for piece in whole.process_response(chunk):
-                    yield piece
-        response = whole.close()
-        if response is None or not whole.ended:
-            raise self._bad_answer("the stream ended before the answer did")
-        yield response
+        if isinstance(client, GeminiClient):
+            pieces = client.stream(name, self._body(llm_request), whole.add_json)
+        else:
+            sent = SdkRequest(name, llm_request.config, self._contents(llm_request))
+            pieces = sdk_answers(client, sent, whole, developer=not self._on_vertex, stream=stream)
+        async with Aclosing(pieces):
+            async for piece in pieces:
+                yield piece
+        if stream:
+            response = whole.close()
+            if response is None or not whole.ended:
+                raise self._bad_answer("the stream ended before the answer did")
+            yield response
 
     async def _interact(
-        self, llm_request: LlmRequest, stream: bool
+        self, client: Any, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Ask through the interactions API."""
-        responses = generate_content_via_interactions(self.api_client, llm_request, stream)
+        """Send the request through the interactions API."""
+        responses = generate_content_via_interactions(client, llm_request, stream)
         async with Aclosing(responses):
             async for response in responses:
                 yield response
 
-    def _arguments(self, llm_request: LlmRequest) -> dict[str, Any]:
-        """Return the arguments of the SDK's call."""
+    def _body(self, llm_request: LlmRequest) -> dict[str, Any]:
+        """Return the body of a request for content."""
+        developer = not self._on_vertex
+        return request_body(llm_request.config, self._contents(llm_request), developer=developer)
+
+    def _contents(self, llm_request: LlmRequest) -> list[dict[str, Any]]:
+        """Return the contents of a request as JSON."""
         convert, form_of = self._convert, self._forms.of
-        contents = [form_of(content, convert) for content in llm_request.contents]
-        return {
-            "model": self._model_name(llm_request),
-            "contents": ".",  # the SDK wants one; `sdk_settings` puts ours in its place
-            "config": sdk_settings(llm_request.config, contents, developer=not self._on_vertex),
-        }
+        return [form_of(content, convert) for content in llm_request.contents]
 
     def _model_name(self, llm_request: LlmRequest) -> str:
-        """Return the name to ask for."""
+        """Return the model name of the request."""
         return llm_request.model or self.model
 
     def _wire(self, content: types.Content) -> dict[str, Any]:
-        """Return a content on the wire; converted once in its life."""
+        """Return a content in wire format; each content is converted once."""
         return self._forms.of(content, self._convert)
 
     @property
@@ -239,143 +295,140 @@ class Gemini(LiveLlm):
 
     @property
     def _version(self) -> tuple[int, int]:
-        """The model's version; that of an alias without one is the latest."""
-        name = extract_model_name(self.model)
-        found = _VERSION.match(name)
+        """The model's version; that of a new one whose name has none is the latest."""
+        found = _VERSION.match(extract_model_name(self.model))
         if found is not None:
             return int(found[1]), int(found[2] or 0)
-        return _LATEST if name.endswith("-latest") else (0, 0)
+        return _LATEST if is_new_gemini(self.model) else (0, 0)
+
+    @property
+    def _has_sdk_client(self) -> bool:
+        """Whether a program brings a client of google-genai, which requests then use."""
+        return inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
 
     def _place(self) -> str | None:
-        """Return where the API is; None leaves it to the SDK."""
+        """Return the base URL of the API, or None for Google's default."""
         return self.base_url if self._on_vertex else super()._place()
 
     def _http_options(self) -> dict[str, Any]:
-        """Return what a client is opened with, beside its login."""
+        """Return place, version and headers of all requests, as far as they are not the usual."""
         place = self._place()
         return {"base_url": place} if place else {}
 
-    def _open(self) -> _Opened:
-        """Open a client."""
-        genai = need("google.genai", extra="google")
-        http = self._open_http(genai)
-        # Our own retries go by our errors; the SDK's would come on top of them.
-        once = genai.types.HttpRetryOptions(attempts=1)
-        options = {**self._http_options(), "httpx_async_client": http, "retry_options": once}
-        # With an HTTP client of ours, these are for live connections alone.
-        options["async_client_args"] = {"close_timeout": 2, "max_size": MAX_MESSAGE}
-        client = self._client(genai, options)
-        # google-genai 2 makes 1 of a 0 above, and its interactions read it as one retry, later.
-        once.attempts = 0
-        return _Opened(client, http)
+    async def _http_client_for(self, llm_request: LlmRequest | None) -> GeminiClient:
+        """Return the client for one request, with the request's own options."""
+        options = self._http_options()
+        endpoint = await self._endpoint(options.get("base_url"), options.get("api_version"))
+        headers = options.get("headers")
+        client = GeminiClient(self._transport, endpoint, self.timeout, headers)
+        return client.with_options(llm_request.config.http_options if llm_request else None)
 
-    def _client(self, genai: Any, options: dict[str, Any]) -> Any:
-        """Return a client of the SDK with a login.
-
-        Raises:
-          ModelUnavailableError: there is none.
-        """
+    async def _endpoint(self, place: str | None, version: str | None) -> GeminiEndpoint:
+        """Return the endpoint of the requests."""
+        wanted = version or os.environ.get("GOOGLE_GENAI_API_VERSION", "")
         if not self._on_vertex:
-            return genai.Client(vertexai=False, api_key=self._login(), http_options=options)
-        key = self.api_key.get_secret_value() if self.api_key is not None else None
-        login: dict[str, Any] = {"api_key": key} if key else {}
-        if key is None:
-            login["project"] = self.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
-            login["location"] = self.location or os.environ.get("GOOGLE_CLOUD_LOCATION")
+            return developer_endpoint(place, "v1beta" if wanted == "beta" else wanted or "v1")
+        version = "v1beta1" if wanted in ("", "beta") else wanted
+        if self._vertex_key_source is not None:
+            return vertex_endpoint(place, version, None, None)
+        project, location = self._cloud_place
+        is_google = place is None or place.rstrip("/").endswith(".googleapis.com")
+        if place is not None and not is_google and not (project and location):
+            return GeminiEndpoint(place, None, on_vertex=True, is_gateway=True)
+        if not project and not self.model.startswith("projects/"):
+            project = await self._google.project()
+            if not project:
+                raise ModelUnavailableError(
+                    f"No project for model {self.model!r} on Vertex AI: set GOOGLE_CLOUD_PROJECT "
+                    "or pass project.",
+                    provider=self.provider.name,
+                    model=self.model,
+                )
+        return vertex_endpoint(place, version, project, location or "global")
+
+    @property
+    def _cloud_place(self) -> tuple[str | None, str | None]:
+        """The Google Cloud project and its region, each None if unknown."""
+        project = self.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
+        return project, self.location or os.environ.get("GOOGLE_CLOUD_LOCATION")
+
+    @property
+    def _vertex_key_source(self) -> str | None:
+        """Where the API key for Vertex AI comes from; None for a login of Google Cloud."""
+        if self.api_key is not None:
+            return "api_key"
+        if self.credentials is not None or any(self._cloud_place):
+            return None
+        return self.provider.key_name
+
+    def _credential(self) -> Credential:
+        """Return the credential of a request: a key or a Google Cloud login."""
+        if not self._on_vertex or self._vertex_key_source is not None:
+            return self._key_credential(header="x-goog-api-key", prefix="")
+        if self.base_url and self.credentials is None and not all(self._cloud_place):
+            return NoCredential()  # a gateway, which brings its own
+        return self._google
+
+    def _open_sdk_client(self) -> Any:
+        """Open a client of google-genai."""
+        login: dict[str, Any] = {"vertexai": self._on_vertex}
+        if not self._on_vertex:
+            login["api_key"] = self._login()
+        elif key := self._own_key():
+            login["api_key"] = key
+        else:
+            login["project"], login["location"] = self._cloud_place
             login["credentials"] = self.credentials
-        return genai.Client(vertexai=True, http_options=options, **login)
-
-    def _open_http(self, genai: Any) -> Any:
-        """Open the HTTP client: bounded, waiting `timeout` seconds for each byte."""
-        is_old = int(str(genai.__version__).partition(".")[0]) < 3
-        library = need("httpx" if is_old else "httpx2", extra="google")
-        waits = {"connect": _CONNECT_S, "read": self.timeout, "write": self.timeout, "pool": None}
-
-        async def wait(request: Any) -> None:
-            timeouts: dict[str, Any] = request.extensions.get("timeout") or {}
-            if timeouts.get("read") is None:  # the SDK names none unless the request does
-                request.extensions = {**request.extensions, "timeout": waits}
-
-        hooks = {"request": [wait], "response": [bound_response]}
-        return library.AsyncClient(event_hooks=hooks, follow_redirects=True)
+        return open_sdk_client(login, self._http_options())
 
     def _live_error(self, error: Exception) -> Exception:
-        """Return an error of a live connection in our words.
+        """Return an error of a live connection as a ProviderError, if it is known.
 
-        The SDK makes an APIError of a closed connection, with the close code as its status.
+        The SDK reports a closed connection as an APIError with the close code as its status.
         """
-        code = getattr(error, "code", None)
-        if type(error).__module__.startswith("google.genai") and isinstance(code, int):
-            if 1000 <= code < 5000:
-                return self._closed(code, str(getattr(error, "details", None) or ""))
-        if isinstance(error, ValueError) and str(error).startswith("Failed to parse response"):
-            return self._bad_answer("a message of it is not JSON")
-        if isinstance(error, TypeError) and _raised_in(error, "google.genai"):
-            return self._bad_answer("a message of it is none that google-genai knows")
+        if type(error).__module__.startswith("google.genai"):
+            code: object = getattr(error, "code", None)
+            if isinstance(code, int) and 1000 <= code < 5000:
+                return self._make_close_error(code, str(getattr(error, "details", None) or ""))
         return super()._live_error(error)
 
     def _explain(self, error: Exception) -> ProviderError | None:
-        """Return an error of the SDK, of its HTTP library or of its login in our words."""
-        root, name = type(error).__module__.partition(".")[0], type(error).__name__
-        if root in ("httpx", "httpx2"):
-            return self._explain_http(error, sys.modules[root])
-        if root == "google" and type(error).__module__.startswith("google.auth"):
+        """Return the ProviderError for an error of the transport, a login or the SDK."""
+        if type(error).__module__.startswith("google.auth"):
             return self._no_login(error)
-        if isinstance(error, json.JSONDecodeError):
+        if type(error).__module__.startswith("websockets"):
+            return None
+        if isinstance(error, json.JSONDecodeError):  # the SDK lets it through
             return self._bad_answer(error.doc[:200] or "it is empty")
-        if name in ("UnknownApiResponseError", "ResponseValidationError"):
-            return self._bad_answer(str(error).rpartition("Raw response: ")[2])
-        if isinstance(error, ValidationError) and error.title.endswith("Response"):
-            wrong = (f"{'.'.join(map(str, x['loc']))}: {x['msg']}" for x in error.errors())
-            return self._bad_answer("; ".join(wrong))
-        status = getattr(error, "code", None) or getattr(error, "status_code", None)
-        if root == "google" and isinstance(status, int):
-            return self._explain_status(error, status)
-        if root == "google" and isinstance(error.__cause__, Exception):
-            return self._explain(error.__cause__)
-        if isinstance(error, ValueError) and _raised_in(error, "google.genai"):
-            return ModelRequestError(
-                f"google-genai does not send this request to model {self.model!r}: "
-                f"{self._cleaned(str(error))} Change generate_content_config or the tools.",
-                provider=self.provider.name,
-                model=self.model,
-            )
-        return None
+        known = super()._explain(error)
+        if known is not None:
+            return known
+        meant = explain_sdk_error(error)
+        return super()._explain(meant) if meant is not None else None
 
-    def _explain_http(self, error: Exception, library: Any) -> ProviderError | None:
-        """Return an error of the HTTP library in our words."""
-        if isinstance(error, (library.ConnectError, library.ConnectTimeout)):
-            return self._unreachable(str(error))
-        if isinstance(error, library.TimeoutException):
-            return self._timed_out()
-        if "without sending a response" in str(error) or isinstance(error, library.WriteError):
-            return self._unreachable(str(error))
-        if isinstance(error, library.TransportError):
-            return self._bad_answer(f"the connection broke ({str(error) or type(error).__name__})")
-        if isinstance(error, (library.InvalidURL, library.HTTPError)):
-            return self._unreachable(str(error))
-        return None
-
-    def _explain_status(self, error: Any, status: int) -> ProviderError:
-        """Return an answer with an HTTP error status in our words."""
-        body: Any = getattr(error, "details", None) or getattr(error, "body", None)
-        detail = str(getattr(error, "message", None) or body or error)
-        if status < 400:  # an error inside a stream may carry no status of HTTP
-            return self._bad_answer(detail, retryable=False)
-        refused = self._refused(
-            status, detail, retry_after=_wait(body, getattr(error, "response", None))
-        )
-        if status == 400 and (_BAD_KEY in str(body) or "API key not valid" in detail):
+    def _explain_status(self, error: HttpStatusError) -> ProviderError:
+        """Return the ProviderError for a response with an error status."""
+        try:
+            body: Any = json.loads(error.body)
+        except (ValueError, RecursionError):
+            body = None
+        body = next(iter(items_of(body)), body)  # some streams begin a list
+        is_known = bool(fields_of(fields_of(body).get("error")))
+        detail = error_words(body) if is_known else error.text
+        wait = retry_after(error.headers)
+        wait = wanted_delay(body) if wait is None else wait
+        refused = self._make_status_error(error.status, detail, retry_after=wait)
+        if error.status == 400 and (_BAD_KEY in error.text or "API key not valid" in detail):
             return ModelAuthError(
                 f"{refused} Check {' or '.join(self.provider.keys)}.",
                 provider=self.provider.name,
                 model=self.model,
-                status=status,
+                status=error.status,
             )
         return refused
 
     def _no_login(self, error: Exception) -> ProviderError:
-        """Return an error of google-auth in our words."""
+        """Return the ProviderError for an error of google-auth."""
         if type(error).__name__ == "DefaultCredentialsError":
             return ModelUnavailableError(
                 f"No login for model {self.model!r} on Vertex AI: run `gcloud auth "
@@ -387,31 +440,15 @@ class Gemini(LiveLlm):
             return self._unreachable(str(error))
         return ModelAuthError(
             f"Google Cloud refused the login for model {self.model!r}: "
-            f"{self._cleaned(str(error))} Log in again, or check the credentials.",
+            f"{self._clean_detail(str(error))} Log in again, or check the credentials.",
             provider=self.provider.name,
             model=self.model,
         )
 
 
-async def _close(opened: _Opened) -> None:
-    await opened.sdk.aio.aclose()
-    opened.sdk.close()
-    await opened.http.aclose()
+_OWN_API_CLIENT = inspect.getattr_static(Gemini, "api_client")
 
 
-def _raised_in(error: Exception, package: str) -> bool:
-    """Tell whether the innermost frame of an error's traceback lies in a package."""
-    trace, module = error.__traceback__, ""
-    while trace is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", ""))
-        trace = trace.tb_next
-    return module == package or module.startswith(f"{package}.")
-
-
-def _wait(body: Any, response: Any) -> float | None:
-    """Return the seconds to wait that an answer asks for, in its headers or its body."""
-    told = retry_after(response.headers) if response is not None else None
-    if told is not None:
-        return told
-    asked = _RETRY_DELAY.search(json.dumps(body, default=str))
-    return float(asked[1]) if asked else None
+async def _close_sdk_client(client: Any) -> None:
+    await client.aio.aclose()
+    client.close()

@@ -1,21 +1,24 @@
-"""Gemini's interactions API: requests that go on from one the service keeps. The Gemini adapter
-asks this way where `use_interactions_api` is set.
+"""Requests to Gemini's interactions API, which continue an interaction stored by the service. The
+Gemini adapter uses them if `use_interactions_api` is set.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
 from .. import types
+from .._absences import refuse_absent
 from .._aclosing import Aclosing
 from ..errors import ModelAnswerError, ModelRequestError
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .request_text import instruction_text
-from .wire.gemini_settings import plain
+from .wire.call_ids import with_call_ids
+from .wire.faults import BadAnswer
+from .wire.gemini_request import plain
 from .wire.interaction_steps import (
     StepPieces,
     citations,
@@ -25,6 +28,11 @@ from .wire.interaction_steps import (
 from .wire.interaction_steps import (
     convert_part_to_interaction_content as convert_part_to_interaction_content,
 )
+
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
+
+Read = TypeVar("Read")
 
 _TOOLS = ("google_search", "code_execution", "url_context", "google_maps", "file_search")
 _FAILED = ("failed", "cancelled", "budget_exceeded")
@@ -44,12 +52,12 @@ async def generate_content_via_interactions(
     """Answer a request with an interaction (FEATURES row 214).
 
     Args:
-      api_client: a `google.genai.Client`.
+      api_client: a `GeminiClient`, or a `google.genai.Client`.
       llm_request: the request; with a `previous_interaction_id` only what was said since is sent.
       stream: whether to yield partial responses first.
 
     Yields:
-      Responses that carry the interaction's id, from which the next request goes on.
+      Responses with the interaction's id, which the next request continues.
 
     Raises:
       ModelRequestError: the request holds a tool that the API does not take.
@@ -57,7 +65,7 @@ async def generate_content_via_interactions(
     """
     wanted: dict[str, Any] = {
         "model": llm_request.model,
-        "input": input_steps(_since_last_answer(llm_request)),
+        "input": input_steps(with_call_ids(_since_last_answer(llm_request))),
         "system_instruction": extract_system_instruction(llm_request.config),
         "tools": convert_tools_config_to_interactions_format(llm_request.config),
         "generation_config": build_generation_config(llm_request.config),
@@ -76,36 +84,71 @@ async def generate_content_via_interactions(
 
 
 async def _pieces(events: Any) -> AsyncGenerator[LlmResponse, None]:
-    """Yield what streamed events show, then the whole."""
-    pieces, interaction_id = StepPieces(), None
-    async with events:
-        async for event in events:
-            found = _plain(event)
-            found = found.get("data", found)
-            kind = found.get("event_type")
-            interaction: dict[str, Any] = found.get("interaction") or {}
-            interaction_id = interaction.get("id") or interaction_id
-            if kind == "step.start":
-                pieces.start(found["index"], found["step"])
-            elif kind == "step.delta":
-                part = pieces.add(found["index"], found["delta"])
-                if part is not None:
-                    content = types.Content(role="model", parts=[part])
-                    yield LlmResponse(partial=True, content=content, interaction_id=interaction_id)
-            elif kind == "error":
-                problem: dict[str, Any] = found.get("error") or {}
-                raise ModelAnswerError(str(problem.get("message") or problem.get("code")))
-            elif kind == "interaction.completed":
-                steps = [pieces.steps[index] for index in sorted(pieces.steps)]
-                whole = {**interaction, "id": interaction_id}
-                yield _response({**whole, "steps": steps or interaction.get("steps") or []})
-                return
+    """Yield the partial responses of a stream, then the complete response."""
+    streamed = _StreamedInteraction()
+    async with events as received:
+        async for event in received:
+            response = _read(streamed.add, event)
+            if response is not None:
+                yield response
+                if not response.partial:
+                    return
     raise ModelAnswerError("the stream ended before the answer did")
 
 
+class _StreamedInteraction:
+    """An interaction that is received as a stream of events."""
+
+    def __init__(self) -> None:
+        self._pieces, self._id = StepPieces(), None
+
+    def add(self, event: Any) -> LlmResponse | None:
+        """Add an event; return its partial response, or the complete one at the end.
+
+        Raises:
+          ModelAnswerError: the event is an error.
+        """
+        found = _plain(event)
+        found = found.get("data", found)
+        kind = found.get("event_type")
+        interaction: dict[str, Any] = found.get("interaction") or {}
+        self._id = interaction.get("id") or self._id
+        if kind == "step.start":
+            self._pieces.start(found["index"], found["step"])
+        elif kind == "step.delta":
+            part = self._pieces.add(found["index"], found["delta"])
+            if part is not None:
+                content = types.Content(role="model", parts=[part])
+                return LlmResponse(partial=True, content=content, interaction_id=self._id)
+        elif kind == "error":
+            problem: dict[str, Any] = found.get("error") or {}
+            raise ModelAnswerError(str(problem.get("message") or problem.get("code")))
+        elif kind == "interaction.completed":
+            steps = [self._pieces.steps[index] for index in sorted(self._pieces.steps)]
+            whole = {**interaction, "id": self._id}
+            return _response({**whole, "steps": steps or interaction.get("steps") or []})
+        return None
+
+
+def _read(read: Callable[[Any], Read], value: Any) -> Read:
+    """Return the result of `read` for a response.
+
+    Raises:
+      BadAnswer: the response is malformed.
+    """
+    try:
+        return read(value)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise BadAnswer(f"no interaction of the API: {type(error).__name__}: {error}") from None
+
+
 def convert_interaction_to_llm_response(interaction: Any) -> LlmResponse:
-    """Return an interaction, the SDK's object or a dict, as a response."""
-    return _response(_plain(interaction))
+    """Return an interaction, the SDK's object or a dict, as a response.
+
+    Raises:
+      BadAnswer: the interaction is malformed.
+    """
+    return _read(_response, _plain(interaction))
 
 
 def _response(interaction: Mapping[str, Any]) -> LlmResponse:
@@ -141,7 +184,7 @@ def _usage(usage: Mapping[str, Any] | None) -> types.GenerateContentResponseUsag
 
 
 def _since_last_answer(llm_request: LlmRequest) -> Sequence[types.Content]:
-    """Return what the service does not know yet: all, or what follows the model's last words."""
+    """Return the contents that the service does not have: those after its last answer, or all."""
     contents = llm_request.contents
     if not llm_request.previous_interaction_id:
         return contents

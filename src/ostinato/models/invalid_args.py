@@ -1,5 +1,5 @@
-"""The arguments of a call as the model wrote them: a dict, or the text that is none. Adapters make
-them, the flow answers those that are broken.
+"""Function call arguments as the model wrote them: a dict, or text that could not be parsed.
+Adapters create them; the flow answers the invalid ones.
 """
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from math import isfinite
 from typing import Any, NoReturn, cast
+
+from .wire.surrogates import replace_surrogates
 
 INVALID_ARGS_KEY = "__invalid_json__"
 """What could not be read as a call's arguments stands under this key, as it came."""
@@ -25,6 +27,7 @@ def call_args(text: str | None) -> dict[str, Any]:
         return {}
     try:
         args: object = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        args = replace_surrogates(args) if "\\u" in text else args
     except (ValueError, RecursionError):  # the latter for thousands of opened brackets
         return {INVALID_ARGS_KEY: text}
     return cast(dict[str, Any], args) if isinstance(args, dict) else {INVALID_ARGS_KEY: text}

@@ -1,4 +1,4 @@
-"""LiteLlm: the models that LiteLLM reaches, through its own library. The registry names it."""
+"""LiteLlm, the adapter to the models that the LiteLLM library supports."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
+from .._absences import refuse_absent
 from .._aclosing import Aclosing
 from .._optional import need
-from ..errors import ProviderError
 from .capabilities import ModelCapabilities
 from .converted import Converted
+from .http.credentials import read_key
+from .lite_llm_errors import LiteLlmErrors
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
-from .openai_errors_llm import OpenAIErrorsLlm
 from .providers import provider_named
 from .wire.chat_answer import ChatAnswer
 from .wire.chat_dialects import LITELLM, ChatDialect
@@ -26,9 +27,11 @@ from .wire.faults import BadAnswer
 from .wire.reading import fields_of
 from .wire.turns import Turn, items_for
 
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
+
 # What the request itself says; the same among the options would contradict it.
 _OWN = ("messages", "tools", "stream", "llm_client")
-_PAGE = "<html"
 
 
 class LiteLLMClient:
@@ -52,8 +55,28 @@ class LiteLLMClient:
         litellm.suppress_debug_info = True  # it would print advertisements at each error
         return await litellm.acompletion(model=model, messages=messages, tools=tools, **kwargs)
 
+    def completion(
+        self,
+        model: str,
+        messages: list[Any],
+        tools: list[Any] | None,
+        stream: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Ask a model and wait for it; for programs, as LiteLlm itself calls `acompletion`.
 
-class LiteLlm(OpenAIErrorsLlm):
+        Args:
+          model, messages, tools, kwargs: as for `acompletion`.
+          stream: answer with an iterator of chunks.
+        """
+        litellm: Any = need("litellm", extra="litellm")
+        litellm.suppress_debug_info = True
+        return litellm.completion(
+            model=model, messages=messages, tools=tools, stream=stream, **kwargs
+        )
+
+
+class LiteLlm(LiteLlmErrors):
     """A model that LiteLLM reaches.
 
     Answers of more than 100 MB are not refused here: LiteLLM's client has no place for that.
@@ -83,18 +106,28 @@ class LiteLlm(OpenAIErrorsLlm):
 
     @classmethod
     def supported_models(cls) -> list[str]:
-        """Return the pattern of the names that LiteLLM serves without a prefix of ours."""
+        """Return the pattern of the names that LiteLLM serves without Ostinato's prefix."""
         return [provider_named(cls.provider_name).names]
 
     @property
+    def pairs_calls_by_id(self) -> bool:
+        """True: each result names its call."""
+        return True
+
+    @property
     def capabilities(self) -> ModelCapabilities:
-        """What LiteLLM can carry; what the model can do only its provider knows."""
-        return ModelCapabilities(thinking=True)
+        """What LiteLLM can carry; what the model can do only its provider knows.
+
+        A schema beside tools is one of these: LiteLLM makes a call of it for a provider without.
+        """
+        return ModelCapabilities(structured_output_with_tools=True, thinking=True)
 
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         arguments = self._arguments(llm_request)
+        if callable(self.api_key):
+            arguments["api_key"] = await read_key(self.api_key)
         answer = ChatAnswer()
         if not stream:
             answer.add_whole(_fields(await self.llm_client.acompletion(**arguments)))
@@ -125,8 +158,8 @@ class LiteLlm(OpenAIErrorsLlm):
             "max_retries": 0,
             **self._options,
         }
-        if self.api_key is not None:
-            arguments["api_key"] = self.api_key.get_secret_value()
+        if (key := self._own_key()) is not None:
+            arguments["api_key"] = key
         if self.base_url is not None:
             arguments["api_base"] = self.base_url
         if config.http_options is not None:
@@ -134,18 +167,6 @@ class LiteLlm(OpenAIErrorsLlm):
             if config.http_options.headers:
                 arguments["extra_headers"] = config.http_options.headers
         return arguments
-
-    def _explain(self, error: Exception) -> ProviderError | None:
-        """Return an error in our words; LiteLLM calls much a server's failure that is none."""
-        text = str(error)
-        if type(error).__name__ in ("InternalServerError", "APIConnectionError"):
-            if "Connection error" in text or "Cannot connect" in text:
-                return self._unreachable("no connection")
-            if _PAGE in text.lower():
-                return self._bad_answer(_PAGE)
-            if "Traceback" in text or "invalid response" in text.lower() or "Expecting" in text:
-                return self._bad_answer("it is not in the format of chat completions, or cut off")
-        return super()._explain(error)
 
     @property
     def _dialect(self) -> ChatDialect:
@@ -155,7 +176,7 @@ class LiteLlm(OpenAIErrorsLlm):
 
 
 async def _chunks(stream: AsyncIterator[Any]) -> AsyncGenerator[dict[str, Any], None]:
-    """Yield the chunks of LiteLLM's stream as JSON objects, and let go of it at the end."""
+    """Yield the chunks of LiteLLM's stream as JSON objects, and close it at the end."""
     try:
         async for chunk in stream:
             yield _fields(chunk)

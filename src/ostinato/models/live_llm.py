@@ -1,15 +1,16 @@
-"""LiveLlm: what adapters with live connections share: opening and closing one, and the errors of
-WebSockets in our words. `Gemini` and `OpenAIRealtimeLlm` subclass it.
+"""LiveLlm, the base class of adapters with live connections (`Gemini`, `OpenAIRealtimeLlm`). It
+opens and closes a connection and maps WebSocket errors to ProviderErrors.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from .._optional import need
 from ..errors import (
     ModelAuthError,
     ModelConnectionError,
@@ -22,25 +23,39 @@ from .provider_llm import ProviderLlm
 
 MAX_MESSAGE = 16 * 1024 * 1024  # bytes of one message from a server
 
+_CLOSE_TIMEOUT_S = 2
 _LONGEST_BODY = 2000
 # Words in the reason of a refusal (1008) that speak of the login, not of the request.
 _LOGIN_WORDS = ("api key", "api_key", "permission", "credential", "unauthenticated", "authenticat")
 
 
+def open_socket(url: str, headers: Mapping[str, str]) -> AbstractAsyncContextManager[Any]:
+    """Return the context manager of a WebSocket to a provider.
+
+    Args:
+      url: its address.
+      headers: those of the handshake.
+    """
+    client = need("websockets.asyncio.client", extra="live")
+    return client.connect(
+        url, additional_headers=headers, max_size=MAX_MESSAGE, close_timeout=_CLOSE_TIMEOUT_S
+    )
+
+
 class LiveLlm(ProviderLlm):
-    """A model behind a provider's API that can be spoken with live."""
+    """A model behind a provider's API that supports live connections."""
 
     @asynccontextmanager
     async def _opened_live(self, manager: Any) -> AsyncGenerator[Any]:
-        """Enter an SDK's context manager of a connection; errors of opening it become ours.
+        """Enter an SDK's context manager of a connection, and map the errors of opening it.
 
         Raises:
-          ProviderError: the connection did not come about.
+          ProviderError: the connection could not be opened.
         """
         try:
             async with asyncio.timeout(self.timeout):
                 connection = await manager.__aenter__()
-        except Exception as error:  # boundary: the SDK's errors become ours
+        except Exception as error:  # boundary: map the SDK's errors to ours
             raise self._live_error(error) from None
         try:
             yield connection
@@ -48,20 +63,22 @@ class LiveLlm(ProviderLlm):
             await manager.__aexit__(None, None, None)
 
     def _live_error(self, error: Exception) -> Exception:
-        """Return an error of a live connection in our words; one that is not known as it is."""
+        """Return the ProviderError for an error of a live connection, or the error if unknown."""
         if isinstance(error, ProviderError):
             return error
-        return self._explain_socket(error) or self._in_our_words(error) or error
+        return self._explain_socket(error) or self._to_provider_error(error) or error
 
     def _explain_socket(self, error: Exception) -> ProviderError | None:
-        """Return an error of the WebSocket library, or of the network, in our words."""
+        """Return the ProviderError for an error of the WebSocket library or of the network."""
         websockets: Any = sys.modules.get("websockets.exceptions")
         if websockets is not None:
             if isinstance(error, websockets.InvalidStatus):
                 return self._explain_handshake(error)
             if isinstance(error, websockets.ConnectionClosed):
                 frame: Any = getattr(error, "rcvd", None) or getattr(error, "sent", None)
-                return self._closed(frame.code if frame else 1006, frame.reason if frame else "")
+                return self._make_close_error(
+                    frame.code if frame else 1006, frame.reason if frame else ""
+                )
             if isinstance(error, websockets.InvalidURI):
                 return self._unreachable("the address is not one of a WebSocket")
             if isinstance(error, (websockets.InvalidHandshake, websockets.InvalidMessage)):
@@ -73,24 +90,24 @@ class LiveLlm(ProviderLlm):
         return None
 
     def _explain_handshake(self, error: Any) -> ProviderError:
-        """Return an answer without a WebSocket in our words."""
+        """Return the ProviderError for a rejected WebSocket handshake."""
         answer = error.response
         body = bytes(answer.body or b"")[:_LONGEST_BODY].decode(errors="replace")
         if answer.status_code < 400:
             return self._bad_answer(body or f"no WebSocket, but HTTP {answer.status_code}")
         after = str(answer.headers.get("retry-after", ""))
-        return self._refused(
+        return self._make_status_error(
             answer.status_code,
             body or answer.reason_phrase,
             retry_after=float(after) if after.isdigit() else None,
         )
 
-    def _closed(self, code: int, reason: str) -> ProviderError:
-        """Return the error for a connection that the other side closed.
+    def _make_close_error(self, code: int, reason: str) -> ProviderError:
+        """Return the ProviderError for a connection that the server closed.
 
         Args:
           code: the close code of RFC 6455.
-          reason: what the server says.
+          reason: the server's reason.
         """
         said = reason.lower()
         who = f"{self.provider.title} closed the live connection to model {self.model!r}"
@@ -107,7 +124,7 @@ class LiveLlm(ProviderLlm):
             kind = ModelServerError
         else:
             kind = ModelConnectionError
-        detail = self._cleaned(reason) if reason else "it gave no reason."
+        detail = self._clean_detail(reason) if reason else "it gave no reason."
         return kind(
             f"{who} (code {code}): {detail} {remedy}".rstrip(),
             provider=self.provider.name,
@@ -116,7 +133,7 @@ class LiveLlm(ProviderLlm):
 
 
 def _causes(error: BaseException) -> str:
-    """Return an error's words with those of its causes, which say more."""
+    """Return an error's message with the messages of its causes, which say more."""
     words: list[str] = []
     inner: BaseException | None = error
     while inner is not None:

@@ -4,22 +4,27 @@ it.
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
-from ..types.blank import Blank
-from ..types.late_field import later
+from .._log import get_logger
+from ..types.deferred_type import deferred_type
 from ..types.like_named import own
+from ..types.record_template import RecordTemplate
 from .cache_metadata import CacheMetadata
 from .context_cache_config import ContextCacheConfig
 
 if TYPE_CHECKING:
     from ..types import GenerateContentConfig, LiveConnectConfig
 else:
-    GenerateContentConfig = later("GenerateContentConfig")
-    LiveConnectConfig = later("LiveConnectConfig")
+    GenerateContentConfig = deferred_type("GenerateContentConfig")
+    LiveConnectConfig = deferred_type("LiveConnectConfig")
+logger = get_logger(__name__)
+
+#: How the ids begin that calls are given here, where their model gave none.
+CLIENT_ID_PREFIX = "adk-"
 
 
 class ToolLike(Protocol):
@@ -47,7 +52,7 @@ class LlmRequest(BaseModel):
       cache_config: context-cache settings of the app.
       cache_metadata: what is known about a cache that may serve this request.
       cacheable_contents_token_count: prompt tokens of the previous request.
-      previous_interaction_id: id of the provider-side interaction to go on from.
+      previous_interaction_id: id of the provider-side interaction to continue.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
@@ -72,6 +77,8 @@ class LlmRequest(BaseModel):
     def append_instructions(self, instructions: list[str] | types.Content) -> list[types.Content]:
         """Append text to the system instruction (Spec 2 Appendix C).
 
+        If that is no text, nothing is appended to it, and a warning is logged.
+
         Args:
           instructions: texts, joined with a blank line; or a Content whose texts are appended and
             whose other parts become user contents that the text refers to.
@@ -92,11 +99,15 @@ class LlmRequest(BaseModel):
             raise TypeError("append_instructions takes a list of str or a Content")
         if texts:
             added = "\n\n".join(texts)
-            present = self.config.system_instruction
+            present: Any = self.config.system_instruction
             if present and not isinstance(present, str):
-                raise TypeError(
-                    "config.system_instruction is not a str, so text cannot be appended to it"
+                logger.warning(
+                    "config.system_instruction is a %s and not a str, so this text is not appended "
+                    "to it: %.200s",
+                    type(present).__name__,
+                    added,
                 )
+                return contents
             self.config.system_instruction = f"{present}\n\n{added}" if present else added
         return contents
 
@@ -144,23 +155,20 @@ class LlmRequest(BaseModel):
         self.config.response_mime_type = "application/json"
 
 
-EMPTY_REQUEST = Blank(
+REQUEST_TEMPLATE = RecordTemplate(
     LlmRequest,
-    fresh={
-        "config": Blank(lambda: types.GenerateContentConfig()).fill,
-        "live_connect_config": Blank(lambda: types.LiveConnectConfig()).fill,
+    default_factories={
+        "config": RecordTemplate(lambda: types.GenerateContentConfig()).create,
+        "live_connect_config": RecordTemplate(lambda: types.LiveConnectConfig()).create,
     },
 )
 """Makes empty requests; each step needs one."""
 
 
 def _are_texts(value: Any) -> TypeGuard[list[str]]:
-    if type(value) is not list:
+    if value.__class__ is not list:
         return False
-    for item in cast(list[Any], value):
-        if not isinstance(item, str):
-            return False
-    return True
+    return all([item.__class__ is str or isinstance(item, str) for item in value])
 
 
 def _texts_and_references(content: types.Content) -> tuple[list[str], list[types.Content]]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .. import types
-from ..types.late_field import later
+from ..types.deferred_type import deferred_type
 from .cache_metadata import CacheMetadata
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
         TurnCompleteReason,
     )
 else:
-    CitationMetadata = later("CitationMetadata")
-    FinishReason = later("FinishReason")
-    GenerateContentResponseUsageMetadata = later("GenerateContentResponseUsageMetadata")
-    GroundingMetadata = later("GroundingMetadata")
-    LiveServerGoAway = later("LiveServerGoAway")
-    LiveServerSessionResumptionUpdate = later("LiveServerSessionResumptionUpdate")
-    LogprobsResult = later("LogprobsResult")
-    Transcription = later("Transcription")
-    TurnCompleteReason = later("TurnCompleteReason")
+    CitationMetadata = deferred_type("CitationMetadata")
+    FinishReason = deferred_type("FinishReason")
+    GenerateContentResponseUsageMetadata = deferred_type("GenerateContentResponseUsageMetadata")
+    GroundingMetadata = deferred_type("GroundingMetadata")
+    LiveServerGoAway = deferred_type("LiveServerGoAway")
+    LiveServerSessionResumptionUpdate = deferred_type("LiveServerSessionResumptionUpdate")
+    LogprobsResult = deferred_type("LogprobsResult")
+    Transcription = deferred_type("Transcription")
+    TurnCompleteReason = deferred_type("TurnCompleteReason")
 
 
 #: Key in `custom_metadata` of a partial response that takes back the partial ones before it.
@@ -134,4 +134,4 @@ class LlmResponse(BaseModel):
                 error_message=answer.prompt_feedback.block_reason_message,
                 **common,
             )
-        return LlmResponse(error_code="UNKNOWN_ERROR", error_message="Unknown error.", **common)
+        return LlmResponse(content=types.Content(role="model", parts=[]), **common)

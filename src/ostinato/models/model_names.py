@@ -4,6 +4,7 @@ public faces.
 
 import re
 
+from ..errors import ModelUnavailableError
 from ..features.environment import is_env_enabled
 from .base_llm import BaseLlm
 from .registry import LLMRegistry
@@ -13,6 +14,8 @@ _PATHS = (
     re.compile(r"apigee/(?:[^/]+/){0,2}([^/]+)"),
     re.compile(r"models/(.+)"),
 )
+
+_EARLY = re.compile(r"gemini-[a-z0-9_]+(?:-[a-z0-9_]+)*-early-exp\d*")
 
 
 def extract_model_name(model_string: str) -> str:
@@ -34,9 +37,21 @@ def is_gemini_1_model(model_string: str | None) -> bool:
 
 
 def is_gemini_eap_or_2_or_above(model_string: str | None) -> bool:
-    """True for Gemini with a version of 2 or more in its name."""
-    match = re.match(r"gemini-(\d+)(?:\.\d+)*(?:-|$)", extract_model_name(model_string or ""))
+    """True for Gemini with a version of 2 or more in its name, and for early experimental names."""
+    name = extract_model_name(model_string or "")
+    if _EARLY.fullmatch(name):
+        return True
+    match = re.match(r"gemini-(\d+)(?:\.\d+)*(?:-|$)", name)
     return bool(match) and int(match[1]) >= 2
+
+
+def is_new_gemini(model_string: str | None) -> bool:
+    """True for Gemini 2 or later: by its version, an early experimental name or an alias such as
+    gemini-flash-latest, which has no version and is always a newer one.
+    """
+    if is_gemini_eap_or_2_or_above(model_string):
+        return True
+    return is_gemini_model(model_string) and (model_string or "").endswith("-latest")
 
 
 def is_gemini_3_1_flash_live(model_string: str | None) -> bool:
@@ -57,8 +72,10 @@ def is_gemini_model_id_check_disabled() -> bool:
 def can_use_output_schema_with_tools(model: str | BaseLlm) -> bool:
     """Whether a request to the model may carry a response schema and tools together (Spec 2 §3.3).
 
-    Raises:
-      ModelUnavailableError: no class serves the name.
+    False for a name that no class serves.
     """
-    llm = LLMRegistry.new_llm(model) if isinstance(model, str) else model
+    try:
+        llm = LLMRegistry.new_llm(model) if isinstance(model, str) else model
+    except ModelUnavailableError:
+        return False
     return llm.supports_output_schema_with_tools

@@ -1,28 +1,33 @@
-"""OpenAIApiLlm: what both adapters over OpenAI's SDK share: one client, one way to post."""
+"""OpenAIApiLlm, the base class of adapters to OpenAI-compatible APIs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
-from typing import Any, Self, cast
+from typing import Any, cast
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from .. import types
-from .._optional import need
-from .client_per_loop import ClientPerLoop
+from .._aclosing import Aclosing
+from ..errors import ProviderError
+from .http.errors import HttpStatusError
+from .http.messages import HttpRequest, read_json
+from .http.transport import HttpStream
+from .http.urls import join_url
+from .http_llm import HttpLlm
 from .llm_request import LlmRequest
 from .openai_errors_llm import OpenAIErrorsLlm
-from .response_bound import bound_response
+from .retry_after import retry_after
 from .wire.faults import BadAnswer
-from .wire.openai_errors import status_of
+from .wire.openai_errors import said_by, status_of
 from .wire.reading import fields_of
+from .wire.surrogates import SplitPairs
 
-_CONNECT_S = 10.0
+_DONE = "[DONE]"
 
 
-class OpenAIApiLlm(OpenAIErrorsLlm):
-    """A model behind an API of OpenAI's kind.
+class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
+    """A model behind an OpenAI-compatible API.
 
     Attributes:
       extra_body: further fields of each request, under the API's names; lists of `tools` are added
@@ -31,39 +36,6 @@ class OpenAIApiLlm(OpenAIErrorsLlm):
     """
 
     extra_body: dict[str, Any] = Field(default_factory=dict)
-
-    _clients: ClientPerLoop[Any] = PrivateAttr()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Make the place for clients; none is opened before the first request."""
-        super().model_post_init(context)
-        self._clients = ClientPerLoop(self._open, lambda client: client.close())
-
-    def __copy__(self) -> Self:
-        """Return a copy with clients of its own: it may be given another key or place."""
-        copied = super().__copy__()
-        object.__setattr__(copied, "__pydantic_private__", None)
-        copied.model_post_init(None)
-        return copied
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return a copy; connections cannot be copied."""
-        return self.__copy__()
-
-    async def aclose(self) -> None:
-        """Close the running loop's client."""
-        await self._clients.aclose()
-
-    def _open(self) -> Any:
-        """Open a client, without the SDK's own retries."""
-        sdk = need("openai", extra="openai")
-        return sdk.AsyncOpenAI(
-            api_key=self._login(),
-            base_url=self._place(),
-            timeout=sdk.Timeout(self.timeout, connect=min(self.timeout, _CONNECT_S)),
-            max_retries=0,
-            http_client=sdk.DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]}),
-        )
 
     def _with_extras(self, body: dict[str, Any], config: types.GenerateContentConfig) -> None:
         """Add the further fields to a request's body."""
@@ -74,48 +46,46 @@ class OpenAIApiLlm(OpenAIErrorsLlm):
             if tools:
                 body["tools"] = tools
 
-    async def _post(self, path: str, body: dict[str, Any], llm_request: LlmRequest) -> Any:
-        """Send a request and return the answer's JSON.
-
-        The SDK gets bytes through its open door: its methods for an API would walk through the
-        whole history once more.
-        """
-        answer = await self._clients.get().post(
-            path, content=_bytes(body), cast_to=object, options=_options(llm_request)
+    def _request_to(self, path: str, body: dict[str, Any], llm_request: LlmRequest) -> HttpRequest:
+        """Return the request that posts a body to a path of the API."""
+        return self._http_request(
+            join_url(self._place() or "", path), body, llm_request, self.provider.headers
         )
-        return self._checked(answer)
 
-    async def _stream(
+    async def _ask(
         self, path: str, body: dict[str, Any], llm_request: LlmRequest
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """Send a request and yield the events of its answer as JSON objects.
+    ) -> dict[str, Any]:
+        """Post a body, and return the fields of the complete response."""
+        async with self._transport.stream(self._request_to(path, body, llm_request)) as answer:
+            return await self._whole(answer)
+
+    async def _whole(self, answer: HttpStream) -> dict[str, Any]:
+        """Return the fields of a response that is not streamed."""
+        return self._check_answer(read_json((await answer.read()).body))
+
+    async def _events(self, answer: HttpStream) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the events of a response as JSON objects.
 
         A server that cannot stream answers with one object, which is yielded.
         """
-        sdk = need("openai", extra="openai")
-        events = await self._clients.get().post(
-            path,
-            content=_bytes(body),
-            cast_to=object,
-            options=_options(llm_request),
-            stream=True,
-            stream_cls=sdk.AsyncStream[object],
-        )
-        async with events:
-            kind = events.response.headers.get("content-type", "")
-            if not kind.startswith("text/event-stream"):
-                text = (await events.response.aread()).decode("utf-8", "replace")
-                yield self._checked(json.loads(text) if "json" in kind else text)
-                return
+        if not answer.content_type.startswith("text/event-stream"):
+            whole = await answer.read()
+            yield self._check_answer(
+                read_json(whole.body) if "json" in answer.content_type else whole.text
+            )
+            return
+        pairs = SplitPairs()
+        async with Aclosing(answer.events(end=_DONE)) as events:
             async for event in events:
-                yield self._checked(event)
+                if event.data.strip():
+                    yield self._check_answer(read_json(event.data, pairs))
 
-    def _checked(self, answer: object) -> dict[str, Any]:
-        """Return an answer's fields.
+    def _check_answer(self, answer: object) -> dict[str, Any]:
+        """Return the fields of a response.
 
         Raises:
-          BadAnswer: it is no object.
-          ProviderError: it tells of an error although its status does not.
+          BadAnswer: the response is not an object.
+          ProviderError: the body reports an error although the status does not.
         """
         fields = fields_of(answer)
         if not fields:
@@ -125,15 +95,18 @@ class OpenAIApiLlm(OpenAIErrorsLlm):
             inner = fields_of(error)
             text = str(inner.get("message") or error)
             code = inner.get("code") or inner.get("type")
-            raise self._said(status_of(code, 500), text, f"{text} {code}")
+            raise self._make_api_error(status_of(code, 500), text, f"{text} {code}")
         return fields
 
+    def _explain_status(self, error: HttpStatusError) -> ProviderError:
+        message, hints = said_by(_json_or_text(error))
+        return self._make_api_error(
+            error.status, message or error.text, f"{hints} {message}", retry_after(error.headers)
+        )
 
-def _bytes(body: dict[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
-
-def _options(llm_request: LlmRequest) -> dict[str, Any]:
-    options = llm_request.config.http_options
-    given = (options and options.headers) or {}
-    return {"headers": {"content-type": "application/json", **given}}
+def _json_or_text(error: HttpStatusError) -> object:
+    try:
+        return read_json(error.body)
+    except BadAnswer:
+        return error.text

@@ -1,10 +1,8 @@
-"""OpenAILlm: models behind chat completions, OpenAI's and those of all servers that speak its
-format. The registry names it.
-"""
+"""OpenAILlm, the adapter to models behind chat completions, of OpenAI and compatible servers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,9 +19,11 @@ from .wire.chat_answer import ChatAnswer
 from .wire.chat_dialects import ChatDialect, dialect_of
 from .wire.chat_messages import messages_of
 from .wire.chat_request import chat_body
+from .wire.embeddings import vectors_of
 from .wire.turns import Turn, items_for
 
 _PATH = "/chat/completions"
+_EMBEDDINGS = "/embeddings"
 _OPENAI = ("openai", "openai-chat")
 
 
@@ -50,6 +50,11 @@ class OpenAILlm(OpenAIApiLlm):
         return provider_named(self.server or default)
 
     @property
+    def pairs_calls_by_id(self) -> bool:
+        """True: each result names its call."""
+        return True
+
+    @property
     def capabilities(self) -> ModelCapabilities:
         """What the server takes; what its model can do only its maker knows."""
         own = self.provider.name in _OPENAI
@@ -57,24 +62,39 @@ class OpenAILlm(OpenAIApiLlm):
             structured_output_with_tools=own, thinking=True, caching=own, audio=True
         )
 
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text, of an embedding model that the server has.
+
+        Raises:
+          ProviderError: there are none; the class says why.
+        """
+        if not texts:
+            return []
+        body = {"model": self.model, "input": [*texts], "encoding_format": "float"}
+        try:
+            return vectors_of(await self._ask(_EMBEDDINGS, body, LlmRequest()), len(texts))
+        except Exception as error:  # boundary: map the transport's errors to ours
+            raise self._to_provider_error(error) or error from None
+
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         body = self._body(llm_request)
+        if stream:
+            body["stream"] = True
+            if self._dialect.stream_options:
+                body["stream_options"] = {"include_usage": True}
         answer = ChatAnswer()
-        if not stream:
-            answer.add_whole(await self._post(_PATH, body, llm_request))
+        async with self._transport.stream(self._request_to(_PATH, body, llm_request)) as http:
+            if not stream:
+                answer.add_whole(await self._whole(http))
+                yield answer.finish()
+                return
+            async with Aclosing(self._events(http)) as events:
+                async for event in events:
+                    for piece in answer.add(event):
+                        yield piece
             yield answer.finish()
-            return
-        body["stream"] = True
-        if self._dialect.stream_options:
-            body["stream_options"] = {"include_usage": True}
-        events = self._stream(_PATH, body, llm_request)
-        async with Aclosing(events):
-            async for event in events:
-                for piece in answer.add(event):
-                    yield piece
-        yield answer.finish()
 
     @property
     def _dialect(self) -> ChatDialect:

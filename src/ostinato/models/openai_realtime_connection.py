@@ -1,5 +1,5 @@
-"""OpenAIRealtimeConnection: a live conversation over OpenAI's Realtime API, over an open connection
-of the openai SDK. `OpenAIRealtimeLlm.connect` makes it, the live flow speaks over it.
+"""Live conversations over a WebSocket to OpenAI's Realtime API. `OpenAIRealtimeLlm.connect` opens
+them; the live flow uses them.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _STOPPED = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 
 class OpenAIRealtimeConnection(BaseLlmConnection):
-    """A live conversation with a realtime model of OpenAI's (Spec 1 §17).
+    """A live conversation with an OpenAI realtime model (Spec 1 §17).
 
     Args:
-      connection: the open `AsyncRealtimeConnection` of the SDK, its session set up.
+      connection: the open `ClientConnection` of websockets, its session set up.
       model: the model's name.
       session_id: the id of the session.
-      formats: of the user's sound, and of the model's.
-      interrupts: whether speech of the user's interrupts the model.
-      in_our_words: makes an error of this package of one of the SDK's.
+      formats: the audio formats of the user and of the model.
+      interrupts: whether the user's speech interrupts the model.
+      in_our_words: maps an error of the library to a ProviderError.
       cleaned: takes secrets out of what the provider says.
     """
 
@@ -63,16 +63,16 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
         self._heard_as, spoken_as = formats
         self._spoken_as = f"{spoken_as};rate={RATE}" if spoken_as == "audio/pcm" else spoken_as
         self._interrupts = interrupts
-        self._in_our_words = in_our_words
-        self._cleaned = cleaned
-        self._active = False  # whether the model is at a response
-        self._wanted = False  # whether it is to begin one as soon as it is not
-        self._sounded = False  # whether it has spoken since the user last did
+        self._to_provider_error = in_our_words
+        self._clean_detail = cleaned
+        self._active = False  # whether a response is in progress
+        self._wanted = False  # whether to request another once it has ended
+        self._sounded = False  # whether audio was received since the user last spoke
         self._open_calls: set[str] = set()
         self._calls: list[types.FunctionCall] = []
 
     async def send_history(self, history: list[types.Content]) -> None:
-        """Send the conversation so far; the model answers where it ends with the user's words."""
+        """Send the history; the model answers if it ends with a user message."""
         sent = False
         for content in history:
             sent |= await self._send_items(content)
@@ -86,7 +86,7 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
         await self._send_items(content)
         self._open_calls.difference_update(answer.id or "" for answer in answers)
         if answers and self._open_calls:
-            return  # the model goes on once it has all answers
+            return  # the model continues once it has all answers
         if self._active and not answers:
             await self._send({"type": "response.cancel"})
         await self._ask()
@@ -94,7 +94,7 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
     async def send_realtime(
         self, blob: types.Blob | types.ActivityStart | types.ActivityEnd
     ) -> None:
-        """Send sound or a picture, or that the user begins or ends to speak."""
+        """Send audio or an image, or the start or end of user activity."""
         if isinstance(blob, types.ActivityStart):
             if self._active and self._interrupts:
                 await self._send({"type": "response.cancel"})
@@ -113,23 +113,23 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
         await self._send({"type": "input_audio_buffer.append", "audio": audio})
 
     async def receive(self) -> AsyncGenerator[LlmResponse, None]:
-        """Yield what the model sends, until the connection ends.
+        """Yield the model's responses until the connection ends.
 
         Raises:
-          ProviderError: it ended; the class says why.
+          ProviderError: the connection ended; the class says why.
         """
         while True:
             try:
-                event = fields_of(_json(await self._connection.recv_bytes()))
+                event = fields_of(_json(await self._connection.recv(decode=False)))
                 for response in self._responses(event):
                     yield response
                 if self._wanted and not self._active:
                     await self._ask()
-            except Exception as error:  # boundary: the SDK's errors become ours
-                raise self._in_our_words(error) from None
+            except Exception as error:  # boundary: map the library's errors to ours
+                raise self._to_provider_error(error) from None
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         await self._connection.close()
 
     # -- to the model
@@ -143,21 +143,21 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
                 f"{mime_type or 'a blob without mime_type'}: this session takes "
                 f"{wanted or self._heard_as} and images. Convert it, or set input_format."
             )
-            raise self._in_our_words(error)
+            raise self._to_provider_error(error)
 
     async def _ask(self) -> None:
-        """Have the model respond, now or as soon as it has ended what it is at."""
+        """Request a response, now or once the active response has ended."""
         self._wanted = self._active
         if not self._active:
             self._active = True
             await self._send({"type": "response.create"})
 
     async def _send_items(self, content: types.Content) -> bool:
-        """Send a content; tell whether there was anything to send."""
+        """Send a content; return whether there was anything to send."""
         try:
             items = items_of(content)
         except Unsendable as error:
-            raise self._in_our_words(error) from None
+            raise self._to_provider_error(error) from None
         for item in items:
             await self._create(item)
         return bool(items)
@@ -167,14 +167,14 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
 
     async def _send(self, event: dict[str, Any]) -> None:
         try:
-            await self._connection.send_raw(json.dumps(event, ensure_ascii=False))
-        except Exception as error:  # boundary: the SDK's errors become ours
-            raise self._in_our_words(error) from None
+            await self._connection.send(json.dumps(event, ensure_ascii=False))
+        except Exception as error:  # boundary: map the library's errors to ours
+            raise self._to_provider_error(error) from None
 
     # -- from the model
 
     def _responses(self, event: dict[str, Any]) -> Iterator[LlmResponse]:
-        """Yield what an event of the server says."""
+        """Yield the responses for a server event."""
         turn = self._turn
         match text_of(event.get("type")):
             case "response.output_audio.delta":
@@ -194,13 +194,13 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
             case "response.done":
                 yield from self._done(fields_of(event.get("response")))
             case "input_audio_buffer.speech_started":
-                yield from self._interrupted()
+                yield from self._report_interruption()
             case "conversation.item.input_audio_transcription.delta":
                 yield from turn.heard(text_of(event.get("delta")), False)
             case "conversation.item.input_audio_transcription.completed":
                 yield from turn.heard_all(text_of(event.get("transcript")))
             case "conversation.item.input_audio_transcription.failed" | "error":
-                yield from self._failed(fields_of(event.get("error")))
+                yield from self._report_error(fields_of(event.get("error")))
             case _:
                 return
 
@@ -214,14 +214,14 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
                 )
             )
 
-    def _interrupted(self) -> Iterator[LlmResponse]:
-        """Yield that the user speaks, where the model has done so: what is played has to stop."""
+    def _report_interruption(self) -> Iterator[LlmResponse]:
+        """Report that the user interrupts the model, so that playback stops."""
         if self._interrupts and (self._active or self._sounded):
             self._sounded = False
             yield from self._turn.end(complete=False, interrupted=True)
 
     def _done(self, response: dict[str, Any]) -> Iterator[LlmResponse]:
-        """Yield what comes of a response that has ended."""
+        """Yield the final responses of a finished model response."""
         self._active = False
         counts = fields_of(response.get("usage"))  # the other APIs say `tokens_details`
         usage = usage_of(
@@ -238,7 +238,7 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
             return
         yield from self._turn.end_transcriptions()
         if status == "failed":
-            yield from self._failed(fields_of(details.get("error")))
+            yield from self._report_error(fields_of(details.get("error")))
         reason = _STOPPED.get(text_of(details.get("reason")))
         if status == "incomplete" and reason is not None:
             yield from self._turn.end_text()
@@ -246,13 +246,13 @@ class OpenAIRealtimeConnection(BaseLlmConnection):
             yield self._turn.response(error_code=reason, error_message=text)
         yield from self._turn.end(complete=True, interrupted=status == "cancelled")
 
-    def _failed(self, error: dict[str, Any]) -> Iterator[LlmResponse]:
-        """Yield an error that the conversation outlives."""
+    def _report_error(self, error: dict[str, Any]) -> Iterator[LlmResponse]:
+        """Yield an error response; the connection stays open."""
         code = text_of(error.get("code")) or text_of(error.get("type")) or "UNKNOWN_ERROR"
         if code in _HARMLESS:
             logger.info("OpenAI Realtime: %s", code)
             return
-        text = self._cleaned(text_of(error.get("message")))
+        text = self._clean_detail(text_of(error.get("message")))
         yield self._turn.response(error_code=code, error_message=text)
 
 
@@ -260,4 +260,4 @@ def _json(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError as error:
-        raise BadAnswer("a message of it is no JSON") from error
+        raise BadAnswer("a message is not JSON") from error

@@ -1,4 +1,4 @@
-"""OpenAIResponsesLlm: OpenAI's models behind the Responses API. The registry names it."""
+"""OpenAIResponsesLlm, the adapter to OpenAI's models behind the Responses API."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .openai_api_llm import OpenAIApiLlm
 from .providers import provider_named
+from .wire.faults import BadAnswer
 from .wire.openai_errors import status_of
+from .wire.reading import number_of
 from .wire.responses_answer import ResponsesAnswer
 from .wire.responses_items import input_items_of
 from .wire.responses_request import reasons, responses_body, since_last_answer
 from .wire.turns import Turn, items_for
 
 _PATH = "/responses"
+_COUNT = "/responses/input_tokens"
+_COUNTED = (
+    *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning"),
+    *("parallel_tool_calls", "previous_response_id"),
+)
 
 
 class OpenAIResponsesLlm(OpenAIApiLlm):
@@ -46,6 +53,11 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
         return [provider_named(cls.provider_name).names]
 
     @property
+    def pairs_calls_by_id(self) -> bool:
+        """True: each result names its call."""
+        return True
+
+    @property
     def capabilities(self) -> ModelCapabilities:
         """What OpenAI's models can do behind this API."""
         return ModelCapabilities(
@@ -55,27 +67,47 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
             audio=False,
         )
 
+    async def count_tokens(self, llm_request: LlmRequest) -> int:
+        """Return how many tokens the prompt of a request has, as the service counts them.
+
+        Raises:
+          ProviderError: the service did not count them.
+        """
+        try:
+            body = self._body(llm_request)
+            counted = {name: body[name] for name in _COUNTED if name in body}
+            answer = await self._ask(_COUNT, counted, llm_request)
+            count = number_of(answer.get("input_tokens"))
+            if count is None:
+                raise BadAnswer("there is no count of tokens in it")
+            return count
+        except Exception as error:  # boundary: map the transport's errors to ours
+            raise self._to_provider_error(error) or error from None
+
     async def _generate(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         body = self._body(llm_request)
-        answer = ResponsesAnswer()
         if stream:
             body["stream"] = True
-            events = self._stream(_PATH, body, llm_request)
-            async with Aclosing(events):
-                async for event in events:
-                    if event.get("type") == "error":
-                        code, message = event.get("code"), str(event.get("message") or "")
-                        raise self._said(status_of(code, 500), message, f"{code} {message}")
-                    if (partial := answer.add(event)) is not None:
-                        yield partial
-        else:
-            answer.add(await self._post(_PATH, body, llm_request))
-        if (failure := answer.failure) is not None:
-            code, message = failure
-            raise self._said(status_of(code, 400), message, f"{code} {message}")
-        yield answer.finish(keep=body["store"])
+        answer = ResponsesAnswer()
+        async with self._transport.stream(self._request_to(_PATH, body, llm_request)) as http:
+            if not stream:
+                answer.add(await self._whole(http))
+            else:
+                async with Aclosing(self._events(http)) as events:
+                    async for event in events:
+                        if event.get("type") == "error":
+                            code, message = event.get("code"), str(event.get("message") or "")
+                            raise self._make_api_error(
+                                status_of(code, 500), message, f"{code} {message}"
+                            )
+                        if (partial := answer.add(event)) is not None:
+                            yield partial
+            if (failure := answer.failure) is not None:
+                code, message = failure
+                raise self._make_api_error(status_of(code, 400), message, f"{code} {message}")
+            yield answer.finish(keep=body["store"])
 
     def _body(self, llm_request: LlmRequest) -> dict[str, Any]:
         """Return a request's body."""

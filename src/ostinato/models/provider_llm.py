@@ -1,18 +1,17 @@
-"""ProviderLlm: what all adapters of providers share: login, one client for life, errors that say
-what to do. Adapters subclass it; the registry names them.
-"""
+"""ProviderLlm, the base class of provider adapters: login, rate limit, retries and errors."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Hashable
-from typing import ClassVar
+from collections.abc import AsyncGenerator, Hashable, Iterator
+from typing import Any, ClassVar
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from .. import types
 from .._aclosing import Aclosing
+from .._secrets import redact_text
 from ..errors import (
     ModelAnswerError,
     ModelAuthError,
@@ -25,6 +24,8 @@ from ..errors import (
     ProviderError,
 )
 from .base_llm import BaseLlm
+from .http.credentials import KeySource
+from .http.urls import place_of
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .providers import Provider, provider_named
@@ -32,8 +33,7 @@ from .rate_limit import RateLimit
 from .retry_policy import RetryPolicy
 
 _LONGEST_DETAIL = 500
-# What keys look like, should a provider or a proxy quote one back.
-_KEY = re.compile(r"\b(sk|pk|gsk|xai|key)[-_][\w-]{8,}|\bAIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/-]+=*")
+_LONGEST_READ = 4_000  # characters of a detail that are searched for keys
 _PAGE = re.compile(r"\s*<(!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
 
@@ -42,7 +42,8 @@ class ProviderLlm(BaseLlm):
 
     Attributes:
       model: the model's name as the provider knows it.
-      api_key: the key; from the provider's environment variable where it is not given. Never
+      api_key: the key; from the provider's environment variable where it is not given. Or a
+        function, plain or async, that returns the key and is called for each request. Never
         stored, printed or logged.
       base_url: where the API is, if not at the provider's own place.
       timeout: seconds to wait for the next byte of an answer.
@@ -55,7 +56,7 @@ class ProviderLlm(BaseLlm):
     provider_name: ClassVar[str] = ""
     empty_retries: ClassVar[int] = 2
 
-    api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
+    api_key: SecretStr | str | KeySource | None = Field(default=None, exclude=True, repr=False)
     base_url: str | None = None
     timeout: float = Field(default=300.0, gt=0)
     retry_policy: RetryPolicy = RetryPolicy()
@@ -69,7 +70,7 @@ class ProviderLlm(BaseLlm):
 
     @property
     def key(self) -> Hashable:
-        """What the process knows this model by: its rate and its failures are counted for it."""
+        """The key under which the process counts this model's rate and failures."""
         return self.provider.name, self._place(), self.model
 
     async def generate_content_async(
@@ -95,7 +96,7 @@ class ProviderLlm(BaseLlm):
     async def _attempt(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Ask once, within the rate limit, with errors in our words."""
+        """Send the request once, within the rate limit; raise failures as ProviderErrors."""
         limit, turn = self.rate_limit, None
         if limit is not None:
             turn = await limit.take(self.key, model=self.model, provider=self.provider.name)
@@ -106,114 +107,148 @@ class ProviderLlm(BaseLlm):
                     if turn is not None:
                         turn.count(response)
                     yield response
-        except Exception as error:  # boundary: the SDK's errors become ours
-            known = self._in_our_words(error)
+        except Exception as error:  # boundary: map the SDK's errors to ours
+            known = self._to_provider_error(error)
             if known is error or known is None:
                 raise
             raise known from None
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields that `repr` shows; a base URL without its login and query."""
+        for name, value in super().__repr_args__():
+            is_url = name == "base_url" and isinstance(value, str)
+            yield name, place_of(value) if is_url else value
+
     @abstractmethod
     def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-        """Ask the provider once, with the SDK's own retries switched off."""
+        """Send the request once, with the SDK's own retries disabled."""
 
     @abstractmethod
     def _explain(self, error: Exception) -> ProviderError | None:
-        """Return an error of the SDK in our words, or None where it is not the SDK's."""
+        """Return the ProviderError for an error of the SDK, or None for any other error."""
+
+    @field_validator("api_key", mode="before")
+    @classmethod
+    def _hide_key(cls, value: object) -> object:
+        return SecretStr(value) if isinstance(value, str) else value
+
+    def _own_key(self) -> str | None:
+        """Return the `api_key` if it is a key; None if it is missing or a function."""
+        key = self.api_key
+        if isinstance(key, SecretStr):
+            return key.get_secret_value()
+        return key if isinstance(key, str) else None
 
     def _login(self) -> str:
         """Return the key.
 
         Raises:
-          ModelUnavailableError: there is none.
+          ModelUnavailableError: no key is set.
         """
-        given = self.api_key.get_secret_value() if self.api_key is not None else self.provider.key
+        given = self._own_key() if self.api_key is not None else self.provider.key
         if given:
             return given
         if not self.provider.keys:
-            return "none"  # the SDKs want one where the server does not
+            return "none"  # the SDKs require a key even if the server does not
         raise ModelUnavailableError(
             f"No key for model {self.model!r} of {self.provider.title}: set "
-            f"{' or '.join(self.provider.keys)}, or pass api_key.",
+            f"{' or '.join(self.provider.keys)}, or pass api_key. Or use "
+            'model="offline", the rule-based stand-in that needs no key.',
             provider=self.provider.name,
             model=self.model,
             reason="no key",
         )
 
+    @property
+    def _key_source(self) -> str:
+        """The source of the key, for error messages."""
+        if self.api_key is not None:
+            return "the api_key that was passed"
+        return self.provider.key_name or " or ".join(self.provider.keys) or "its api_key"
+
+    @property
+    def _place_source(self) -> str:
+        """The source of the base URL, for error messages."""
+        named = None if self.base_url else self.provider.url_name
+        return named or "base_url"
+
     def _place(self) -> str | None:
-        """Return where the API is; None leaves it to the SDK."""
+        """Return the base URL of the API, or None to use the SDK's default."""
         return self.base_url or self.provider.url
 
-    def _refused(
+    def _make_status_error(
         self, status: int, detail: str, *, retry_after: float | None = None
     ) -> ProviderError:
-        """Return the error for an answer with an HTTP status of 400 or more.
+        """Return the ProviderError for a response with an HTTP status of 400 or more.
 
         Args:
           status: the status.
-          detail: what the provider says, or the start of a body that is not its own.
+          detail: the provider's message, or the start of a body in another format.
           retry_after: seconds, from the answer's headers.
         """
         who = f"{self.provider.title} (model {self.model!r}, HTTP {status})"
-        kind, does, remedy = _refusal(status, " or ".join(self.provider.keys) or "its api_key")
+        kind, does, remedy = _refusal(status, self._key_source, self._place_source)
         return kind(
-            f"{who} {does}: {self._cleaned(detail)} {remedy}".rstrip(),
+            f"{who} {does}: {self._clean_detail(detail)} {remedy}".rstrip(),
             provider=self.provider.name,
             model=self.model,
             status=status,
             retry_after=retry_after,
         )
 
-    def _timed_out(self) -> ProviderError:
-        """Return the error for an answer that did not come."""
+    def _timed_out(self, seconds: float | None = None) -> ProviderError:
+        """Return the error for a request that timed out after `timeout`, or these seconds."""
+        waited = self.timeout if seconds is None else seconds
         return ModelTimeoutError(
-            f"{self.provider.title} (model {self.model!r}) sent nothing for {self.timeout:g} "
+            f"{self.provider.title} (model {self.model!r}) sent nothing for {waited:g} "
             "seconds. Raise `timeout`, or choose a faster model.",
             provider=self.provider.name,
             model=self.model,
         )
 
     def _unreachable(self, detail: str) -> ProviderError:
-        """Return the error for a connection that did not come about."""
+        """Return the error for a connection that could not be opened."""
         place = self._place()
         at = f" at {_host(place)}" if place else ""
         return ModelConnectionError(
             f"{self.provider.title}{at} cannot be reached for model {self.model!r}: "
-            f"{self._cleaned(detail)} Check base_url and the network.",
+            f"{self._clean_detail(detail)} Check {self._place_source} and the network.",
             provider=self.provider.name,
             model=self.model,
         )
 
     def _bad_answer(self, detail: str, *, retryable: bool = True) -> ProviderError:
-        """Return the error for an answer that was cut off or is not in the provider's format."""
+        """Return the error for a response that was cut off or is malformed."""
         if _PAGE.match(detail):
             detail, retryable = "an HTML page came back, not JSON: does a proxy answer?", False
         return ModelAnswerError(
             f"{self.provider.title} (model {self.model!r}) gave no usable answer: "
-            f"{self._cleaned(detail)}",
+            f"{self._clean_detail(detail)}",
             provider=self.provider.name,
             model=self.model,
             retryable=retryable,
         )
 
-    def _in_our_words(self, error: Exception) -> ProviderError | None:
-        """Return what an error is in our words: ours inside the SDK's, or the SDK's explained."""
+    def _to_provider_error(self, error: Exception) -> ProviderError | None:
+        """Return the ProviderError inside an SDK error, or the one that describes it, if any."""
         if isinstance(error, ProviderError) and error.provider:
             return error
         inner: BaseException | None = error
         while inner is not None:
-            if isinstance(inner, ModelAnswerError):  # raised by us below the SDK
+            if isinstance(inner, ModelAnswerError):  # raised by Ostinato below the SDK
                 return self._bad_answer(str(inner), retryable=inner.retryable)
             inner = inner.__cause__ or inner.__context__
         return self._explain(error)
 
-    def _cleaned(self, detail: str) -> str:
-        """Return what a provider says in one line, without keys and not too long."""
+    def _clean_detail(self, detail: str) -> str:
+        """Return a provider's message as one line of limited length, with keys redacted."""
         if _PAGE.match(detail):
             return "an HTML page came back, not JSON: does a proxy answer?"
-        secret = self.api_key.get_secret_value() if self.api_key is not None else self.provider.key
+        secret = self._own_key() if self.api_key is not None else self.provider.key
         if secret:
             detail = detail.replace(secret, "***")
-        text = " ".join(_KEY.sub("***", detail).split())
+        # A provider or a proxy may quote a key back.
+        text = " ".join(redact_text(detail[:_LONGEST_READ], "***").split())
         text = text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
         return text if text.endswith((".", "?", "!", "…")) else f"{text}."
 
@@ -224,13 +259,13 @@ def _host(url: str) -> str:
     return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
 
 
-def _refusal(status: int, keys: str) -> tuple[type[ProviderError], str, str]:
-    """Return what an HTTP status of 400 or more means: the error, what to say, and a remedy."""
+def _refusal(status: int, keys: str, place: str) -> tuple[type[ProviderError], str, str]:
+    """Return the error class, the description and the remedy for an HTTP error status."""
     match status:
         case 401 | 403:
             return ModelAuthError, "refused the key", f"Check {keys}."
         case 404:
-            return ModelRequestError, "does not know this", "Check model and base_url."
+            return ModelRequestError, "does not know this", f"Check model and {place}."
         case 408 | 504:
             return ModelTimeoutError, "did not answer in time", ""
         case 413:

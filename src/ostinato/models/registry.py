@@ -1,19 +1,19 @@
-"""LLMRegistry: from a model's name to the class that serves it. LlmAgent asks it for strings.
+"""LLMRegistry, which maps model names to the classes that serve them.
 
-Adapters are named as text and imported when first asked for, so that no provider's SDK is loaded
-without need.
+Adapters are imported on first use, so that no provider's SDK is loaded without need.
 """
 
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
 
 from ..errors import AgentConfigError, ModelUnavailableError
 from .base_llm import BaseLlm
-from .providers import PROVIDERS, Provider, provider_of
+from .providers import PROVIDERS, Provider, behind_class_name, provider_of
 
 _OFFLINE = "ostinato.models.offline_llm:OfflineLlm"
 
@@ -24,6 +24,8 @@ _REMEDY = (
     'pass your own BaseLlm object as the agent\'s model, or use model="offline", the rule-based '
     "stand-in that needs no key."
 )
+
+_FAMILIES = ("gemini", "gemma", "gpt", "chatgpt", "claude")  # what names of models begin with
 
 _users: list[tuple[str, type[BaseLlm]]] = []
 
@@ -36,18 +38,21 @@ class LLMRegistry:
         """Return a new model object for a name such as `gemini-2.5-flash` or `openai:gpt-5`.
 
         Registered classes are asked first, then the providers of this package, then the entry
-        points of others.
+        points of others. The name of a class may stand in front of `:`, as in `MyLlm:x`; the model
+        then gets the name behind it. A key is asked for at the first request.
 
         Raises:
-          ModelUnavailableError: no class serves this name, or its SDK or key is missing; the
-            message says what was tried and what to do.
+          ModelUnavailableError: no class serves this name, or its SDK is missing; the message says
+            what was tried and what to do.
         """
-        known = None if _registered(model) else provider_of(model)
+        known = None if _find_registered(model) else provider_of(model)
         if known is not None:
             provider, name = known
-            _check(provider, model)
+            if not provider.is_installed:
+                raise _lacking(provider, model)
             return _load(provider.home)(model=name, **cast(dict[str, Any], provider.fields))
-        return LLMRegistry.resolve(model)(model=model)
+        llm_cls = LLMRegistry.resolve(model)
+        return llm_cls(model=behind_class_name(model, llm_cls.__name__) or model)
 
     @staticmethod
     def resolve(model: str) -> type[BaseLlm]:
@@ -56,7 +61,7 @@ class LLMRegistry:
         Raises:
           ModelUnavailableError: no class serves this name; the message says what can be done.
         """
-        if (registered := _registered(model)) is not None:
+        if (registered := _find_registered(model)) is not None:
             return registered
         if model == "offline":
             return _load(_OFFLINE)
@@ -89,7 +94,7 @@ class LLMRegistry:
 
 
 def _patterns(llm_cls: type[BaseLlm]) -> list[str]:
-    """Return a class's patterns; raise AgentConfigError where they are of no use."""
+    """Return a class's patterns; raise AgentConfigError if they are invalid."""
     patterns = llm_cls.supported_models()
     if not patterns:
         raise AgentConfigError(
@@ -107,16 +112,22 @@ def _patterns(llm_cls: type[BaseLlm]) -> list[str]:
     return patterns
 
 
-def _registered(model: str) -> type[BaseLlm] | None:
-    """Return the class that was registered last among those that serve the name."""
+def _find_registered(model: str) -> type[BaseLlm] | None:
+    """Return the most recently registered class that serves the name, or None."""
+    named = (llm_cls for _, llm_cls in reversed(_users) if _names(llm_cls, model))
     found = (llm_cls for pattern, llm_cls in reversed(_users) if re.fullmatch(pattern, model))
-    return next(found, None)
+    return next(named, None) or next(found, None)
+
+
+def _names(llm_cls: type[BaseLlm], model: str) -> bool:
+    """Return whether a model name has a class name as its prefix before `:`."""
+    return bool(behind_class_name(model, llm_cls.__name__))
 
 
 def _brought(model: str) -> type[BaseLlm] | None:
     """Return the class of another package that serves the name.
 
-    Only a name that nobody else knows comes here: looking through all installed packages is slow.
+    Called only for names that are otherwise unknown, because searching all packages is slow.
     """
     for entry in entry_points(group=ENTRY_POINTS):
         llm_cls: Any = entry.load()
@@ -125,7 +136,8 @@ def _brought(model: str) -> type[BaseLlm] | None:
                 f"The entry point {entry.name!r} of {ENTRY_POINTS!r} is {entry.value!r}, which is "
                 "not a subclass of BaseLlm"
             )
-        if any(re.fullmatch(pattern, model) for pattern in _patterns(llm_cls)):
+        patterns = _patterns(llm_cls)
+        if _names(llm_cls, model) or any(re.fullmatch(pattern, model) for pattern in patterns):
             return llm_cls
     return None
 
@@ -135,31 +147,53 @@ def _load(home: str) -> type[BaseLlm]:
     return getattr(import_module(module), name)
 
 
-def _check(provider: Provider, model: str) -> None:
-    """Raise ModelUnavailableError where a provider's SDK or key is missing."""
+def check_model(model: str) -> None:
+    """Check that a model's name can be used: a class serves it, and its SDK and key are there.
+
+    Raises:
+      ModelUnavailableError: something is missing; the message says what, and what to do.
+    """
+    LLMRegistry.resolve(model)
+    known = None if _find_registered(model) else provider_of(model)
+    if known is not None and known[0].lack:
+        raise _lacking(known[0], model)
+
+
+def _lacking(provider: Provider, model: str) -> ModelUnavailableError:
+    """Return the error for a provider whose SDK or key is missing."""
     lacks: list[str] = []
     if not provider.is_installed:
         lacks.append(f"its SDK is not installed: {provider.install_line}")
     if not provider.has_login:
         lacks.append(f"no key is set: put it into {' or '.join(provider.keys)}")
-    if lacks:
-        raise ModelUnavailableError(
-            f"Model {model!r} is served by {provider.title}, but {'; and '.join(lacks)}. "
-            f"Or {_REMEDY}",
-            provider=provider.name,
-            model=model,
-            reason=provider.lack,
-        )
+    return ModelUnavailableError(
+        f"Model {model!r} is served by {provider.title}, but {'; and '.join(lacks)}. Or {_REMEDY}",
+        provider=provider.name,
+        model=model,
+        reason=provider.lack,
+    )
 
 
 def _not_found(model: str) -> str:
-    """Say what was tried for a name that nobody serves."""
-    registered = ", ".join(pattern for pattern, _ in _users) or "none"
-    brought = ", ".join(entry.name for entry in entry_points(group=ENTRY_POINTS)) or "none"
-    prefixes = ", ".join(f"{provider.name}:" for provider in PROVIDERS)
-    return (
-        f"Model {model!r} not found. Tried the registered classes ({registered}), the names of the "
-        f"built-in providers and their prefixes ({prefixes}), and the entry points of "
-        f"{ENTRY_POINTS!r} ({brought}). Check the spelling, put the provider's prefix in front, "
-        f"or {_REMEDY}"
-    )
+    """Return the message for a name that no class serves."""
+    meant = _guess(model)
+    own = [pattern for pattern, _ in _users]
+    own += [entry.name for entry in entry_points(group=ENTRY_POINTS)]
+    parts = [
+        f"Model {model!r} not found.",
+        f"Did you mean {meant!r}?" if meant else "Check the spelling.",
+        f"Registered here: {', '.join(own)}." if own else "",
+        "A model whose name does not tell its provider needs it in front, as in "
+        f"'openrouter:{model.rpartition(':')[2]}'; `ostinato models` lists the providers.",
+        f"Or {_REMEDY}",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _guess(model: str) -> str | None:
+    """Return the name of a provider's model that a name is like, or None if it is like none."""
+    known = [provider.name for provider in PROVIDERS] if ":" in model else list(_FAMILIES)
+    found = re.match(r"[^:-]*", model)
+    near = get_close_matches(found[0], known, 1) if found else []
+    meant = f"{near[0]}{model[len(found[0]) :]}" if found and near else model
+    return meant if meant != model and provider_of(meant) is not None else None

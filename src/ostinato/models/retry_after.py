@@ -11,7 +11,7 @@ _LONGEST_S = 24 * 3600.0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return after how many seconds to ask again: 0 to a day; None where the headers do not say.
+    """Return the seconds until a retry (0 to a day), or None if the headers do not say.
 
     Args:
       headers: those of the answer; `retry-after-ms` goes before `retry-after`, which holds seconds

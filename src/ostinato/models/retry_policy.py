@@ -1,6 +1,4 @@
-"""RetryPolicy: when and how a model is asked again after a failure. Every adapter runs its requests
-by one; a user's own BaseLlm can, too.
-"""
+"""RetryPolicy, the retries of model requests. Every adapter uses one; a custom BaseLlm can, too."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ logger = get_logger(__name__)
 
 
 class RetryPolicy(BaseModel):
-    """How often, how long and after which failures a model is asked again.
+    """How often, how long and after which failures a request is retried.
 
     A delay is drawn from 0 to `initial_delay * exp_base ** n` (full jitter). Where the provider
     said when to come back (Retry-After), that is waited for instead.
@@ -71,7 +69,7 @@ class RetryPolicy(BaseModel):
         model: str,
         provider: str = "",
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Hand on an attempt's responses; ask again where it fails and this policy allows it.
+        """Yield an attempt's responses; retry a failure if this policy allows it.
 
         Args:
           attempt: asks once.
@@ -109,10 +107,10 @@ class RetryPolicy(BaseModel):
                 )
             await _waiting.sleep(wait)
             if parts:
-                yield restarted()
+                yield make_restart_response()
 
     def takes(self, error: Exception) -> bool:
-        """Tell whether to ask again after this error."""
+        """Return whether to retry after this error."""
         if self.errors is not None:
             known = isinstance(error, self.errors)
         elif isinstance(error, ProviderError):
@@ -124,7 +122,7 @@ class RetryPolicy(BaseModel):
         return known if codes is None or status is None else status in codes
 
     def _wait(self, error: Exception, number: int, began: float) -> float | None:
-        """Return the seconds to wait after a failure; None where it is final."""
+        """Return the seconds to wait after a failure, or None if it is final."""
         if number >= self.attempts or not self.takes(error):
             return None
         wait = error.retry_after if isinstance(error, ProviderError) else None
@@ -135,8 +133,8 @@ class RetryPolicy(BaseModel):
         return None if _waiting.now() - began + wait > self.budget else max(wait, 0.0)
 
 
-def restarted() -> LlmResponse:
-    """Return the partial response that takes back those before it."""
+def make_restart_response() -> LlmResponse:
+    """Return the partial response that retracts the earlier partial responses."""
     return LlmResponse(
         content=types.Content(role="model", parts=[]),
         partial=True,
@@ -145,7 +143,7 @@ def restarted() -> LlmResponse:
 
 
 def status_of(error: Exception) -> int | None:
-    """Return the HTTP status that an error carries, ours or an SDK's; None without one."""
+    """Return the HTTP status of an error, Ostinato's or an SDK's, or None if it has none."""
     for name in ("status", "status_code", "code"):
         status = getattr(error, name, None)
         if isinstance(status, int):
@@ -154,6 +152,6 @@ def status_of(error: Exception) -> int | None:
 
 
 def cause_of(error: Exception) -> str:
-    """Return what failed in a few words; what an SDK's error says may hold keys."""
+    """Return a short cause without the error's message, which may contain keys."""
     status = status_of(error)
     return type(error).__name__ + (f" (HTTP {status})" if status is not None else "")

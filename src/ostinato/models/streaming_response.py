@@ -1,5 +1,5 @@
-"""StreamingResponseAggregator: sums the pieces of a streamed answer of Gemini. The adapter feeds
-it; `utils.streaming_utils` is its public face.
+"""StreamingResponseAggregator, which merges the chunks of a streamed Gemini response. Its public
+module is `utils.streaming_utils`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,30 @@ import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from .. import _clock, types
+from .llm_request import CLIENT_ID_PREFIX
 from .llm_response import LlmResponse
+from .wire.gemini_answer import plain_text, read_answer, read_record
+from .wire.partial_text import partial_text
 
 # A step of a JSON path: .name, [0], ['name'] or ["name"].
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
+# More than the arguments of any call hold; a path says where a value goes in a few bytes.
+_MAX_PATH = 1_000  # characters
+_MAX_STEPS = 64
+_MAX_ITEMS = 100_000  # of all lists of a call
+_MAX_TEXT = 10_000_000  # characters of a call
 _CARRIED = ("grounding_metadata", "citation_metadata", "avg_logprobs", "logprobs_result")
+
+
+class _MalformedArguments(ValueError):
+    """A piece of an argument that cannot be put where its path says."""
+
+
+class _PiecedText(list[str]):
+    """A text that comes in pieces; joined once, since each joining copies what is there."""
 
 
 @dataclass(slots=True)
@@ -26,24 +42,73 @@ class _StreamedCall:
     name: str | None
     signature: bytes | None
     args: dict[str, Any] = field(default_factory=dict[str, Any])
-    open_texts: set[str] = field(default_factory=set[str])
+    texts: list[tuple[Any, str | int, _PiecedText]] = field(
+        default_factory=list[tuple[Any, str | int, "_PiecedText"]]
+    )
+    items: int = 0
+    text_length: int = 0
 
     def add(self, call: types.FunctionCall) -> None:
-        """Take in the next piece."""
+        """Take in the next piece.
+
+        Raises:
+          _MalformedArguments: a path leads nowhere, or the arguments become too large.
+        """
         self.name = self.name or call.name
         self.args.update(call.args or {})
         for piece in call.partial_args or ():
-            path = piece.json_path or "$"
             value, is_text = _value(piece)
-            _put(self.args, path, value, more=is_text and path in self.open_texts)
-            if piece.will_continue:
-                self.open_texts.add(path)
-            else:
-                self.open_texts.discard(path)
+            self.text_length += len(value) if is_text else 0
+            if self.text_length > _MAX_TEXT:
+                raise _MalformedArguments
+            self._put(piece.json_path or "$", value, is_text=is_text)
 
-    @property
-    def part(self) -> types.Part:
-        """The whole call."""
+    def _put(self, path: str, value: Any, *, is_text: bool) -> None:
+        """Put a value in its place; a text is appended to the pieces that are there."""
+        steps = _steps(path)
+        if not steps:
+            return
+        place: Any = self.args
+        for step, following in pairwise(steps):
+            empty: Any = [] if isinstance(following, int) else {}
+            place = self._child(place, step, empty)
+        known = self._child(place, steps[-1], None)
+        if not is_text:
+            place[steps[-1]] = value
+        elif isinstance(known, _PiecedText):
+            known.append(value)
+        else:
+            place[steps[-1]] = text = _PiecedText([value])
+            self.texts.append((place, steps[-1], text))
+
+    def _child(self, place: Any, step: str | int, empty: Any) -> Any:
+        """Return the value at a step of a path; create it from `empty` if it is missing."""
+        if isinstance(step, int):
+            if not isinstance(place, list) or isinstance(place, _PiecedText):
+                raise _MalformedArguments
+            items = cast("list[Any]", place)
+            missing = step + 1 - len(items)
+            if missing > 0:
+                self.items += missing
+                if self.items > _MAX_ITEMS:
+                    raise _MalformedArguments
+                items += [None] * missing
+            if items[step] is None:
+                items[step] = empty
+            return items[step]
+        if not isinstance(place, dict):
+            raise _MalformedArguments
+        fields = cast("dict[str, Any]", place)
+        if fields.get(step) is None:
+            fields[step] = empty
+        return fields[step]
+
+    def build_part(self) -> types.Part:
+        """Return the whole call."""
+        for place, step, text in self.texts:
+            if place[step] is text:
+                place[step] = "".join(text)
+        self.texts.clear()
         call = types.FunctionCall(id=self.id, name=self.name, args=self.args)
         return types.Part(function_call=call, thought_signature=self.signature)
 
@@ -60,7 +125,7 @@ class StreamingResponseAggregator:
         self._last: dict[str, Any] = {}
         self._call: _StreamedCall | None = None
         self._broken_call = False
-        self._joins = False
+        self._open_text: list[str] | None = None  # pieces of the last part, if more may come
         self._feedback: LlmResponse | None = None
         self._candidates = False
 
@@ -74,25 +139,60 @@ class StreamingResponseAggregator:
     async def process_response(
         self, response: types.GenerateContentResponse
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Take in one piece of the answer, google-genai's or ours.
+        """Add one piece of the answer, google-genai's or ours.
 
         Yields:
           The piece as a partial response, if it holds something to show.
         """
-        chunk = types.GenerateContentResponse.model_validate(response)
+        piece = self.add(types.GenerateContentResponse.model_validate(response))
+        if piece is not None:
+            yield piece
+
+    def add_json(self, data: dict[str, Any]) -> LlmResponse | None:
+        """Add one piece of the answer as JSON; return it as `add` does.
+
+        Raises:
+          BadAnswer: a field of it holds what it cannot hold.
+        """
+        return self._add_plain_text(data) or self.add(read_answer(data))
+
+    def add(self, chunk: types.GenerateContentResponse) -> LlmResponse | None:
+        """Add one piece of the answer; return it as a partial response, or None if it is empty."""
         parts = chunk.parts or []
         for part in parts:
             self._add(part)
         piece = LlmResponse.create(chunk)
         self._note(chunk, piece)
-        if any(_shows(part) for part in parts):
-            piece.partial = True
-            yield piece
+        if not any(_shows(part) for part in parts):
+            return None
+        piece.partial = True
+        return piece
+
+    def _add_plain_text(self, data: dict[str, Any]) -> LlmResponse | None:
+        """Add a piece that is nothing but text, as most are; return None for any other.
+
+        This spares nine of ten pieces the reading of a whole answer.
+        """
+        text = plain_text(data)
+        if text is None:
+            return None
+        words, thought = text
+        fields: dict[str, Any] = {}
+        if (usage := data.get("usageMetadata")) is not None:
+            kind = types.GenerateContentResponseUsageMetadata
+            fields["usage_metadata"] = self._last["usage_metadata"] = read_record(kind, usage)
+        if (version := data.get("modelVersion")) is not None:
+            fields["model_version"] = self._last["model_version"] = version
+        self._last.setdefault("model_version", None)
+        self._candidates = True
+        self._add_text(words, thought)
+        return partial_text(words, thought, **fields)
 
     def close(self) -> LlmResponse | None:
-        """Return the whole answer, or None where nothing came."""
+        """Return the complete response, or None if nothing was received."""
         if not self._last:
             return None
+        self._end_text()
         if self._call is not None:
             self._call, self._broken_call = None, True
         if self._feedback is not None and not self._parts:
@@ -106,9 +206,7 @@ class StreamingResponseAggregator:
         reason = whole.finish_reason
         if self._broken_call and reason in (None, types.FinishReason.STOP):
             whole.error_code = types.FinishReason.MALFORMED_FUNCTION_CALL
-            whole.error_message = "The model did not finish the arguments of a function call."
-        elif reason is None and not parts:
-            whole.error_code, whole.error_message = "UNKNOWN_ERROR", "Unknown error."
+            whole.error_message = "The model did not finish a function call."
         elif reason is not None and reason is not types.FinishReason.STOP:
             whole.error_code = reason
         if whole.error_code is None:
@@ -116,7 +214,7 @@ class StreamingResponseAggregator:
         return whole
 
     def _note(self, chunk: types.GenerateContentResponse, piece: LlmResponse) -> None:
-        """Keep what the last piece that says it says."""
+        """Keep the latest metadata of the response."""
         fields: dict[str, Any] = {
             "model_version": chunk.model_version,
             "usage_metadata": chunk.usage_metadata,
@@ -133,31 +231,39 @@ class StreamingResponseAggregator:
         self._last.setdefault("model_version", None)
 
     def _add(self, part: types.Part) -> None:
-        """Add a part to the whole."""
+        """Add a part to the complete response."""
         if part.function_call is not None:
-            self._joins = False
+            self._end_text()
             self._add_call(part, part.function_call)
-        elif not _is_text(part):
-            self._joins = False
-            self._parts.append(part)
-        elif part.thought_signature:
-            self._joins = False
+        elif not _is_text(part) or part.thought_signature:
+            self._end_text()
             self._parts.append(part)
         elif part.text:
-            last = self._parts[-1] if self._joins else None
-            if last is not None and bool(last.thought) == bool(part.thought):
-                last.text = (last.text or "") + part.text
-            else:
-                # A copy: the piece that was passed on keeps its text.
-                self._parts.append(types.Part(text=part.text, thought=part.thought))
-                self._joins = True
+            self._add_text(part.text, part.thought)
+
+    def _add_text(self, text: str, thought: bool | None) -> None:
+        """Add text to the last part, or begin one."""
+        if self._open_text is None or bool(self._parts[-1].thought) != bool(thought):
+            self._end_text()
+            # A copy: the piece that was passed on keeps its text.
+            self._parts.append(types.Part(text=text, thought=thought))
+            self._open_text = []
+        self._open_text.append(text)
+
+    def _end_text(self) -> None:
+        """Join the pieces of the last part; what comes next is a part of its own."""
+        if self._open_text is not None:
+            self._parts[-1].text = "".join(self._open_text)
+            self._open_text = None
 
     def _add_call(self, part: types.Part, call: types.FunctionCall) -> None:
         """Add a call, or the next piece of one that is streamed."""
+        if self._call is None and _is_end(call):
+            return
         if self._call is None and not call.partial_args and not call.will_continue:
             # The piece that is passed on and the whole name the same call.
             call.id = call.id or _new_call_id()
-            self._parts.append(part)
+            self._keep_call(part)
             return
         if self._call is not None and call.name and call.name != self._call.name:
             self._call, self._broken_call = None, True
@@ -165,23 +271,41 @@ class StreamingResponseAggregator:
             call_id = call.id or _new_call_id()
             self._call = _StreamedCall(call_id, call.name, part.thought_signature)
         self._call.signature = self._call.signature or part.thought_signature
-        self._call.add(call)
+        try:
+            self._call.add(call)
+        except _MalformedArguments:
+            self._call, self._broken_call = None, True
+            return
         if not call.will_continue:
-            self._parts.append(self._call.part)
+            self._keep_call(self._call.build_part())
             self._call = None
+
+    def _keep_call(self, part: types.Part) -> None:
+        """Add a whole call; one without a name spoils the turn."""
+        if part.function_call is not None and part.function_call.name:
+            self._parts.append(part)
+        else:
+            self._broken_call = True
 
 
 def _new_call_id() -> str:
-    return f"adk-{_clock.new_id()}"
+    return f"{CLIENT_ID_PREFIX}{_clock.new_id()}"
 
 
 def _is_text(part: types.Part) -> bool:
-    """Tell whether a part is text and nothing else."""
+    """Return whether a part is only text."""
     kinds = part.model_fields_set - {"text", "thought", "thought_signature"}
     return part.text is not None and all(getattr(part, kind) is None for kind in kinds)
 
 
+def _is_end(call: types.FunctionCall) -> bool:
+    """Return whether a call is empty; Gemini ends a stream of arguments with such a one."""
+    return not (call.name or call.args or call.partial_args or call.will_continue)
+
+
 def _shows(part: types.Part) -> bool:
+    if part.function_call is not None and _is_end(part.function_call):
+        return False
     return not _is_text(part) or bool(part.text) or bool(part.thought_signature)
 
 
@@ -195,28 +319,18 @@ def _value(piece: types.PartialArg) -> tuple[Any, bool]:
     return piece.bool_value, False  # None is the null value
 
 
-def _put(args: dict[str, Any], path: str, value: Any, *, more: bool) -> None:
-    """Put a value to its place; `more` appends text to what is there."""
+def _steps(path: str) -> list[str | int]:
+    """Return the steps of a path.
+
+    Raises:
+      _MalformedArguments: it is too long.
+    """
+    if len(path) > _MAX_PATH:
+        raise _MalformedArguments
     steps: list[str | int] = [
         int(match[2]) if match[2] is not None else match[1] or match[3] or match[4] or ""
         for match in _STEP.finditer(path)
     ]
-    if not steps:
-        return
-    place: Any = args
-    for step, following in pairwise(steps):
-        empty: Any = [] if isinstance(following, int) else {}
-        place = _child(place, step, empty)
-    known = _child(place, steps[-1], None)
-    place[steps[-1]] = (known or "") + value if more else value
-
-
-def _child(place: Any, step: str | int, empty: Any) -> Any:
-    """Return what lies at a step of a path, `empty` where nothing did."""
-    if isinstance(step, int):
-        while len(place) <= step:
-            place.append(None)
-        if place[step] is None:
-            place[step] = empty
-        return place[step]
-    return place.setdefault(step, empty)
+    if len(steps) > _MAX_STEPS:
+        raise _MalformedArguments
+    return steps

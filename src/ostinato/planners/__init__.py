@@ -1,4 +1,4 @@
-"""Planners: they make an agent think before it acts, by the model's own thinking or by prompt."""
+"""Planners, which make an agent plan by the model's thinking or by prompt."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Planner that leaves planning to the model's own thinking."""
+"""BuiltInPlanner: planning by the model's own thinking."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BuiltInPlanner(BasePlanner):
         self.thinking_config = thinking_config
 
     def apply_thinking_config(self, llm_request: LlmRequest) -> None:
-        """Put the thinking settings into the request; they win over those of the agent's config."""
+        """Set the request's thinking settings; they override those of the agent's config."""
         if llm_request.config.thinking_config is not None:
             logger.debug("The planner's thinking_config replaces that of generate_content_config.")
         llm_request.config.thinking_config = self.thinking_config
@@ -33,11 +33,11 @@ class BuiltInPlanner(BasePlanner):
     def build_planning_instruction(
         self, readonly_context: ReadonlyContext, llm_request: LlmRequest
     ) -> str | None:
-        """Return None: the model needs no words to think."""
+        """Return None, because the model needs no instruction to think."""
         return None
 
     def process_planning_response(
         self, callback_context: Context, response_parts: list[types.Part]
     ) -> list[types.Part] | None:
-        """Return None: the model marks its thoughts itself."""
+        """Return None, because the model marks its thoughts itself."""
         return None

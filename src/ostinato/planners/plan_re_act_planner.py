@@ -1,4 +1,4 @@
-"""Planner for models without thinking of their own: it asks for a tagged plan and hides it."""
+"""PlanReActPlanner: planning by prompt, in tagged sections, for models without thinking."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ it is written here.
 3. {REASONING_TAG} After each result, say in a few sentences what is known now, which step of the
    plan it settles, and what follows.
 4. {REPLANNING_TAG} When a result shows that the plan does not work, or that something is
-   missing, write the remaining steps anew, with what you have learned, and go on from there.
+   missing, rewrite the remaining steps with what you have learned, and continue from there.
 5. {FINAL_ANSWER_TAG} When the plan is done, answer. The answer stands on its own: it is all that
    the reader gets to see, it keeps to the form that was asked for, and it names what could not
    be found out. Write nothing after it.
@@ -42,8 +42,8 @@ Further rules:
 
 
 class PlanReActPlanner(BasePlanner):
-    """Has the model plan, act, reason and answer in tagged sections, and marks all but the answer
-    as thought (Spec 1 §15, FEATURES row 163).
+    """Makes the model plan, act, reason and answer in tagged sections; all but the answer become
+    thoughts (Spec 1 §15, FEATURES row 163).
     """
 
     def build_planning_instruction(
@@ -55,17 +55,17 @@ class PlanReActPlanner(BasePlanner):
     def process_planning_response(
         self, callback_context: Context, response_parts: list[types.Part]
     ) -> list[types.Part] | None:
-        """Mark tagged parts as thoughts, and drop what follows the first group of function calls.
+        """Mark tagged parts as thoughts, and drop parts after the first group of function calls.
 
-        A model that goes on talking after its calls invents their results; the dropped calls it
-        makes again once it has seen real ones. Parts are copied where they change.
+        A model that continues after its calls invents their results; it makes dropped calls again
+        once it has real ones. Changed parts are copied.
         """
         if not response_parts:
             return None
         kept: list[types.Part] = []
         for index, part in enumerate(response_parts):
             if part.function_call is None:
-                kept.extend(_split(part))
+                kept.extend(_split_part(part))
             elif part.function_call.name:
                 for call in response_parts[index:]:
                     if call.function_call is None:
@@ -75,8 +75,8 @@ class PlanReActPlanner(BasePlanner):
         return kept
 
 
-def _split(part: types.Part) -> list[types.Part]:
-    """Return the part as a thought, as it is, or as a thought and the answer that follows it."""
+def _split_part(part: types.Part) -> list[types.Part]:
+    """Return the part as a thought, unchanged, or split into a thought and the answer after it."""
     text = part.text
     if not text:
         return [part]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import types
-from ._redaction import redacted, redacted_text
+from ._redaction import redact_value, redacted_text
 
 
 def content_line(content: types.Content | None, longest: int = 200) -> str:
@@ -19,7 +19,7 @@ def content_line(content: types.Content | None, longest: int = 200) -> str:
     return " | ".join(_part_line(part, longest) for part in parts) or "(nothing)"
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten_text(text: str, longest: int) -> str:
     """Return the beginning of a text that is too long."""
     return text if len(text) <= longest else f"{text[:longest]}..."
 
@@ -34,7 +34,7 @@ def content_record(content: types.Content | None) -> dict[str, Any] | None:
 def _part_line(part: types.Part, longest: int) -> str:
     if part.text is not None:
         kind = "thought" if part.thought else "text"
-        return f"{kind}: {shortened(redacted_text(part.text), longest)!r}"
+        return f"{kind}: {shorten_text(redacted_text(part.text), longest)!r}"
     if part.function_call is not None:
         return f"function_call: {part.function_call.name}"
     if part.function_response is not None:
@@ -48,7 +48,7 @@ def _part_line(part: types.Part, longest: int) -> str:
 
 def _part_record(part: types.Part) -> Any:
     if part.inline_data is None:
-        return redacted(part)
+        return redact_value(part)
     blob = part.inline_data
     shown = {
         "mime_type": blob.mime_type,

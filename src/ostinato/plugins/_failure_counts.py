@@ -6,6 +6,8 @@ import threading
 from enum import Enum
 
 GLOBAL_SCOPE = "__global_reflect_and_retry_scope__"
+# Failures in a row by the name of a tool.
+PerToolFailuresCounter = dict[str, int]
 
 
 class TrackingScope(Enum):

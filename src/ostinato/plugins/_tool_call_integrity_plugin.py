@@ -73,7 +73,7 @@ class ToolCallIntegrityPlugin(BasePlugin):
     def prepare_restored_event(event: Event) -> Event:
         """Return a copy of an event that was stored elsewhere: without signatures, and marked.
 
-        Its calls are then unsigned in any session, whoever hands it to this plugin.
+        Its calls are then unsigned in any session, whichever part hands it to this plugin.
         """
         metadata = {k: v for k, v in (event.custom_metadata or {}).items() if k != _STAMPS}
         return event.model_copy(update={"custom_metadata": {**metadata, _RESTORED: True}})
@@ -139,14 +139,14 @@ class ToolCallIntegrityPlugin(BasePlugin):
     ) -> None:
         stamp = _stamps(event).get(call_id or "")
         if stamp is None:
-            self._unstamped(name, call_id)
+            self._refuse_unstamped(name, call_id)
         elif not self._verify(_payload(session, call_id, name, args), stamp):
             raise ToolCallIntegrityError(
                 f"Call {call_id!r} of tool {name!r} does not match its signature: the stored call, "
                 "its arguments or the key were changed. Let the model make the call again."
             )
 
-    def _unstamped(self, name: str | None, call_id: str | None) -> None:
+    def _refuse_unstamped(self, name: str | None, call_id: str | None) -> None:
         if not self._allow_unstamped_calls:
             raise ToolCallIntegrityError(
                 f"Call {call_id!r} of tool {name!r} has no signature. Let the model make it again, "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import types
+from ..context._ports import AgentLike
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
@@ -13,15 +14,12 @@ from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 
-if TYPE_CHECKING:
-    from ..context._ports import AgentLike
-
 
 class BasePlugin:
     """A plugin of an app (Spec 1 §14, FEATURES rows 157 to 161).
 
-    Every hook may be a plain function or a coroutine function. None lets the run go on, also to the
-    next plugin; any other answer takes the place of what comes next, and later plugins and the
+    Every hook may be a plain function or a coroutine function. None continues the run with the
+    next plugin; any other answer replaces what comes next, and later plugins and the
     agent's own callbacks are not asked. Hooks run before the agent's callbacks of the same place.
 
     Args:
@@ -76,7 +74,7 @@ class BasePlugin:
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
-        """See a model call fail; return a response to go on with it."""
+        """See a model call fail; return a response to continue with it."""
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -101,14 +99,14 @@ class BasePlugin:
         tool_context: ToolContext,
         error: Exception,
     ) -> dict[str, Any] | None:
-        """See a tool fail; return a result to go on with it."""
+        """See a tool fail; return a result to continue with it."""
 
     async def on_agent_error_callback(
         self, *, agent: AgentLike, callback_context: CallbackContext, error: Exception
     ) -> None:
-        """See an agent fail; the error goes on to the caller all the same."""
+        """See an agent fail; the caller gets the error anyway."""
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
     ) -> None:
-        """See a run fail; the error goes on to the caller all the same."""
+        """See a run fail; the caller gets the error anyway."""

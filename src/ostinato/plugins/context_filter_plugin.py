@@ -67,7 +67,7 @@ class ContextFilterPlugin(BasePlugin):
                 contents = contents[start_with_calls(contents, starts[-self._keep]) :]
         if self._filter is not None:
             try:
-                contents = paired(list(self._filter(list(contents))), contents)
+                contents = restore_pairs(list(self._filter(list(contents))), contents)
             except Exception:  # boundary: a user's filter; the contents stay as they were
                 logger.error(
                     "The custom_filter of plugin %r failed; the model sees all contents.",
@@ -104,7 +104,7 @@ def start_with_calls(contents: Sequence[types.Content], start: int) -> int:
     return start
 
 
-def paired(
+def restore_pairs(
     contents: Sequence[types.Content], before: Sequence[types.Content]
 ) -> list[types.Content]:
     """Return contents without the calls and responses that have lost their other half.

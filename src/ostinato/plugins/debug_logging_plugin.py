@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
 import threading
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from .. import _clock, types
@@ -18,14 +22,16 @@ from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 from ._content_summary import content_record
-from ._debug_file import append_document
-from ._redaction import redacted, redacted_text
+from ._redaction import redact_value, redacted_text
 from .base_plugin import BasePlugin
 
 if TYPE_CHECKING:
     from ..context._ports import AgentLike
 
 logger = get_logger(__name__)
+_WRITING = Lock()
+# What JSON may hold and YAML may not: control characters, byte order marks, lone surrogates.
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 class DebugLoggingPlugin(BasePlugin):
@@ -192,7 +198,7 @@ class DebugLoggingPlugin(BasePlugin):
             "timestamp": _time(),
             "entry_type": entry_type,
             "agent_name": ctx.agent.name,
-            "data": redacted({key: value for key, value in data.items() if value is not None}),
+            "data": redact_value({key: value for key, value in data.items() if value is not None}),
         }
         with self._lock:
             document = self._documents.get(ctx.invocation_id)
@@ -228,3 +234,22 @@ def _time() -> str:
 
 def _error(error: Exception) -> dict[str, str]:
     return {"error_type": type(error).__name__, "error_message": redacted_text(str(error))}
+
+
+def append_document(path: Path, document: dict[str, Any]) -> None:
+    """Add a document to the file, which is made for its owner only.
+
+    Args:
+      path: the file; its folder has to exist.
+      document: JSON values; others are written as text.
+
+    Raises:
+      OSError: the file cannot be written.
+    """
+    text = json.dumps(document, ensure_ascii=False, indent=2, default=str)
+    text = _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    # One lock for all files: plugins of two apps may share one.
+    with _WRITING:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(f"---\n{text}\n")

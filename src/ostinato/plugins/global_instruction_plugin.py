@@ -21,7 +21,7 @@ class GlobalInstructionPlugin(BasePlugin):
 
     Args:
       global_instruction: a text, filled in with session state as an agent's is; or a function that
-        takes the read-only context, whose text is taken as it is.
+        takes the read-only context, whose text is not filled in.
       name: unique among an app's plugins.
     """
 

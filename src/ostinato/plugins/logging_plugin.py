@@ -13,8 +13,8 @@ from ..events.event import Event
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
-from ._content_summary import content_line, shortened
-from ._redaction import redacted, redacted_text
+from ._content_summary import content_line, shorten_text
+from ._redaction import redact_value, redacted_text
 from .base_plugin import BasePlugin
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class LoggingPlugin(BasePlugin):
             "MODEL REQUEST",
             model=llm_request.model or "default",
             agent=callback_context.agent_name,
-            system=repr(shortened(redacted_text(str(system)), 200)) if system else None,
+            system=repr(shorten_text(redacted_text(str(system)), 200)) if system else None,
             contents=len(llm_request.contents),
             tools=list(llm_request.tools_dict) or None,
         )
@@ -169,11 +169,11 @@ class LoggingPlugin(BasePlugin):
 
 
 def _value(value: Any) -> str:
-    return shortened(str(redacted(value)), _LONGEST_VALUE)
+    return shorten_text(str(redact_value(value)), _LONGEST_VALUE)
 
 
 def _text(text: str | None) -> str:
-    return shortened(redacted_text(text or ""), _LONGEST_VALUE)
+    return shorten_text(redacted_text(text or ""), _LONGEST_VALUE)
 
 
 def _error(error: Exception) -> str:

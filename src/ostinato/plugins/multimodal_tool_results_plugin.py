@@ -6,6 +6,7 @@ import threading
 from typing import Any, Literal, cast
 
 from .. import types
+from .._adk_mode import follows_adk
 from ..context.context import Context as CallbackContext
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
@@ -16,6 +17,9 @@ from ..models.llm_response import LlmResponse
 from ..tools.base_tool import BaseTool
 from .base_plugin import BasePlugin
 
+PARTS_RETURNED_BY_TOOLS_ID = "temp:PARTS_RETURNED_BY_TOOLS_ID"
+"""State key of parts that a tool or another plugin puts into the next request of the model."""
+
 # Parts by the id of the call whose tool returned them.
 _Parts = dict[str, list[types.Part]]
 
@@ -24,7 +28,8 @@ class MultimodalToolResultsPlugin(BasePlugin):
     """Shows the model the parts that a tool returned, beside its response (FEATURES row 158).
 
     A tool returns a `Part` or a list of them. The response keeps their texts, and of media the type
-    only: the bytes go to the model once, as media.
+    only: the bytes go to the model once, as media. Parts that a tool or another plugin lists under
+    the state key `PARTS_RETURNED_BY_TOOLS_ID` are shown in the next request, too.
 
     Args:
       name: unique among an app's plugins.
@@ -63,7 +68,8 @@ class MultimodalToolResultsPlugin(BasePlugin):
         """Keep the parts that a tool returned; answer with what its response is to hold."""
         parts = _parts_of(result)
         if not parts or not tool_context.function_call_id:
-            return None
+            # google-adk answers with the result, so that no later hook is asked.
+            return cast(Any, result) if follows_adk() and isinstance(result, dict) else None
         with self._lock:
             returned = self._returned.setdefault(tool_context.invocation_id, {})
             returned[tool_context.function_call_id] = parts
@@ -92,7 +98,11 @@ class MultimodalToolResultsPlugin(BasePlugin):
         """Put the parts of the last tool calls into a request, behind their responses."""
         ctx = callback_context.get_invocation_context()
         with self._lock:
-            parts = self._due.pop((ctx.invocation_id, ctx.branch), None)
+            parts = self._due.pop((ctx.invocation_id, ctx.branch), [])
+        listed: list[types.Part] = callback_context.state.get(PARTS_RETURNED_BY_TOOLS_ID) or []
+        if listed:
+            parts = [*parts, *listed]
+            callback_context.state[PARTS_RETURNED_BY_TOOLS_ID] = []
         if not parts:
             return
         last = llm_request.contents[-1] if llm_request.contents else None
@@ -117,7 +127,7 @@ class MultimodalToolResultsPlugin(BasePlugin):
 
 
 def _parts_of(result: Any) -> list[types.Part]:
-    """Return the parts that a result consists of; none where it holds anything else."""
+    """Return the parts that a result consists of, or an empty list if it holds anything else."""
     items: list[Any] = cast(list[Any], result) if isinstance(result, list) else [result]
     parts = [_as_part(item) for item in items]
     return [part for part in parts if part is not None] if all(parts) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .. import types
@@ -42,6 +43,9 @@ PluginCallbackName = Literal[
 
 HOOKS: tuple[PluginCallbackName, ...] = get_args(PluginCallbackName)
 
+_read_hooks = attrgetter(*HOOKS)
+_DEFINED_HOOKS = dict(zip(HOOKS, _read_hooks(BasePlugin), strict=True))  # unpatched
+
 
 class PluginManager:
     """The plugins of an app (Spec 1 §14, FEATURES rows 157 to 160).
@@ -62,6 +66,7 @@ class PluginManager:
     ) -> None:
         self.plugins: list[BasePlugin] = []
         self._askable: dict[str, tuple[BasePlugin, ...]] = dict.fromkeys(HOOKS, ())
+        self._hooks: list[tuple[Any, ...]] = []  # of each plugin, as `_askable` knows them
         self._close_timeout = close_timeout
         self._skip_closing = False
         for plugin in plugins or ():
@@ -76,9 +81,17 @@ class PluginManager:
         if self.get_plugin(plugin.name) is not None:
             raise ValueError(f"Plugin with name '{plugin.name}' already registered.")
         self.plugins.append(plugin)
+        self._read_overrides()
+
+    def notice_patches(self) -> None:
+        """Look again for hooks that were patched on a plugin or a class, or are so no longer."""
+        if list(map(_read_hooks, self.plugins)) != self._hooks:
+            self._read_overrides()
+
+    def _read_overrides(self) -> None:
+        self._hooks = list(map(_read_hooks, self.plugins))
         for hook in HOOKS:
-            if _overrides(plugin, hook):
-                self._askable[hook] = (*self._askable[hook], plugin)
+            self._askable[hook] = tuple(p for p in self.plugins if _overrides(p, hook))
 
     def get_plugin(self, plugin_name: str) -> BasePlugin | None:
         """Return the plugin of this name, or None."""
@@ -89,7 +102,7 @@ class PluginManager:
         self._skip_closing = value
 
     def overrides(self, hook_name: str) -> bool:
-        """Tell whether any plugin overrides a hook, such as `before_model_callback`."""
+        """Return whether any plugin overrides a hook, such as `before_model_callback`."""
         return bool(self._askable[hook_name])
 
     async def run_on_user_message_callback(
@@ -170,7 +183,7 @@ class PluginManager:
     async def run_on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
-        """Return the response to go on with after a failed model call, or None."""
+        """Return the response to continue with after a failed model call, or None."""
         if not self._askable["on_model_error_callback"]:
             return None
         return await self._ask(
@@ -212,7 +225,7 @@ class PluginManager:
         tool_context: ToolContext,
         error: Exception,
     ) -> dict[str, Any] | None:
-        """Return the result to go on with after a failed tool, or None."""
+        """Return the result to continue with after a failed tool, or None."""
         if not self._askable["on_tool_error_callback"]:
             return None
         return await self._ask(
@@ -282,7 +295,7 @@ class PluginManager:
                     outcome: Any = plugin.close()
                     if inspect.isawaitable(outcome):
                         await outcome
-            except Exception as error:  # boundary: the others have to be closed all the same
+            except Exception as error:  # boundary: the others have to be closed anyway
                 failed.append((plugin.name, error))
         if failed:
             names = ", ".join(f"'{name}': {type(error).__name__}" for name, error in failed)
@@ -294,13 +307,14 @@ async def _call(plugin: BasePlugin, hook: str, kwargs: dict[str, Any]) -> Any:
         answer = getattr(plugin, hook)(**kwargs)
         return await answer if inspect.isawaitable(answer) else answer
     except Exception as error:  # boundary: name the plugin and hook to its author
+        if error is kwargs.get("error"):
+            return None  # it raised what it was told of, so it has no answer to it
         raise RuntimeError(
             f"Error in plugin '{plugin.name}' during '{hook}' callback: {error}"
         ) from error
 
 
-def _overrides(plugin: BasePlugin, hook: str) -> bool:
-    """Tell whether a plugin has its own form of a hook, in its class or set on the object."""
-    return hook in vars(plugin) or getattr(type(plugin), hook, None) is not getattr(
-        BasePlugin, hook
-    )
+def _overrides(plugin: BasePlugin, hook: PluginCallbackName) -> bool:
+    """Return whether a plugin has its own form of a hook, in its class or set on the object."""
+    own = hook in vars(plugin)
+    return own or getattr(type(plugin), hook, None) is not _DEFINED_HOOKS[hook]

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
 from ..tools.base_tool import BaseTool
-from ._failure_counts import GLOBAL_SCOPE, FailureCounts, TrackingScope, checked_retries
+from ._failure_counts import GLOBAL_SCOPE as GLOBAL_SCOPE_KEY
+from ._failure_counts import FailureCounts, TrackingScope, checked_retries
+from ._failure_counts import PerToolFailuresCounter as PerToolFailuresCounter
 from .base_plugin import BasePlugin
 
 REFLECT_AND_RETRY_RESPONSE_TYPE = "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN"
@@ -39,7 +41,7 @@ class ReflectAndRetryToolPlugin(BasePlugin):
     """Hands a tool's error to the model with advice, so that it can call again (FEATURES row 158).
 
     Failures in a row are counted per tool; a success starts over. When the retries are used up, the
-    tool's own exception goes on: to the next hooks, then to the caller.
+    tool's own exception is passed on to the next hooks, then to the caller.
 
     Override `extract_error_from_result` for tools that return their errors, and `_get_scope_key`
     to count by something else.
@@ -115,13 +117,18 @@ class ReflectAndRetryToolPlugin(BasePlugin):
         tool_context: ToolContext,
         error: Exception,
     ) -> dict[str, Any] | None:
-        """Answer for a tool that raised; None, and so let it raise, once retries are used up."""
+        """Answer for a tool that raised.
+
+        Raises:
+          Exception: `error` itself, once its retries are used up; the run then ends with it.
+        """
         answer = self._answer(tool, tool_args, tool_context, error)
         if answer is None:
             error.add_note(
                 f"Plugin {self.name!r} let the model try tool {tool.name!r} again "
                 f"{self.max_retries} times before."
             )
+            raise error
         return answer
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -135,13 +142,13 @@ class ReflectAndRetryToolPlugin(BasePlugin):
     def _get_scope_key(self, tool_context: ToolContext) -> str:
         """Return the key under which failures are counted together."""
         if self.scope is TrackingScope.GLOBAL:
-            return GLOBAL_SCOPE
+            return GLOBAL_SCOPE_KEY
         return tool_context.invocation_id
 
     def _answer(
         self, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Any
     ) -> dict[str, Any] | None:
-        """Count a failure and return what to tell the model; None where the run is to end."""
+        """Count a failure and return what to tell the model, or None if the run is to end."""
         count = self._counts.add(self._get_scope_key(tool_context), tool.name)
         if count <= self.max_retries:
             guidance = _advice(tool.name, tool_args, error, count, self.max_retries)
@@ -174,8 +181,8 @@ def _advice(tool: str, args: dict[str, Any], error: Any, count: int, most: int) 
         f"The tool `{tool}` failed (attempt {count}, {most} retries allowed).\n"
         f"Error: {_error_text(error)}\n"
         f"Arguments: {shown}\n"
-        "Find out why before you go on: a wrong value or format of an argument, a step that has to "
-        "come first, a state that has changed, or a tool that does not do what you need. Then "
+        "Find out why before you continue: a wrong value or format of an argument, a step that has "
+        "to come first, a state that has changed, or a tool that does not do what you need. Then "
         "correct the arguments, take another tool, or another way. Never repeat the same call "
         "with the same arguments."
     )
@@ -185,8 +192,8 @@ def _stop(tool: str, error: Any) -> str:
     return (
         f"The tool `{tool}` failed again and its retries are used up.\n"
         f"Error: {_error_text(error)}\n"
-        f"Do not call `{tool}` again for this task. Go on without it, or tell the user what could "
-        "not be done, and why."
+        f"Do not call `{tool}` again for this task. Continue without it, or tell the user what "
+        "could not be done, and why."
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
+_SAVED_KEY = "temp:ostinato:saved_files"
 _READABLE_SCHEMES = frozenset({"gs", "https", "http"})
 
 
@@ -50,15 +51,18 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> types.Content | None:
-        """Save the files; return the message with notes in their place; None if none is saved."""
+        """Save the files; return the message with notes in their place; None if none is saved.
+
+        Without an artifact service the message is returned unchanged.
+        """
         if invocation_context.artifact_service is None:
             if any(part.inline_data for part in user_message.parts or []):
                 logger.warning("No artifact service is set, so no file of the user is saved.")
-            return None
+            return user_message
         versions: dict[str, int] = {}
         parts: list[types.Part] = []
         for index, part in enumerate(user_message.parts or []):
-            parts += await self._saved(invocation_context, part, index, versions) or [part]
+            parts += await self._save_part(invocation_context, part, index, versions) or [part]
         if not versions:
             return None
         with self._lock:
@@ -73,6 +77,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
             versions = self._pending.pop(callback_context.invocation_id, None)
         if versions:
             callback_context.actions.artifact_delta.update(versions)
+            callback_context.state[_SAVED_KEY] = versions  # effects without state make no event
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         self._forget(invocation_context)
@@ -86,10 +91,10 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
         with self._lock:
             self._pending.pop(ctx.invocation_id, None)
 
-    async def _saved(
+    async def _save_part(
         self, ctx: InvocationContext, part: types.Part, index: int, versions: dict[str, int]
     ) -> list[types.Part] | None:
-        """Save one part; return what stands for it, None where it is no file or is not saved."""
+        """Save one part; return what stands for it, or None if it is not a file or is not saved."""
         blob, service = part.inline_data, ctx.artifact_service
         if blob is None or service is None:
             return None
@@ -102,7 +107,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
                 filename=display_name,
                 artifact=part.model_copy(deep=True),
             )
-        except Exception:  # boundary: a user's service, a user's name; the file stays as it is
+        except Exception:  # boundary: a user's service, a user's name; the file stays
             logger.warning("A file of the user could not be saved as artifact.", exc_info=True)
             return None
         versions[display_name] = version
@@ -127,7 +132,7 @@ class SaveFilesAsArtifactsPlugin(BasePlugin):
         mime_type: str | None,
         display_name: str,
     ) -> types.Part | None:
-        """Return a reference to an artifact; None where no model's service could read it."""
+        """Return a reference to an artifact, or None if no model's service could read it."""
         ctx, service = invocation_context, invocation_context.artifact_service
         if service is None:
             return None

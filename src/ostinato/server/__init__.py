@@ -1,4 +1,4 @@
-"""The HTTP server: agents of a folder over REST, server-sent events and WebSocket.
+"""The HTTP server: agents over REST, server-sent events and WebSocket.
 
-`app.make_app` builds it, `serving.serve` runs it; `ostinato serve` and `ostinato web` call that.
+`app.make_app` builds it, and `serving.serve` runs it for `ostinato serve` and `ostinato web`.
 """

@@ -1,23 +1,31 @@
-"""AgentFolder: the apps of a server, each a sub-folder with an agent; loaded when first asked for.
+"""AgentFolder: the apps of a server, from its folder or from the program's own loader.
 
-A folder that cannot be loaded tells why, and the others go on working.
+Each app is loaded at its first request. One that cannot be loaded does not affect the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .._log import get_logger
+from ..agents.node_agent import as_agent
+from ..apps.app import App
+from ..cli.utils.base_agent_loader import BaseAgentLoader
+from ..compat.alias import is_installed
 from ..errors import NotFoundError
+from ..hosting.extra_plugins import make_plugins
 from ..hosting.failure import SetupError
-from ..hosting.loader import Loaded, has_agent, load
+from ..hosting.load_failure import explain_import
+from ..hosting.loader import LoadedAgent, forget_modules, has_agent, load_agent
 from ..hosting.services import THROUGH_ALIAS
+from ..hosting.stand_in import stand_in, stand_in_notice
 from ..plugins.base_plugin import BasePlugin
 from ..runners import Runner
+from .names import check_id
 from .problems import Problem
 from .services import Services
 from .settings import ServerSettings
@@ -26,30 +34,33 @@ logger = get_logger(__name__)
 
 _WATCHED = (".py", ".yaml", ".yml", ".env", ".json", ".md", ".txt")
 
-Stamp = tuple[tuple[str, int, int], ...]
+FileStamps = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ServedApp:
-    """An app that has been loaded.
+    """A loaded app.
 
     Attributes:
-      name: its folder's name; sessions are kept under it.
-      runner: runs it.
+      name: its folder's name, which is the app name of its sessions.
+      runner: its runner.
       loaded: its agents.
-      stamp: its files when it was loaded.
-      lease_seconds: how long a session stays its process's, where that is not heard of.
+      stamp: the state of its files when it was loaded.
+      lease_seconds: the length of its session leases.
+      notice: a notice to its user before the first message, or empty.
     """
 
     name: str
     runner: Runner
-    loaded: Loaded
-    stamp: Stamp
+    loaded: LoadedAgent
+    stamp: FileStamps
     lease_seconds: float
+    notice: str = ""
 
     def runner_with(self, plugin: BasePlugin) -> Runner:
-        """Return a runner for one run with a plugin besides the app's own; it is not closed, for
-        what it works with is the app's.
+        """Return a runner for one run with an additional plugin.
+
+        It shares the services of the app's runner, so it must not be closed.
         """
         own = self.runner
         plugins = [*own.app.plugins, plugin]
@@ -64,24 +75,30 @@ class ServedApp:
 
 
 class AgentFolder:
-    """The apps of a folder.
+    """The apps of a server, by name.
 
     Args:
-      settings: where they are, and whether they are loaded again when they change.
-      services: what their runners keep things in.
+      settings: the folder, and whether to reload changed apps.
+      services: the services of the runners.
+      loader: loads the apps instead of the folder; None for the folder.
     """
 
-    def __init__(self, settings: ServerSettings, services: Services) -> None:
+    def __init__(
+        self, settings: ServerSettings, services: Services, loader: BaseAgentLoader | None = None
+    ) -> None:
+        self._loader = loader
         self._settings = settings
         self._services = services
         self._apps: dict[str, ServedApp] = {}
-        self._failed: dict[str, tuple[Stamp, SetupError]] = {}
+        self._failed: dict[str, tuple[FileStamps, SetupError]] = {}
         self._retired: list[Runner] = []
-        self._lock = asyncio.Lock()  # one import at a time: `sys.modules` is everybody's
+        self._lock = asyncio.Lock()  # one import at a time: all of them change `sys.modules`
 
-    def folders(self) -> dict[str, Path]:
-        """Return the apps that there are, by name, whether or not they can be loaded."""
+    def list_folders(self) -> dict[str, Path]:
+        """Return the folders of all apps by name, whether or not they can be loaded."""
         root = self._settings.agents.expanduser().resolve()
+        if self._loader is not None:
+            return {name: root / name for name in self._loader.list_agents()}
         if _is_agent(root):
             return {root.name: root}
         try:
@@ -90,62 +107,83 @@ class AgentFolder:
             return {}
         return {one.name: one for one in found if one.name[0] not in "._" and _is_agent(one)}
 
-    def loaded(self) -> list[ServedApp]:
-        """Return the apps that have been loaded."""
+    def loaded_apps(self) -> list[ServedApp]:
+        """Return the loaded apps."""
         return list(self._apps.values())
 
-    async def get(self, name: str) -> ServedApp:
-        """Return an app; load it where it has not been, or has changed and that is looked at.
+    async def get_app(self, name: str) -> ServedApp:
+        """Return an app; load it at first, and again after a change if `reload` is set.
 
         Raises:
+          InputValidationError: the name is not valid.
           NotFoundError: there is no app of this name.
-          Problem: it cannot be loaded.
+          Problem: the app cannot be loaded.
         """
-        app = self._apps.get(name)
+        app = self._apps.get(check_id("app name", name))
         if app is not None and not self._settings.reload:
             return app
-        folder = self.folders().get(name)
+        folder = self.list_folders().get(name)
         if folder is None:
             raise NotFoundError(f"Agent not found: {name!r}")
         async with self._lock:
-            stamp = await asyncio.to_thread(_stamp, folder) if self._settings.reload else ()
+            stamp = await asyncio.to_thread(_read_stamps, folder) if self._settings.reload else ()
             app = self._apps.get(name)
             if app is not None and app.stamp == stamp:
                 return app
             failed = self._failed.get(name)
             if failed is not None and failed[0] == stamp and self._settings.reload:
-                raise self._problem(name, failed[1])
-            return await self._load(name, folder, stamp)
+                raise self._load_problem(name, failed[1])
+            return await self._load_app(name, folder, stamp)
 
-    async def _load(self, name: str, folder: Path, stamp: Stamp) -> ServedApp:
+    async def _load_app(self, name: str, folder: Path, stamp: FileStamps) -> ServedApp:
         old = self._apps.pop(name, None)
         if old is not None:
-            logger.info("App %s has changed and is loaded again.", name)
-            self._retired.append(old.runner)  # its runs go on to their end
-        _forget(folder)
+            logger.info("App %s has changed; reloading it.", name)
+            self._retired.append(old.runner)  # its runs continue to their end
         try:
-            allowed = self._settings.allow_code_from
-            loaded = await asyncio.to_thread(load, str(folder), allowed)
-            runner = self._runner(name, loaded)
+            loaded = await asyncio.to_thread(self._load_in_thread, name, folder)
+            missing = stand_in(loaded.root) if self._settings.stand_in else {}
+            runner = self._make_runner(name, loaded)
         except SetupError as error:
             error = SetupError(_without_folder(error.message, folder), missing=error.missing)
             self._failed[name] = (stamp, error)
             logger.error("App %s cannot be loaded: %s", name, error.message)
-            raise self._problem(name, error) from None
+            raise self._load_problem(name, error) from None
         self._failed.pop(name, None)
         if loaded.through_alias:
             logger.info(THROUGH_ALIAS)
+        notice = stand_in_notice(missing) if missing else ""
+        if notice:
+            logger.warning("App %s: %s", name, notice)
         app = self._apps[name] = ServedApp(
-            name, runner, loaded, stamp, self._settings.lease_seconds
+            name, runner, loaded, stamp, self._settings.lease_seconds, notice
         )
         return app
 
-    def _runner(self, name: str, loaded: Loaded) -> Runner:
+    def _load_in_thread(self, name: str, folder: Path) -> LoadedAgent:
+        """Load an app in a thread, which no Ctrl+C interrupts.
+
+        Raises:
+          SetupError: the app cannot be loaded.
+        """
+        try:
+            if self._loader is not None:
+                return _load_with(self._loader, name, folder)
+            forget_modules(folder)
+            return load_agent(str(folder), self._settings.allow_code_from)
+        except KeyboardInterrupt as error:
+            raise SetupError(f"{folder} raised KeyboardInterrupt during its import.") from error
+
+    def _make_runner(self, name: str, loaded: LoadedAgent) -> Runner:
         services = self._services
         try:
+            plugins, app = make_plugins(self._settings.plugins), loaded.app
+            if app is not None and plugins:
+                app = app.model_copy(update={"plugins": [*app.plugins, *plugins]})
             return Runner(
-                app=loaded.app,
-                agent=loaded.root if loaded.app is None else None,
+                app=app,
+                agent=loaded.root if app is None else None,
+                plugins=plugins if app is None else None,
                 app_name=name,
                 session_service=services.sessions,
                 artifact_service=services.artifacts,
@@ -155,12 +193,12 @@ class AgentFolder:
         except (ValueError, NotImplementedError) as error:  # a tree that cannot work
             raise SetupError(f"{type(error).__name__}: {error}") from error
 
-    def _problem(self, name: str, error: SetupError) -> Problem:
-        """Tell the developer why; others only that."""
+    def _load_problem(self, name: str, error: SetupError) -> Problem:
+        """Return the problem of a failed load; only a developer gets the reason."""
         if self._settings.reload:
             return Problem(503, "AgentLoadError", f"App {name!r} cannot be loaded: {error.message}")
         return Problem(
-            503, "AgentLoadError", f"App {name!r} cannot be loaded; the server's log says why."
+            503, "AgentLoadError", f"App {name!r} cannot be loaded; see the server's log."
         )
 
     async def close(self) -> None:
@@ -171,12 +209,32 @@ class AgentFolder:
         self._retired.clear()
 
 
+def _load_with(loader: BaseAgentLoader, name: str, folder: Path) -> LoadedAgent:
+    """Load an app with the program's own loader.
+
+    Raises:
+      SetupError: the loader failed.
+    """
+    forget_loaded = getattr(loader, "remove_agent_from_cache", None)
+    if forget_loaded is not None:
+        forget_loaded(name)
+    try:
+        found: Any = loader.load_agent(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # boundary: the loader is the program's own
+        raise explain_import(error, folder) from error
+    app = found if isinstance(found, App) else None
+    root = as_agent(found if app is None else app.root_agent)
+    return LoadedAgent(app, root, name, folder, [], is_installed())
+
+
 def _is_agent(folder: Path) -> bool:
     return folder.is_dir() and has_agent(folder)
 
 
-def _stamp(folder: Path) -> Stamp:
-    """Return what tells whether the files of a folder have changed."""
+def _read_stamps(folder: Path) -> FileStamps:
+    """Return the state of a folder's files, for detecting changes."""
     found: list[tuple[str, int, int]] = []
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name[0] not in "._"]
@@ -184,24 +242,14 @@ def _stamp(folder: Path) -> Stamp:
             if name.endswith(_WATCHED):
                 try:
                     state = os.stat(os.path.join(place, name))
-                except OSError:  # it was removed just now
+                except OSError:  # removed in the meantime
                     continue
                 found.append((os.path.join(place, name), state.st_mtime_ns, state.st_size))
     return tuple(sorted(found))
 
 
-def _forget(folder: Path) -> None:
-    """Have the modules of a folder imported again."""
-    root = str(folder) + os.sep
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        places = [str(place) + os.sep for place in getattr(module, "__path__", None) or ()]
-        if (file is not None and str(file).startswith(root)) or root in places:
-            del sys.modules[name]
-
-
 def _without_folder(message: str, folder: Path) -> str:
-    """Name files from the app's folder on, not from the root of the disk."""
+    """Shorten paths in a message to start at the app's folder."""
     for shown in sorted((str(folder), os.path.relpath(folder)), key=len, reverse=True):
         message = message.replace(shown + os.sep, folder.name + os.sep).replace(shown, folder.name)
     return message

@@ -1,18 +1,20 @@
-"""The server as an ASGI app: the table of endpoints behind the guard."""
+"""The server as an ASGI app: all endpoints behind the guard."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ..cli.utils.base_agent_loader import BaseAgentLoader
 from . import (
     adk_page,
     approvals,
@@ -20,21 +22,23 @@ from . import (
     artifacts,
     health,
     live,
-    memory,
     page,
     runs,
     session_events,
     sessions,
     spans,
+    users,
 )
 from .a2a import routes as a2a
 from .agui import run as agui
+from .checks import check_settings
 from .endpoint import Endpoint
 from .host import Host
-from .mcp.transports import Http
+from .mcp.transports import McpEndpoint
 from .openai import chat, responses
-from .openapi import document
+from .openapi import build_document
 from .problems import on_problem
+from .request_log import RequestLog
 from .security import Guard
 from .settings import ServerSettings
 
@@ -44,7 +48,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *runs.ENDPOINTS,
     *approvals.ENDPOINTS,
     *artifacts.ENDPOINTS,
-    *memory.ENDPOINTS,
+    *users.ENDPOINTS,
     *session_events.ENDPOINTS,
     *sessions.ENDPOINTS,
     *spans.ENDPOINTS,
@@ -59,55 +63,111 @@ def make_app(settings: ServerSettings) -> Starlette:
     """Return the server for these settings.
 
     Raises:
-      SetupError: a folder cannot be made.
-      InputValidationError: the database's URL names none.
-      MissingExtraError: what it needs is not installed.
+      SetupError: a setting is not valid, or a folder cannot be created.
+      MissingExtraError: an extra that the settings need is not installed.
     """
-    host = Host.build(settings)
+    app = build_app(settings, Starlette)
+    app.router.redirect_slashes = False
+    app.router.routes.append(openapi_route(settings))
+    return app
+
+
+Lifespan = Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any] | None]]
+
+
+def build_app(
+    settings: ServerSettings,
+    app_class: Callable[..., Starlette],
+    *,
+    loader: BaseAgentLoader | None = None,
+    lifespan: Lifespan | None = None,
+) -> Starlette:
+    """Return the server as an app of another class, without its OpenAPI document.
+
+    Args:
+      settings: the settings.
+      app_class: Starlette, or a class with the same parameters, such as FastAPI.
+      loader: loads the agents instead of the settings' folder.
+      lifespan: the program's lifespan, which runs within the server's own.
+
+    Raises:
+      SetupError: a setting is not valid, or a folder cannot be created.
+      MissingExtraError: an extra that the settings need is not installed.
+    """
+    check_settings(settings)
+    host = Host.from_settings(settings, loader)
     prefix = settings.url_prefix.rstrip("/")
-    mcp = Http(host)
+    mcp = McpEndpoint(host)
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        await host.start()
-        try:
-            yield
-        finally:
-            await mcp.close()
-            await host.close()
-
-    of_page = page.routes(prefix) if settings.page else []
-    # The page's files hold nothing secret; it asks the person for the token itself.
+    of_page = page.make_routes(prefix) if settings.page else []
+    a2a_routes = a2a.make_routes(host, prefix) if settings.a2a else []
+    # The page's files hold no secrets; the page asks the person for the token.
     open_paths = frozenset(
         [
             *(prefix + one.path for one in ENDPOINTS if one.open),
             *(one.path for one in of_page if isinstance(one, Route)),
         ]
     )
-    app = Starlette(
+    app = app_class(
         routes=[
-            *(one.route(prefix) for one in ENDPOINTS),
-            live.route(prefix),
-            Route(f"{prefix}/openapi.json", _openapi, methods=["GET"]),
-            *a2a.routes(host, prefix),
-            *mcp.routes(prefix),
+            *(one.make_route(prefix) for one in endpoints_of(settings)),
+            live.make_route(prefix),
+            *a2a_routes,
+            *mcp.make_routes(prefix),
             *of_page,
-            *adk_page.routes(settings, prefix),
+            *adk_page.make_routes(settings, prefix),
         ],
-        middleware=[Middleware(Guard, settings=settings, open_paths=open_paths)],
-        exception_handlers={Exception: on_problem, 404: on_problem, 405: on_problem},
-        lifespan=lifespan,
+        middleware=[
+            Middleware(RequestLog, access_log=settings.access_log, metrics=host.metrics),
+            Middleware(Guard, settings=settings, open_paths=open_paths),
+        ],
+        exception_handlers={Exception: on_problem, HTTPException: on_problem},
+        lifespan=_make_lifespan(host, mcp, lifespan),
     )
-    app.router.redirect_slashes = False
     app.state.host = host
     return app
 
 
+def _make_lifespan(host: Host, mcp: McpEndpoint, program: Lifespan | None) -> Lifespan:
+    """Return the server's lifespan, which contains the program's own."""
+
+    @asynccontextmanager
+    async def run_host(app: Starlette) -> AsyncGenerator[Mapping[str, Any] | None]:
+        await host.start()
+        try:
+            if program is None:
+                yield None
+            else:
+                async with program(app) as state:
+                    yield state
+        finally:
+            await mcp.close()
+            await host.close()
+
+    return run_host
+
+
+def endpoints_of(settings: ServerSettings) -> tuple[Endpoint, ...]:
+    """Return the endpoints of a server with these settings."""
+    left_out = () if settings.a2a else a2a.ENDPOINTS
+    return tuple(one for one in ENDPOINTS if one not in left_out)
+
+
 @cache
-def _document(prefix: str) -> dict[str, Any]:
-    return document(ENDPOINTS, prefix)
+def _cached_document(endpoints: tuple[Endpoint, ...], prefix: str) -> dict[str, Any]:
+    return build_document(endpoints, prefix)
 
 
-async def _openapi(request: Request) -> Response:
-    settings: ServerSettings = request.app.state.host.settings
-    return JSONResponse(_document(settings.url_prefix.rstrip("/")))
+def describe_server(settings: ServerSettings) -> dict[str, Any]:
+    """Return the OpenAPI document of a server with these settings."""
+    return _cached_document(endpoints_of(settings), settings.url_prefix.rstrip("/"))
+
+
+def openapi_route(settings: ServerSettings) -> Route:
+    """Return the route of the OpenAPI document."""
+
+    async def answer_document(request: Request) -> Response:
+        return JSONResponse(describe_server(settings))
+
+    prefix = settings.url_prefix.rstrip("/")
+    return Route(f"{prefix}/openapi.json", answer_document, methods=["GET"])

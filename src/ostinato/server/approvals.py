@@ -1,33 +1,41 @@
-"""Endpoints of calls that wait for a person: an inbox over all sessions, and the answers."""
+"""Endpoints of calls that wait for a person: the list over all sessions, and the answers."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Literal
 
-from .. import types
-from ..sessions._durable_store import Place
-from .endpoint import Call, Endpoint
-from .problems import Problem
-from .runs import Wire
-from .waiting import WaitingCall
+from pydantic import Field, model_validator
 
-_SESSIONS = 1000  # sessions that the inbox looks at, those changed last
+from .. import types
+from ..events.pending import Kind, Pending
+from ..hosting.input_answers import as_response, check_answer, read_answer
+from ..sessions.store.durable_store import Place
+from .endpoint import SESSION_PATH, Call, Endpoint
+from .problems import invalid_input
+from .runs import StrictRecord, WireRecord
+from .waiting_calls import WaitingCall
+
+_SESSIONS = 1000  # last changed sessions that the list covers in a service without a query
 _AT_ONCE = 8
 
 
-class OpenCall(Wire):
+class OpenCall(WireRecord):
     """A call that waits.
 
     Attributes:
       user_id, session_id, invocation_id, event_id: where it waits.
       call_id: the call to answer.
-      kind: `approval`, `credential`, or `result` of a long-running tool.
+      kind: `approval`, `credential`, `input` for a question to a person, or `result` of a
+        long-running tool.
+      asker: the agent or workflow node that asks.
       tool: name of the tool.
       tool_call_id: id of the tool's own call.
       args: arguments of the tool's call.
       hint: what the tool says to the person.
-      payload: what the tool wants filled in.
+      payload: what the tool wants filled in, or what a question is about.
+      message: the question, for kind `input`.
+      response_schema: JSON schema of the answer, for kind `input`; None if any answer will do.
       since: when it was asked, seconds since 1970.
     """
 
@@ -36,62 +44,100 @@ class OpenCall(Wire):
     invocation_id: str
     event_id: str
     call_id: str
-    kind: Literal["approval", "credential", "result"]
+    kind: Kind
+    asker: str
     tool: str
     tool_call_id: str
     args: dict[str, Any]
     hint: str = ""
     payload: Any = None
+    message: str = ""
+    response_schema: dict[str, Any] | None = None
     since: float
 
 
-class Inbox(Wire):
-    """Calls that wait, those of the session that changed last first.
+class Inbox(WireRecord):
+    """Calls that wait, those asked last first.
 
     Attributes:
-      complete: whether all sessions were looked at, not only those changed last.
+      complete: whether this is the last page; of a custom session service, only the sessions that
+        changed last are searched.
+      next_page_token: names the page that follows; left out after the last one.
     """
 
     approvals: list[OpenCall]
     complete: bool
+    next_page_token: str | None = None
 
 
-class InboxQuery(Wire):
-    """Whose: those of one user, or of all."""
+class InboxQuery(StrictRecord):
+    """Which calls.
+
+    Attributes:
+      user_id: those of one user; all where it is left out.
+      page_size: so many at most.
+      page_token: where the page before ended.
+    """
 
     user_id: str | None = None
+    page_size: int = Field(default=100, ge=1, le=500)
+    page_token: str | None = Field(default=None, pattern=r"^[0-9]{1,18}$")
 
 
-class Answer(Wire):
+class Answer(StrictRecord):
     """What a person decides.
 
     Attributes:
-      action: `approve`; `edit`, which approves with other arguments; `reject`; or `result`, for
-        that of a long-running tool.
+      action: `approve`; `edit`, which approves with other arguments; `reject`; `result`, for a
+        long-running tool or a question; or `respond`, which answers a question in words.
       args: the other arguments.
       payload: what the tool wanted filled in.
-      result: the result.
+      result: the result: an object is the whole response, any other value its `result`.
+      text: the words of `respond`: text, or JSON if the question has a schema that asks for it.
     """
 
-    action: Literal["approve", "edit", "reject", "result"]
+    action: Literal["approve", "edit", "reject", "result", "respond"]
     args: dict[str, Any] | None = None
     payload: Any = None
-    result: dict[str, Any] | None = None
+    result: Any = None
+    text: str | None = None
 
-    def response(self, kind: str) -> dict[str, Any]:
-        """Return what the call is answered with.
+    @model_validator(mode="after")
+    def _check_fields(self) -> Answer:
+        """Refuse a field that another action has: the answer would contradict itself."""
+        for field in sorted(self.model_fields_set - {"action", *_FIELDS[self.action]}):
+            if getattr(self, field) is not None:
+                raise ValueError(f"{self.action!r} takes no {field!r}")
+        return self
+
+    def to_response(self, pending: Pending) -> dict[str, Any]:
+        """Return the response to the call.
 
         Raises:
-          Problem: the decision does not fit the kind of call.
+          Problem: the action does not fit the kind of call.
+          InvalidAnswerError: the answer does not match the call's schema.
         """
-        if (kind == "approval") != (self.action != "result") or kind == "credential":
-            raise _bad(f"A call that waits for {kind} cannot be answered by {self.action!r}.")
+        fitting = _ACTIONS[pending.kind]
+        if self.action not in fitting:
+            raise invalid_input(
+                f"A call of kind {pending.kind!r} cannot be answered by {self.action!r}"
+                + (f", only by {' or '.join(fitting)}." if fitting else ".")
+            )
+        if self.action == "respond":
+            if self.text is None:
+                raise invalid_input("'respond' needs 'text'.")
+            return read_answer(pending, self.text)
         if self.action == "result":
-            if self.result is None:
-                raise _bad("'result' needs the result.")
-            return self.result
-        if (self.action == "edit") != (self.args is not None):
-            raise _bad("'edit' comes with args, 'approve' and 'reject' without.")
+            if "result" not in self.model_fields_set:
+                raise invalid_input("'result' needs 'result'.")
+            found = as_response(self.result)
+            check_answer(pending, found)
+            return found
+        return self._decision_response()
+
+    def _decision_response(self) -> dict[str, Any]:
+        if self.action == "edit" and self.args is None:
+            raise invalid_input("'edit' needs 'args'.")
         found: dict[str, Any] = {"confirmed": self.action != "reject"}
         if self.args is not None:
             found["args"] = self.args
@@ -100,40 +146,60 @@ class Answer(Wire):
         return found
 
 
-class Answered(Wire):
-    """The invocation that goes on with an answer; its events come by the session's stream."""
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "approve": ("payload",),
+    "edit": ("args", "payload"),
+    "reject": ("payload",),
+    "result": ("result",),
+    "respond": ("text",),
+}
+_ACTIONS: dict[Kind, tuple[str, ...]] = {
+    "approval": ("approve", "edit", "reject"),
+    "credential": (),
+    "input": ("respond", "result"),
+    "result": ("result",),
+}
+
+
+class Answered(WireRecord):
+    """The invocation that resumes with an answer; the session's stream has its events."""
 
     invocation_id: str
 
 
-def _bad(message: str) -> Problem:
-    return Problem(400, "InputValidationError", message)
-
-
-async def inbox(call: Call) -> Inbox:
-    """List what waits for a person in the sessions of an app."""
-    app = await call.host.agents.get(call.path["app"])
+async def list_approvals(call: Call) -> Inbox:
+    """List the calls that wait for a person in the sessions of an app."""
+    app = await call.host.agents.get_app(call.path["app"])
     service, waiting = call.host.services.sessions, call.host.waiting
+    query: InboxQuery = call.query
+    after = None if query.page_token is None else int(query.page_token)
+    page = await waiting.load_page(app.name, query.user_id, query.page_size, after)
+    if page is not None:
+        return Inbox(
+            approvals=[_open_call(one) for one in page.calls],
+            complete=page.next is None,
+            next_page_token=None if page.next is None else str(page.next),
+        )
     found = (await service.list_sessions(app_name=app.name, user_id=call.query.user_id)).sessions
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def of(place: Place, updated: float) -> list[WaitingCall]:
+    async def load_calls(place: Place, updated: float) -> list[WaitingCall]:
         async with gate:
-            return await waiting.listed(place, updated)
+            return await waiting.list_cached(place, updated)
 
     parts = await asyncio.gather(
         *(
-            of(Place(app.name, one.user_id, one.id), one.last_update_time)
+            load_calls(Place(app.name, one.user_id, one.id), one.last_update_time)
             for one in found[:_SESSIONS]
         )
     )
     return Inbox(
-        approvals=[_shown(one) for part in parts for one in part],
+        approvals=[_open_call(one) for part in parts for one in part],
         complete=len(found) <= _SESSIONS,
     )
 
 
-def _shown(one: WaitingCall) -> OpenCall:
+def _open_call(one: WaitingCall) -> OpenCall:
     pending = one.pending
     return OpenCall(
         user_id=one.place.user_id,
@@ -142,27 +208,33 @@ def _shown(one: WaitingCall) -> OpenCall:
         event_id=one.event.id,
         call_id=pending.call.id or "",
         kind=pending.kind,
+        asker=pending.asker,
         tool=pending.tool,
         tool_call_id=pending.tool_call_id,
         args=pending.args,
         hint=pending.hint,
         payload=pending.payload,
+        message=pending.message,
+        response_schema=pending.response_schema,
         since=one.event.timestamp,
     )
 
 
-async def answer(call: Call) -> Answered:
-    """Answer a call that waits, and let its invocation go on whether or not anybody reads it."""
-    place = call.place()
-    app = await call.host.agents.get(place.app_name)
-    wanted = call.path["call"]
-    for one in await call.host.waiting.of(place):
-        if wanted in (one.pending.call.id, one.pending.tool_call_id):
-            break
-    else:
-        raise Problem(404, "NotFoundError", "No such call waits in this session.")
-    part = one.pending.answer(call.body.response(one.pending.kind))
-    call.host.runs.start(app.runner, place, new_message=types.Content(role="user", parts=[part]))
+async def answer_call(call: Call) -> Answered:
+    """Answer an open call; its invocation resumes as a detached run.
+
+    Raises:
+      CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError: the answer was not accepted,
+        and no run started.
+    """
+    place = call.read_place()
+    app = await call.host.agents.get_app(place.app_name)
+    one = await call.host.waiting.find_call(place, call.path["call"])
+    part = one.pending.answer(call.body.to_response(one.pending))
+    run = call.host.runs.start_run(
+        app.runner, place, new_message=types.Content(role="user", parts=[part])
+    )
+    await run.wait_until_accepted()
     return Answered(invocation_id=one.event.invocation_id)
 
 
@@ -171,19 +243,18 @@ ENDPOINTS = (
         "GET",
         "/apps/{app}/approvals",
         "List the calls that wait for a person, over all sessions of an app",
-        inbox,
+        list_approvals,
         query=InboxQuery,
         answer=Inbox,
-        problems=(404, 503),
     ),
     Endpoint(
         "POST",
-        "/apps/{app}/users/{user}/sessions/{session}/approvals/{call}",
+        f"{SESSION_PATH}/approvals/{{call}}",
         "Approve, edit, reject or answer a call that waits",
-        answer,
+        answer_call,
         body=Answer,
         answer=Answered,
         status=202,
-        problems=(404, 503),
+        problems=(409,),
     ),
 )

@@ -1,4 +1,4 @@
-"""Endpoints that tell which apps there are, and what they are made of."""
+"""Endpoints that list the apps and describe their agents."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pydantic import BaseModel
 from .. import types
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
+from ..agents.node_agent import as_agent
 from .agents import ServedApp
 from .endpoint import Call, Endpoint
 from .problems import Problem
-from .runs import Wire
+from .runs import WireRecord
 
 _LANGUAGE = "python"
 
@@ -24,8 +25,13 @@ class ListQuery(BaseModel):
     relative_path: str | None = None
 
 
-class AppSummary(Wire):
-    """An app in a list; `error` says why it cannot be loaded."""
+class AppSummary(WireRecord):
+    """An app in a list.
+
+    Attributes:
+      error: why it cannot be loaded.
+      notice: what its user should know first, such as that a stand-in answers for its model.
+    """
 
     name: str
     root_agent_name: str
@@ -34,9 +40,10 @@ class AppSummary(Wire):
     is_computer_use: bool = False
     agents: None = None
     error: str | None = None
+    notice: str | None = None
 
 
-class AppInfo(Wire):
+class AppInfo(WireRecord):
     """An app with its agents, by name."""
 
     name: str
@@ -58,30 +65,36 @@ class AgentInfo(BaseModel):
 
 
 async def list_apps(call: Call) -> Any:
-    """List the apps, those too that cannot be loaded."""
-    names = list(call.host.agents.folders())
+    """List all apps, including those that cannot be loaded."""
+    names = list(call.host.agents.list_folders())
     if not call.query.detailed:
         return names
-    return {"apps": [await _summary(call, name) for name in names]}
+    return {"apps": [await _summarize_app(call, name) for name in names]}
 
 
-async def _summary(call: Call, name: str) -> dict[str, Any]:
+async def _summarize_app(call: Call, name: str) -> dict[str, Any]:
     try:
-        app = await call.host.agents.get(name)
+        app = await call.host.agents.get_app(name)
     except Problem as problem:
         found = AppSummary(name=name, root_agent_name="", description="", error=problem.message)
-        return found.model_dump(by_alias=True)
-    root = app.runner.agent
-    found = AppSummary(name=name, root_agent_name=root.name, description=root.description)
-    return found.model_dump(by_alias=True, exclude={"error"})
+        return found.model_dump(by_alias=True, exclude={"notice"})
+    root = as_agent(app.runner.agent)
+    found = AppSummary(
+        name=name,
+        root_agent_name=root.name,
+        description=root.description,
+        notice=app.notice or None,
+    )
+    left_out = {"error"} if app.notice else {"error", "notice"}
+    return found.model_dump(by_alias=True, exclude=left_out)
 
 
-async def app_info(call: Call) -> AppInfo:
-    """Tell what an app is made of."""
-    app: ServedApp = await call.host.agents.get(call.path["app"])
-    root = app.runner.agent
+async def get_app_info(call: Call) -> AppInfo:
+    """Return the agents of an app."""
+    app: ServedApp = await call.host.agents.get_app(call.path["app"])
+    root = as_agent(app.runner.agent)
     agents: dict[str, AgentInfo] = {}
-    await _add(root, agents)
+    await _add_agent(root, agents)
     return AppInfo(
         name=app.name,
         root_agent_name=root.name,
@@ -90,20 +103,20 @@ async def app_info(call: Call) -> AppInfo:
     )
 
 
-async def _add(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
+async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
     if agent.name in agents:
         return
-    agents[agent.name] = await info_of(agent)
+    agents[agent.name] = await describe_agent(agent)
     for one in agent.sub_agents:
-        await _add(one, agents)
+        await _add_agent(one, agents)
 
 
-async def info_of(agent: BaseAgent) -> AgentInfo:
-    """Tell what an agent is made of."""
+async def describe_agent(agent: BaseAgent) -> AgentInfo:
+    """Return an agent's description, instruction, tools and sub-agents."""
     instruction, tools = "", []
     if isinstance(agent, LlmAgent):
         instruction = agent.instruction if isinstance(agent.instruction, str) else ""
-        tools = await _declarations(cast(LlmAgent, agent))
+        tools = await _tool_declarations(cast(LlmAgent, agent))
     return AgentInfo(
         name=agent.name,
         description=agent.description,
@@ -113,7 +126,7 @@ async def info_of(agent: BaseAgent) -> AgentInfo:
     )
 
 
-async def _declarations(agent: LlmAgent) -> list[dict[str, Any]]:
+async def _tool_declarations(agent: LlmAgent) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for tool in await agent.canonical_tools():
         declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
@@ -136,8 +149,7 @@ ENDPOINTS = (
         "GET",
         "/apps/{app}/app-info",
         "Tell what an app is made of",
-        app_info,
+        get_app_info,
         answer=AppInfo,
-        problems=(404, 503),
     ),
 )

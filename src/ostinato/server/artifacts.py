@@ -1,24 +1,29 @@
-"""Endpoints of a session's files, in versions."""
+"""Endpoints of a session's artifacts and their versions."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from ..artifacts.base_artifact_service import ArtifactVersion
-from ..sessions._durable_store import Place
+from ..sessions.store.durable_store import Place
 from ..types import Part
-from .endpoint import Call, Endpoint
-from .place import no_session, outline
-from .problems import Problem
-from .runs import Wire
+from .endpoint import SESSION_PATH, Call, Endpoint
+from .names import FileName
+from .place import load_outline, session_not_found
+from .problems import Problem, invalid_input
+from .runs import WireRecord
+
+# File names that a route would confuse with the versions of another file.
+_VERSION_PATH = re.compile(r".+/versions(?:/[^/]+(?:/metadata)?)?", re.DOTALL)
 
 
-class SaveArtifactRequest(Wire):
+class SaveArtifactRequest(WireRecord):
     """A file to keep as a new version."""
 
-    filename: str
+    filename: FileName
     artifact: Part
     custom_metadata: dict[str, Any] | None = None
 
@@ -29,131 +34,128 @@ class VersionQuery(BaseModel):
     version: int | None = Field(default=None, ge=0)
 
 
-def _names(place: Place) -> dict[str, str]:
-    return place._asdict()
+def _file_names(call: Call) -> dict[str, Any]:
+    return {**call.read_place()._asdict(), "filename": call.path["name"]}
 
 
-def _file(call: Call) -> dict[str, Any]:
-    return {**_names(call.place()), "filename": call.path["name"]}
-
-
-def _version(call: Call) -> int:
+def _read_version(call: Call) -> int:
     text = call.path["version"]
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise Problem(422, "ValidationError", f"A version is a number, not {text[:40]!r}.")
     return int(text)
 
 
-async def _known(call: Call) -> Place:
-    place = call.place()
-    await call.host.agents.get(place.app_name)
-    if await outline(call.host.services.sessions, place) is None:
-        raise no_session(place)
+async def _need_place(call: Call) -> Place:
+    place = call.read_place()
+    await call.host.agents.get_app(place.app_name)
+    if await load_outline(call.host.services.sessions, place) is None:
+        raise session_not_found(place)
     return place
 
 
-async def names(call: Call) -> list[str]:
-    """List the names."""
-    return await call.host.services.artifacts.list_artifact_keys(**_names(call.place()))
+async def list_artifacts(call: Call) -> list[str]:
+    """List the names of a session's artifacts."""
+    return await call.host.services.artifacts.list_artifact_keys(**call.read_place()._asdict())
 
 
-async def save(call: Call) -> ArtifactVersion:
-    """Keep a new version."""
-    place, body = await _known(call), call.body
+async def save_artifact(call: Call) -> ArtifactVersion:
+    """Store a new version of a file."""
+    place, body = await _need_place(call), call.body
+    if _VERSION_PATH.fullmatch(body.filename):
+        raise invalid_input(
+            f"The name {body.filename[:40]!r} is the path of the versions of another file; choose "
+            "a name without '/versions' after a file name."
+        )
     service = call.host.services.artifacts
-    names = {**_names(place), "filename": body.filename}
+    names = {**place._asdict(), "filename": body.filename}
     version = await service.save_artifact(
         **names, artifact=body.artifact, custom_metadata=body.custom_metadata
     )
     kept = await service.get_artifact_version(**names, version=version)
     if kept is None:
-        raise Problem(409, "StaleSessionError", "The file was deleted just now.")
-    return _public(kept)
+        raise Problem(409, "StaleSessionError", "The file was deleted in the meantime.")
+    return _hide_path(kept)
 
 
-def _public(version: ArtifactVersion) -> ArtifactVersion:
-    """Leave out where on the disk a file is."""
+def _hide_path(version: ArtifactVersion) -> ArtifactVersion:
+    """Return the version without the file's location on disk."""
     if not version.canonical_uri.startswith("file:"):
         return version
     path = version.canonical_uri.partition("/artifacts/")[2]
     return version.model_copy(update={"canonical_uri": f"artifact:///{path}"})
 
 
-async def load(call: Call) -> Part:
+async def load_artifact(call: Call) -> Part:
     """Return a file's content."""
-    return await _load(call, call.query.version)
+    return await _load_part(call, call.query.version)
 
 
 async def load_version(call: Call) -> Part:
     """Return the content of one version."""
-    return await _load(call, _version(call))
+    return await _load_part(call, _read_version(call))
 
 
-async def _load(call: Call, version: int | None) -> Part:
-    part = await call.host.services.artifacts.load_artifact(**_file(call), version=version)
+async def _load_part(call: Call, version: int | None) -> Part:
+    part = await call.host.services.artifacts.load_artifact(**_file_names(call), version=version)
     if part is None:
         raise Problem(404, "NotFoundError", "Artifact not found")
     return part
 
 
-async def delete(call: Call) -> None:
+async def delete_artifact(call: Call) -> None:
     """Delete all versions of a file."""
-    await call.host.services.artifacts.delete_artifact(**_file(call))
+    await call.host.services.artifacts.delete_artifact(**_file_names(call))
 
 
-async def versions(call: Call) -> list[int]:
-    """List the numbers of the versions."""
-    return await call.host.services.artifacts.list_versions(**_file(call))
+async def list_versions(call: Call) -> list[int]:
+    """List the version numbers of a file."""
+    return await call.host.services.artifacts.list_versions(**_file_names(call))
 
 
-async def versions_metadata(call: Call) -> list[ArtifactVersion]:
-    """Tell what is known about all versions."""
-    found = await call.host.services.artifacts.list_artifact_versions(**_file(call))
-    return [_public(one) for one in found]
+async def list_version_metadata(call: Call) -> list[ArtifactVersion]:
+    """Return the metadata of all versions of a file."""
+    found = await call.host.services.artifacts.list_artifact_versions(**_file_names(call))
+    return [_hide_path(one) for one in found]
 
 
-async def version_metadata(call: Call) -> ArtifactVersion:
-    """Tell what is known about a version."""
+async def get_version_metadata(call: Call) -> ArtifactVersion:
+    """Return the metadata of one version of a file."""
     found = await call.host.services.artifacts.get_artifact_version(
-        **_file(call), version=_version(call)
+        **_file_names(call), version=_read_version(call)
     )
     if found is None:
         raise Problem(404, "NotFoundError", "Artifact version not found")
-    return _public(found)
+    return _hide_path(found)
 
 
-_ALL = "/apps/{app}/users/{user}/sessions/{session}/artifacts"
+_ALL = f"{SESSION_PATH}/artifacts"
 _ONE = _ALL + "/{name:path}"
-_BAD = (404, 503)
 
-# Names may hold slashes, so that the longest paths come first.
+# File names may contain slashes, so the longest paths come first.
 ENDPOINTS = (
-    Endpoint("GET", _ALL, "List a session's files", names, answer=list[str], problems=_BAD),
+    Endpoint("GET", _ALL, "List a session's files", list_artifacts, answer=list[str]),
     Endpoint(
         "POST",
         _ALL,
         "Keep a new version of a file",
-        save,
+        save_artifact,
         body=SaveArtifactRequest,
         answer=ArtifactVersion,
-        problems=_BAD,
         upload=True,
     ),
     Endpoint(
         "GET",
         f"{_ONE}/versions/metadata",
         "Tell what is known about all versions of a file",
-        versions_metadata,
+        list_version_metadata,
         answer=list[ArtifactVersion],
-        problems=_BAD,
     ),
     Endpoint(
         "GET",
         f"{_ONE}/versions/{{version}}/metadata",
         "Tell what is known about a version of a file",
-        version_metadata,
+        get_version_metadata,
         answer=ArtifactVersion,
-        problems=_BAD,
     ),
     Endpoint(
         "GET",
@@ -161,16 +163,14 @@ ENDPOINTS = (
         "Return a version of a file",
         load_version,
         answer=Part,
-        problems=_BAD,
     ),
     Endpoint(
         "GET",
         f"{_ONE}/versions",
         "List the versions of a file",
-        versions,
+        list_versions,
         answer=list[int],
-        problems=_BAD,
     ),
-    Endpoint("GET", _ONE, "Return a file", load, query=VersionQuery, answer=Part, problems=_BAD),
-    Endpoint("DELETE", _ONE, "Delete a file with all its versions", delete, problems=_BAD),
+    Endpoint("GET", _ONE, "Return a file", load_artifact, query=VersionQuery, answer=Part),
+    Endpoint("DELETE", _ONE, "Delete a file with all its versions", delete_artifact),
 )

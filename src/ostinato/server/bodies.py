@@ -1,6 +1,4 @@
-"""Bodies: reading a request's body within a limit, and as JSON that every store and client can
-carry.
-"""
+"""Request bodies: read within limits, as JSON that every store and client supports."""
 
 from __future__ import annotations
 
@@ -10,18 +8,23 @@ import math
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 
 from .problems import Problem
 
+_CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
 _DEPTH = 100  # of nested lists and objects
-_LARGEST = 2**63  # integers beyond it are none in a database
+_LARGEST = 2**63  # databases have no larger integers
+_FINDINGS = 50  # reported for one body
+_LONGEST = 1000  # characters of a finding
+_SHOWN = 100  # characters of a key in a finding
 
 _M = TypeVar("_M", bound=BaseModel)
 
 
 async def read_json(request: Request, limit: int, seconds: float) -> Any:
-    """Return a request's body as JSON values; None for an empty body.
+    """Return the parsed JSON of a request's body, or None for an empty body.
 
     Args:
       request: the request.
@@ -29,39 +32,60 @@ async def read_json(request: Request, limit: int, seconds: float) -> Any:
       seconds: how long the body may take to arrive.
 
     Raises:
-      Problem: it is too large, too slow, not JSON, or holds what JSON of others cannot carry.
+      Problem: the body is too large, too slow, not JSON, or has values that JSON cannot carry.
     """
-    data = await _read(request, limit, seconds)
+    data = await _read_body(request, limit, seconds)
     if not data:
         return None
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind[:12] == "application/" and kind[-5:] == "+json"):
-        raise Problem(
-            415, "UnsupportedMediaType", "The body has to be JSON: Content-Type: application/json."
-        )
+    check_media_type(request.headers)
     try:
-        return json_value(data.decode())
+        return parse_json(data.decode())
     except UnicodeDecodeError as error:
-        raise _invalid("it is not UTF-8 text") from error
+        raise _invalid_json("it is not UTF-8 text") from error
 
 
-def json_value(text: str) -> Any:
-    """Return the values of a JSON text that every store and client can carry.
+def check_media_type(headers: Headers) -> None:
+    """Refuse a body that is not plain JSON in UTF-8.
 
     Raises:
-      Problem: it is not JSON, or holds what JSON of others cannot carry.
+      Problem: the media type, charset or encoding is not supported.
+    """
+    kind, _, parameters = headers.get("content-type", "").lower().partition(";")
+    kind = kind.strip()
+    if kind != "application/json" and not (kind[:12] == "application/" and kind[-5:] == "+json"):
+        raise _unsupported_media("The body has to be JSON: Content-Type: application/json.")
+    for one in parameters.split(";"):
+        name, _, value = one.partition("=")
+        if name.strip() == "charset" and value.strip(" \t\"'") not in _CHARSETS:
+            raise _unsupported_media("The body has to be JSON in UTF-8; send it without a charset.")
+    for one in ",".join(headers.getlist("content-encoding")).split(","):
+        if one.strip().lower() not in ("", "identity"):
+            raise _unsupported_media(
+                "The body may not be compressed; send it without Content-Encoding."
+            )
+
+
+def _unsupported_media(message: str) -> Problem:
+    return Problem(415, "UnsupportedMediaType", message)
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text that every store and client supports.
+
+    Raises:
+      Problem: the text is not JSON, or has values that not every store or client supports.
     """
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise _invalid("it is nested too deeply") from error
+        raise _invalid_json("it is nested too deeply") from error
     except ValueError as error:
-        raise _invalid(str(error)) from error
-    _check(value)
+        raise _invalid_json(str(error)) from error
+    _check_value(value)
     return value
 
 
-async def _read(request: Request, limit: int, seconds: float) -> bytes:
+async def _read_body(request: Request, limit: int, seconds: float) -> bytes:
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > limit:
         raise _too_large(limit)
@@ -85,55 +109,71 @@ def _too_large(limit: int) -> Problem:
     return Problem(413, "ContentTooLarge", f"The body has more than {limit} bytes.")
 
 
-def _invalid(what: str) -> Problem:
+def _invalid_json(what: str) -> Problem:
     detail = [{"type": "json_invalid", "loc": ["body"], "msg": f"JSON decode error: {what}"}]
     return Problem(422, "InvalidJson", f"The body is not valid JSON: {what}.", detail=detail)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
 
 
-def _check(value: Any) -> None:
-    """Refuse what parses and yet is none: infinite numbers, halves of characters, endless depth."""
+def _check_value(value: Any) -> None:
+    """Refuse infinite or huge numbers, lone surrogates, NUL characters and deep nesting."""
     todo: list[tuple[Any, int]] = [(value, 0)]
     while todo:
         one, depth = todo.pop()
         if depth > _DEPTH:
-            raise _invalid(f"it is nested more than {_DEPTH} levels deep")
+            raise _invalid_json(f"it is nested more than {_DEPTH} levels deep")
         if isinstance(one, dict):
             todo += [(part, depth + 1) for pair in one.items() for part in pair]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         elif isinstance(one, list):
             todo += [(part, depth + 1) for part in one]  # pyright: ignore[reportUnknownVariableType]
         elif isinstance(one, str):
+            if "\0" in one:
+                raise _invalid_json(
+                    "a text contains a NUL character, which not every store supports"
+                )
             try:
                 one.encode()
             except UnicodeEncodeError as error:
-                raise _invalid("a text holds half of a character (a lone surrogate)") from error
+                raise _invalid_json(
+                    "a text contains half of a character (a lone surrogate)"
+                ) from error
         elif isinstance(one, float):
             if not math.isfinite(one):
-                raise _invalid("a number is too large")
+                raise _invalid_json("a number is too large")
         elif isinstance(one, int) and not -_LARGEST <= one < _LARGEST * 2:
-            raise _invalid("a number is too large")
+            raise _invalid_json("a number is too large")
 
 
-def validated(model: type[_M], value: Any, place: str) -> _M:
-    """Return values as a record.
+def _finding_path(place: str, loc: tuple[int | str, ...]) -> list[int | str]:
+    """Return the path of a finding, with the client's keys cut to a limit."""
+    return [place, *(one[:_SHOWN] if isinstance(one, str) else one for one in loc[:_DEPTH])]
+
+
+def validate_record(model: type[_M], value: Any, place: str) -> _M:
+    """Validate a value as a record.
 
     Args:
       model: the record's class.
-      value: the values.
-      place: where they come from, `body` or `query`.
+      value: the value.
+      place: where it comes from, such as `body` or `query`.
 
     Raises:
-      Problem: they do not fit.
+      Problem: the value is not valid.
     """
     try:
         return model.model_validate(value)
     except ValidationError as error:
+        findings = error.errors(include_url=False, include_context=False, include_input=False)
         found = [
-            {"type": one["type"], "loc": [place, *one["loc"]], "msg": one["msg"]}
-            for one in error.errors(include_url=False, include_context=False, include_input=False)
+            {
+                "type": one["type"],
+                "loc": _finding_path(place, one["loc"]),
+                "msg": one["msg"][:_LONGEST],
+            }
+            for one in findings[:_FINDINGS]
         ]
         first = found[0]
         where = ".".join(map(str, first["loc"]))

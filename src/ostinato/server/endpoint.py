@@ -1,9 +1,9 @@
-"""Endpoint: one row of the server's table. Routes and the OpenAPI document are made from it."""
+"""Endpoint: one row of the server's table, from which routes and the OpenAPI document are built."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..sessions._durable_store import Place
-from .bodies import read_json, validated
+from .._log import CURRENT, UNKNOWN, RunLabel
+from ..events.event import Event
+from ..execution.run_handle import Run
+from ..sessions.store.durable_store import Place
+from .bodies import read_json, validate_record
 from .host import Host
-from .place import checked
-from .problems import Problem, on_problem
+from .idempotency import read_key, refuse_key
+from .names import LONGEST_NAME, LONGEST_PACKED, LONGEST_QUERY, check_id, check_text
+from .place import check_place
+from .problems import Problem, on_problem, problem_of_event
+from .sse import SseResponse
+
+SESSION_PATH = "/apps/{app}/users/{user}/sessions/{session}"
 
 
 class Empty(BaseModel):
@@ -29,9 +37,9 @@ class Call:
 
     Attributes:
       request: the request.
-      host: what the server works with.
-      path: the values in the path, by name.
-      body: the body as the endpoint's record; None where there is none.
+      host: the server's host.
+      path: the path parameters, by name.
+      body: the body as the endpoint's record, or None.
       query: the query as the endpoint's record.
     """
 
@@ -41,13 +49,57 @@ class Call:
     body: Any
     query: Any
 
-    def place(self) -> Place:
-        """Return the session that the path names.
+    @property
+    def key(self) -> str | None:
+        """The idempotency key, or None."""
+        return read_key(self.request.headers)
+
+    @property
+    def is_detached(self) -> bool:
+        """Whether the run continues without its reader: on request, or with a key for retries."""
+        return self.key is not None or bool(getattr(self.query, "detach", False))
+
+    async def run_events(self, run: Run) -> AsyncGenerator[Event, None]:
+        """Yield the events of the request's run.
 
         Raises:
-          InputValidationError: a name breaks its rule.
+          Exception: the run failed.
+          Problem: the run repeats one that failed.
         """
-        return checked(Place(self.path["app"], self.path["user"], self.path["session"]))
+        last: Event | None = None
+        async for event in run:
+            last = event
+            yield event
+        problem = None if self.key is None or last is None else problem_of_event(last)
+        if problem is not None:
+            raise problem
+
+    async def claim_key(self, place: Place) -> dict[str, Any]:
+        """Return the metadata for the events of the key's run; empty without a key.
+
+        Raises:
+          Problem: the key was used for another request.
+        """
+        if self.key is None:
+            return {}
+        return await self.host.keyed.claim_key(
+            self.host.services.sessions, place, self.key, self.body
+        )
+
+    def stream_frames(self, frames: AsyncGenerator[bytes, None]) -> SseResponse:
+        """Return the response that streams frames."""
+        settings = self.host.settings
+        return SseResponse(
+            frames, heartbeat=settings.heartbeat, write_timeout=settings.write_timeout
+        )
+
+    def read_place(self) -> Place:
+        """Return the session in the path.
+
+        Raises:
+          InputValidationError: a name is not valid.
+        """
+        return check_place(Place(self.path["app"], self.path["user"], self.path["session"]))
 
 
 Handler = Callable[[Call], Awaitable[Any]]
@@ -55,24 +107,24 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method on a path, and what becomes of it.
+    """A method on a path, with its handler and its description.
 
     Attributes:
       method: the HTTP method.
-      path: the path; names in braces are values, `{name:path}` may hold slashes.
-      summary: what it does, in a line.
-      handler: does it; what it returns is written as JSON, unless it is a Response.
-      body: record of the body; None where there is none.
+      path: the path; names in braces are parameters, `{name:path}` may contain slashes.
+      summary: what it does, in one line.
+      handler: the handler; its result is written as JSON, unless it is a Response.
+      body: record of the body, or None.
       optional: whether the body may be left out.
       query: record of the query.
-      answer: type of what is returned; None for null.
-      status: status where all goes well.
-      problems: statuses that it answers otherwise, besides those of every endpoint.
-      media: media type of the answer.
-      long: it may take as long as it takes: runs and streams.
-      upload: files may come in the body.
-      open: a token is not asked for.
-      on_error: answers a request that raised, in the words of the endpoint's protocol.
+      answer: type of the result; None for null.
+      status: the status of success.
+      problems: statuses of errors, besides those of every endpoint.
+      media: media type of the response.
+      long: no time limit, for runs and streams.
+      upload: the body may contain files.
+      open: no token is needed.
+      on_error: returns the response to an error, in the format of the endpoint's protocol.
       headers: request headers that it reads.
     """
 
@@ -97,13 +149,20 @@ class Endpoint:
         """Answer a request."""
         host: Host = request.app.state.host
         settings = host.settings
+        _check_names(request)
+        if "Idempotency-Key" in self.headers:
+            read_key(request.headers)
+        else:
+            refuse_key(self.method, request.headers)
+        _label_log(request.path_params)
         body = None
         if self.body is not None:
             limit = settings.max_upload if self.upload else settings.max_body
             value = await read_json(request, limit, settings.request_timeout)
             if value is not None or not self.optional:
-                body = validated(self.body, {} if value is None else value, "body")
-        query = validated(self.query, dict(request.query_params), "query")
+                body = validate_record(self.body, {} if value is None else value, "body")
+        query = validate_record(self.query, dict(request.query_params), "query")
+        _label_log(request.path_params, body)
         call = Call(request, host, request.path_params, body, query)
         if self.long:
             found = await self.handler(call)
@@ -112,32 +171,75 @@ class Endpoint:
                 async with asyncio.timeout(settings.request_timeout):
                     found = await self.handler(call)
             except TimeoutError as error:
-                raise Problem(504, "Timeout", "This took too long; try again.") from error
+                raise Problem(504, "Timeout", "The request took too long; try again.") from error
         return found if isinstance(found, Response) else json_response(found, self.status)
 
-    def route(self, prefix: str) -> Route:
-        """Return the route to it."""
+    def make_route(self, prefix: str) -> Route:
+        """Return the route of the endpoint."""
 
-        async def answer(request: Request) -> Response:
+        async def answer_request(request: Request) -> Response:
             try:
                 return await self(request)
-            except Exception as error:  # boundary: whatever a handler raises is an answer
+            except Exception as error:  # boundary: every error becomes a response
                 return await self.on_error(request, error)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                return await self.on_error(request, _draining_problem())
 
         name = f"{self.method} {self.path}"
-        return Route(prefix + self.path, answer, methods=[self.method], name=name)
+        return Route(prefix + self.path, answer_request, methods=[self.method], name=name)
+
+
+def _draining_problem() -> Problem:
+    """Return the problem for a client whose run another process will resume."""
+    return Problem(
+        503,
+        "Draining",
+        "This server is shutting down, and another one will resume the run. Read the session's "
+        "events, or repeat a request that has an Idempotency-Key.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def _label_log(path: Mapping[str, Any], body: BaseModel | None = None) -> None:
+    """Add app, user and session of a request to its task's log records; the path comes first."""
+    names: list[str] = []
+    for key in ("app_name", "user_id", "session_id"):
+        given = path.get(key.partition("_")[0], path.get(key, getattr(body, key, None)))
+        names.append(given if isinstance(given, str) and given else UNKNOWN)
+    if any(name != UNKNOWN for name in names):
+        CURRENT.set(RunLabel(Place(*names)))
+
+
+def _check_names(request: Request) -> None:
+    """Check the values in path and query before anything uses them.
+
+    Raises:
+      InputValidationError: a value is too long, or not printable.
+    """
+    for name, value in request.path_params.items():
+        longest = LONGEST_PACKED if name == "response" else LONGEST_NAME
+        check_id("name of a file" if name == "name" else name, value, longest)
+    for name, value in request.query_params.multi_items():
+        check_id("name in the query", name)
+        if name.lower().endswith("id"):
+            check_id(f"value of {name}", value)
+        else:
+            check_text(f"value of {name}", value, LONGEST_QUERY)
 
 
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value as JSON: camelCase, nulls of records left out."""
+    """Return a value as JSON: camelCase, without null fields."""
     if isinstance(value, BaseModel):
         return value.model_dump_json(by_alias=True, exclude_none=True).encode()
     return _ANY.dump_json(value, by_alias=True, exclude_none=True)
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """Return an answer of JSON."""
+    """Return a JSON response."""
     return Response(json_bytes(value), status, media_type="application/json")

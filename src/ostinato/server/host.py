@@ -1,4 +1,4 @@
-"""Host: what the endpoints of a server work with, from its start to its end."""
+"""Host: the services, agents and runs of a server, from its start to its shutdown."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..running.store_access import durable_store
-from ..sessions._durable_store import Place
+from .._log import get_logger, outage_log_of
+from ..cli.utils.base_agent_loader import BaseAgentLoader
+from ..durable.lease import keeper_of
+from ..execution.store_access import durable_store
+from ..sessions.store.durable_store import Place
+from ..telemetry.prometheus import PrometheusMetrics
 from ..telemetry.recorder import install
+from .active_runs import ActiveRuns
 from .agents import AgentFolder
-from .run_book import RunBook
+from .background_workers import BackgroundWorkers
+from .idempotency import KeyedRequests
+from .indexing import SessionIndexer
 from .services import Services
 from .settings import ServerSettings
-from .tending import Tending
-from .waiting import Waiting
+from .waiting_calls import WaitingCalls
+
+logger = get_logger(__name__)
+
+_SAVE_SECONDS = 1.0  # between two saves of a process's metrics for the other processes
 
 
 @dataclass(slots=True)
@@ -24,59 +34,109 @@ class Host:
 
     Attributes:
       settings: its settings.
-      services: where sessions, files and memories are kept.
+      services: the services of sessions, artifacts, memories and spans.
       agents: the apps.
-      runs: what runs here for clients.
-      tending: what runs here for nobody: what dead processes left, and what was submitted.
+      runs: the runs of this process's clients.
+      background: the detached runs: abandoned invocations and queued messages.
       waiting: the calls that wait for a person.
-      chats: the sessions of conversations that clients carry themselves, by what was said in them.
-      draining: whether it is about to end, and takes nothing more.
+      chats: the sessions of conversations that clients send in full, by a digest of the messages.
+      keyed: the requests with an idempotency key.
+      indexer: brings the search index up to date.
+      metrics: the metrics of `/metrics`, or None if it is not served.
+      leaving: whether the server is shutting down, and not ready for more requests.
+      draining: whether the server refuses new runs.
     """
 
     settings: ServerSettings
     services: Services
     agents: AgentFolder
-    runs: RunBook
-    tending: Tending
-    waiting: Waiting
+    runs: ActiveRuns
+    background: BackgroundWorkers
+    waiting: WaitingCalls
     chats: OrderedDict[str, Place] = field(default_factory=OrderedDict[str, Place])
+    keyed: KeyedRequests = field(default_factory=KeyedRequests)
+    indexer: SessionIndexer = field(default_factory=SessionIndexer)
+    metrics: PrometheusMetrics | None = None
+    leaving: bool = False
     draining: bool = False
-    _take_out: Callable[[], None] | None = None
+    _uninstall: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    _saving: asyncio.Task[None] | None = None
     _drained: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def build(cls, settings: ServerSettings) -> Host:
-        """Return the host of a server with these settings; nothing is opened yet."""
-        services = Services.of(settings)
-        agents = AgentFolder(settings, services)
-        tending = Tending(agents, durable_store(services.sessions), settings.grace)
-        return cls(settings, services, agents, RunBook(), tending, Waiting(services.sessions))
+    def from_settings(cls, settings: ServerSettings, loader: BaseAgentLoader | None = None) -> Host:
+        """Return a host that is not yet started; a loader replaces the settings' folder."""
+        services = Services.from_settings(settings)
+        agents = AgentFolder(settings, services, loader)
+        background = BackgroundWorkers(agents, durable_store(services.sessions), settings.grace)
+        runs = ActiveRuns(services.sessions)
+        host = cls(settings, services, agents, runs, background, WaitingCalls(services.sessions))
+        if settings.metrics:
+            host.metrics = PrometheusMetrics(settings.metrics_folder)
+        return host
 
     async def start(self) -> None:
-        """Go on with what others left; called within the event loop."""
-        self._take_out = install(self.services.spans)
-        self.tending.start()
+        """Start recorders and background workers; called in the event loop."""
+        for recorder in (self.services.spans, self.metrics):
+            if recorder is not None:
+                self._uninstall.append(install(recorder))
+        if self.metrics is not None and self.settings.metrics_folder is not None:
+            self._saving = asyncio.create_task(self._save_metrics(), name="ostinato-metrics")
+        self.background.start()
+
+    async def _save_metrics(self) -> None:
+        while True:
+            self.count_totals()
+            await asyncio.to_thread(self._save_counts)
+            await asyncio.sleep(_SAVE_SECONDS)
+
+    def _save_counts(self) -> None:
+        if self.metrics is not None:
+            try:
+                self.metrics.save()
+            except OSError as error:
+                logger.warning("The metrics of this process cannot be stored: %s", error)
+
+    def count_totals(self) -> None:
+        """Copy totals that other objects count into the metrics."""
+        durable = durable_store(self.services.sessions)
+        if self.metrics is None or durable is None:
+            return
+        lost = keeper_of(durable, self.settings.lease_seconds).lost
+        self.metrics.set_total("ostinato_leases_lost_total", lost)
+        failures = outage_log_of(durable).failures
+        self.metrics.set_total("ostinato_store_errors_total", failures)
+
+    def announce_shutdown(self) -> None:
+        """Report the server as not ready; it still answers requests."""
+        self.leaving = True
 
     async def drain(self) -> None:
-        """Take nothing more, give what runs the grace time, and hand the rest over; once."""
+        """Refuse new runs, wait the grace time for runs in progress, and hand over the rest."""
         if self.draining:
             await self._drained.wait()
             return
-        self.draining = True
+        self.leaving = self.draining = True
         try:
-            await asyncio.gather(self.runs.drain(self.settings.grace), self.tending.stop())
+            await asyncio.gather(self.runs.drain(self.settings.grace), self.background.stop())
         finally:
             self._drained.set()
 
-    def hurry(self) -> None:
-        """Wait for nothing more."""
-        self.runs.hurry()
-        self.tending.hurry()
+    def stop_now(self) -> None:
+        """End the grace time now."""
+        self.runs.stop_now()
+        self.background.stop_now()
 
     async def close(self) -> None:
-        """Drain, and close everything."""
+        """Drain, and close all services."""
         await self.drain()
-        if self._take_out is not None:
-            self._take_out()
+        await self.indexer.stop()
+        if self._saving is not None:
+            self._saving.cancel()
+            await asyncio.wait({self._saving})
+            self.count_totals()
+            await asyncio.to_thread(self._save_counts)
+        for take_out in self._uninstall:
+            take_out()
         await self.agents.close()
         await self.services.close()

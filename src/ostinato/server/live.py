@@ -1,6 +1,6 @@
-"""The WebSocket /run_live: LiveRequests come in as JSON, events go out, as in google-adk's server.
+"""The WebSocket /run_live: receives LiveRequests and sends events as JSON, as in google-adk.
 
-Whatever ends a conversation is told by the close code and by a reason that begins with its type.
+The close code and a reason that begins with an error type say how a conversation ended.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from .._aclosing import Aclosing
 from .._log import get_logger
 from ..context.live_request_queue import LiveRequest, LiveRequestQueue
 from ..context.run_config import RunConfig
+from ..errors import CallNotOpenError, InputValidationError, ToolAbortedError
 from ..runners import Runner
-from ..sessions._durable_store import Place
-from .bodies import json_value, validated
+from ..sessions.store.durable_store import Place
+from .bodies import parse_json, validate_record
+from .client_message import check_message
 from .host import Host
-from .place import checked, no_session, outline
-from .problems import Problem, problem_of, public_text
+from .place import check_place, ensure_session
+from .problems import Problem, error_id, invalid_input, problem_of
 from .security import SUBPROTOCOL
 from .wire import event_json
 
@@ -38,8 +40,8 @@ REFUSED = 1008
 FAILED = 1011
 TRY_LATER = 1013
 
-_LAST_WORD = 1.0  # seconds that a client may take for the close
-_REASON = 123  # bytes that a close frame has for its reason
+_CLOSE_SECONDS = 1.0  # that closing the socket may take
+_REASON = 123  # bytes of a close frame's reason
 
 
 class LiveQuery(BaseModel):
@@ -47,12 +49,12 @@ class LiveQuery(BaseModel):
 
     Attributes:
       app_name, user_id, session_id: the session.
-      modalities: what the model answers with; repeated for several.
-      proactive_audio: the model may keep silent, or speak unasked.
-      enable_affective_dialog: the model fits its tone to the user's.
-      enable_session_resumption: a broken connection to the model is gone on with.
-      save_live_blob: keep the sound of both sides as files.
-      explicit_vad_signal: not offered.
+      modalities: the modalities of the answers; repeat the parameter for several.
+      proactive_audio: the model may keep silent, or speak without a question.
+      enable_affective_dialog: the model adapts its tone to the user's.
+      enable_session_resumption: resume a broken connection to the model.
+      save_live_blob: save the audio of both sides as files.
+      explicit_vad_signal: not supported.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -67,13 +69,13 @@ class LiveQuery(BaseModel):
     save_live_blob: bool = False
     explicit_vad_signal: bool | None = None
 
-    def place(self) -> Place:
-        """Return the session.
+    def read_place(self) -> Place:
+        """Return the session of the query.
 
         Raises:
-          InputValidationError: a name breaks its rule.
+          InputValidationError: a name is not valid.
         """
-        return checked(Place(self.app_name, self.user_id, self.session_id))
+        return check_place(Place(self.app_name, self.user_id, self.session_id))
 
     def run_config(self) -> RunConfig:
         """Return the settings of the run."""
@@ -92,63 +94,59 @@ class LiveQuery(BaseModel):
 
 
 async def run_live(socket: WebSocket) -> None:
-    """Hold a live conversation over a socket."""
+    """Run a live conversation over a socket."""
     host: Host = socket.app.state.host
     try:
-        query = _query_of(socket)
-        place = query.place()
-    except Exception as error:  # boundary: a handshake is refused, never left without an answer
-        await _close(socket, error)
+        query = _read_query(socket)
+        place = query.read_place()
+    except Exception as error:  # boundary: every error refuses the handshake
+        await _close_socket(socket, error)
         return
     offered = socket.scope.get("subprotocols", ())
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
     try:
-        app = await host.agents.get(place.app_name)
-        if await outline(host.services.sessions, place) is None:
-            raise no_session(place)
-        talk = Talk(socket, host, place)
-        task = host.runs.hold(place, talk.hold(app.runner, query.run_config()))
+        app = await host.agents.get_app(place.app_name)
+        create = host.settings.auto_create_session
+        await ensure_session(host.services.sessions, place, create=create)
+        talk = LiveConversation(socket, host, place)
+        task = host.runs.start_conversation(
+            place, talk.run_until_end(app.runner, query.run_config())
+        )
         try:
             await asyncio.wait({task})
         finally:
             task.cancel()
             await asyncio.wait({task})
-        await _close(socket, _Going() if task.cancelled() else task.exception())
-    except Exception as error:  # boundary: whatever it was, the client is told by a close code
-        await _close(socket, error)
+        await _close_socket(socket, _Draining() if task.cancelled() else task.exception())
+    except Exception as error:  # boundary: every error becomes a close code
+        await _close_socket(socket, error)
 
 
-def _query_of(socket: WebSocket) -> LiveQuery:
+def _read_query(socket: WebSocket) -> LiveQuery:
     query = socket.query_params
     values: dict[str, object] = dict(query)
     if "modalities" in query:
         values["modalities"] = query.getlist("modalities")
-    found = validated(LiveQuery, values, "query")
+    found = validate_record(LiveQuery, values, "query")
     if found.explicit_vad_signal:
-        raise Problem(400, "InputValidationError", "explicit_vad_signal is not offered.")
+        raise invalid_input("explicit_vad_signal is not supported.")
     return found
 
 
-class _Going(Exception):
-    """The server ends."""
+class _Draining(Exception):
+    """The server is shutting down."""
 
 
-class _Frame(Problem):
-    """A frame that is no request."""
+class _BadFrame(Problem):
+    """A frame that is not a valid request."""
 
     def __init__(self, code: int, kind: str, message: str) -> None:
         super().__init__(422, kind, message)
         self.code = code
 
 
-class Talk:
-    """One conversation: a task that reads the socket, and one that runs the agent.
-
-    Args:
-      socket: the socket, accepted.
-      host: what the server works with.
-      place: the session.
-    """
+class LiveConversation:
+    """One conversation: a task that reads the socket, and a task that runs the agent."""
 
     def __init__(self, socket: WebSocket, host: Host, place: Place) -> None:
         self._socket = socket
@@ -156,32 +154,36 @@ class Talk:
         self._place = place
         self._queue = LiveRequestQueue(host.settings.live_backlog)
 
-    async def hold(self, runner: Runner, config: RunConfig) -> None:
-        """Converse until one of the two sides ends it.
+    async def run_until_end(self, runner: Runner, config: RunConfig) -> None:
+        """Run until the client or the agent ends the conversation.
 
         Raises:
-          Problem: a frame is no request, or the client takes no events.
-          Exception: what ended the run.
+          Problem: a frame is not valid, or the client reads no events.
+          Exception: the run failed.
         """
-        listening = asyncio.create_task(self._listen(), name="ostinato-live-listening")
-        running = asyncio.create_task(self._run(runner, config), name="ostinato-live-running")
+        listening = asyncio.create_task(self._read_frames(), name="ostinato-live-listening")
+        running = asyncio.create_task(
+            self._send_events(runner, config), name="ostinato-live-running"
+        )
         tasks = {listening, running}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+        if running in ended and running.cancelled():
+            raise ToolAbortedError("The run was cancelled by code of the agent.")
         for task in (listening, running):
             error = None if task.cancelled() else task.exception()
             if error is not None and not isinstance(error, WebSocketDisconnect):
                 raise error
 
-    async def _listen(self) -> None:
-        """Hand on what the client says; return when it is gone.
+    async def _read_frames(self) -> None:
+        """Pass the client's requests to the run; return when the client disconnects.
 
         Raises:
-          Problem: a frame is no request, or the run takes none.
+          Problem: a frame is not valid, or the run does not read requests in time.
         """
         while True:
             message = await self._socket.receive()
@@ -189,15 +191,19 @@ class Talk:
                 return
             text = message.get("text")
             if text is None:
-                raise _Frame(NOT_TEXT, "BinaryFrame", "Frames are JSON text, sound in base64.")
-            request = _request(text)
+                raise _BadFrame(
+                    NOT_TEXT, "BinaryFrame", "Send frames as JSON text, with audio in base64."
+                )
+            request = _read_request(text)
             try:
                 async with asyncio.timeout(self._host.settings.write_timeout):
-                    await self._queue.put(request)  # meanwhile the client's frames wait
+                    await self._queue.put(request)  # a full queue delays reading of further frames
             except TimeoutError as error:
-                raise Problem(503, "Backlog", "What is sent is not taken in time.") from error
+                raise Problem(
+                    503, "Backlog", "The agent did not read the requests in time."
+                ) from error
 
-    async def _run(self, runner: Runner, config: RunConfig) -> None:
+    async def _send_events(self, runner: Runner, config: RunConfig) -> None:
         place, seconds = self._place, self._host.settings.write_timeout
         events = runner.run_live(
             user_id=place.user_id,
@@ -211,52 +217,57 @@ class Talk:
                     async with asyncio.timeout(seconds):
                         await self._socket.send_text(event_json(event).decode())
                 except TimeoutError as error:
-                    raise Problem(408, "SlowReader", "Events were not taken in time.") from error
-                self._host.runs.stir(place)
+                    raise Problem(
+                        408, "SlowReader", "The client did not read the events in time."
+                    ) from error
+                self._host.runs.notify_change(place)
 
 
-def _request(text: str) -> LiveRequest:
-    """Return a frame's request.
+def _read_request(text: str) -> LiveRequest:
+    """Parse the request of a frame.
 
     Raises:
-      _Frame: it is none.
+      _BadFrame: the frame is not a valid request.
     """
     try:
-        return validated(LiveRequest, json_value(text), "frame")
+        request = validate_record(LiveRequest, parse_json(text), "frame")
+        check_message(request.content)
+        return request
+    except InputValidationError as error:
+        raise _BadFrame(BAD_FRAME, type(error).__name__, str(error)) from error
     except Problem as problem:
-        raise _Frame(BAD_FRAME, problem.kind, problem.message) from problem
+        raise _BadFrame(BAD_FRAME, problem.kind, problem.message) from problem
 
 
 def _close_of(error: BaseException | None) -> tuple[int, str]:
-    """Return the close code and the reason that tell how it ended."""
+    """Return the close code and the reason for the end of a conversation."""
     if error is None:
         return ENDED, ""
-    if isinstance(error, _Going):
-        return GOING_AWAY, "Draining: this server ends."
+    if isinstance(error, _Draining):
+        return GOING_AWAY, "Draining: this server is shutting down."
     problem = problem_of(error)
-    if problem.status == 404:
+    if problem.status == 404 and not isinstance(error, CallNotOpenError):
         return NO_SESSION, problem.message
-    kind = type(error).__name__ if problem.status == 500 else problem.kind
-    reason = f"{kind}: {problem.message or public_text(str(error))}"
-    if isinstance(error, _Frame):
+    reason = f"{problem.kind}: {problem.message}"
+    if isinstance(error, _BadFrame):
         return error.code, reason
     if problem.status == 503:
         return TRY_LATER, reason
     return (REFUSED if problem.status < 500 else FAILED), reason
 
 
-async def _close(socket: WebSocket, error: BaseException | None) -> None:
-    """Close the socket unless the client has."""
+async def _close_socket(socket: WebSocket, error: BaseException | None) -> None:
+    """Close the socket, unless the client has closed it."""
     code, reason = _close_of(error)
-    if code == FAILED:
-        logger.error("A live run failed: %s", error, exc_info=error)
+    if code == FAILED and error is not None:
+        logger.error("A live run failed (error %s): %s", error_id(error), error, exc_info=error)
     if socket.client_state is WebSocketState.DISCONNECTED:
         return
-    with suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # it is gone in this moment
-        async with asyncio.timeout(_LAST_WORD):
+    with suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # the client may be gone
+        async with asyncio.timeout(_CLOSE_SECONDS):
             await socket.close(code, reason.encode()[:_REASON].decode(errors="ignore"))
 
 
-def route(prefix: str) -> WebSocketRoute:
-    """Return the route to it."""
+def make_route(prefix: str) -> WebSocketRoute:
+    """Return the route of the WebSocket."""
     return WebSocketRoute(f"{prefix}/run_live", run_live)

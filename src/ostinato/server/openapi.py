@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the same table as the routes."""
+"""The OpenAPI document, built from the same table as the routes."""
 
 from __future__ import annotations
 
@@ -47,20 +47,15 @@ _PROBLEM: dict[str, Any] = {
 }
 
 
-def document(endpoints: Iterable[Endpoint], prefix: str = "") -> dict[str, Any]:
-    """Return the document that describes endpoints.
-
-    Args:
-      endpoints: the table.
-      prefix: the path below which they are served.
-    """
+def build_document(endpoints: Iterable[Endpoint], prefix: str = "") -> dict[str, Any]:
+    """Return the OpenAPI document of endpoints below a path prefix."""
     table = list(endpoints)
-    keys, schemas = _schemas(table)
+    keys, schemas = _build_schemas(table)
     paths: dict[str, dict[str, Any]] = {}
     for number, one in enumerate(table):
         path = prefix + _PARAMETER.sub(r"{\1}", one.path)
         of_one = {part: keys[number, part] for part in _PARTS if (number, part) in keys}
-        paths.setdefault(path, {})[one.method.lower()] = _operation(one, of_one, schemas)
+        paths.setdefault(path, {})[one.method.lower()] = _build_operation(one, of_one, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Ostinato", "version": __version__},
@@ -72,8 +67,10 @@ def document(endpoints: Iterable[Endpoint], prefix: str = "") -> dict[str, Any]:
     }
 
 
-def _schemas(table: list[Endpoint]) -> tuple[dict[tuple[int, str], dict[str, Any]], dict[str, Any]]:
-    """Return the schema of each body, query and answer, and those that they refer to."""
+def _build_schemas(
+    table: list[Endpoint],
+) -> tuple[dict[tuple[int, str], dict[str, Any]], dict[str, Any]]:
+    """Return the schema of each body, query and answer, and the schemas that they refer to."""
     inputs: list[tuple[tuple[int, str], JsonSchemaMode, TypeAdapter[Any]]] = []
     for number, one in enumerate(table):
         if one.body is not None:
@@ -87,7 +84,7 @@ def _schemas(table: list[Endpoint]) -> tuple[dict[tuple[int, str], dict[str, Any
     return found, dict(definitions.get("$defs", {}))
 
 
-def _operation(
+def _build_operation(
     one: Endpoint, keys: dict[str, dict[str, Any]], schemas: dict[str, Any]
 ) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = [
@@ -110,7 +107,7 @@ def _operation(
         "summary": one.summary,
         "operationId": re.sub(r"\W+", "_", f"{one.method.lower()}{one.path}").strip("_"),
         "parameters": parameters,
-        "responses": _responses(one, keys["answer"]),
+        "responses": _build_responses(one, keys["answer"]),
     }
     if one.body is not None:
         schema = keys["body"]
@@ -123,7 +120,7 @@ def _operation(
     return operation
 
 
-def _responses(one: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
+def _build_responses(one: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
     schema = answer if one.media == "application/json" else {"type": "string"}
     found: dict[str, Any] = {
         str(one.status): {"description": one.summary, "content": {one.media: {"schema": schema}}}

@@ -1,7 +1,8 @@
-"""Endpoints that run agents: /run, /run_sse, what runs, and cancelling it."""
+"""Endpoints of runs: /run, /run_sse, the status of a session's run, and its cancellation."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
@@ -13,75 +14,81 @@ from .. import _clock, types
 from .._log import get_logger
 from ..context.run_config import RunConfig, StreamingMode
 from ..events.event import Event
-from ..running.ahead import is_left, is_open
-from ..running.run import Run
-from ..running.store_access import durable_store
-from ..sessions._durable_store import Place
-from .endpoint import Call, Endpoint
+from ..execution.recovery.blockers import is_abandoned, is_open
+from ..execution.run_handle import Run
+from ..execution.store_access import durable_store
+from ..sessions.store.durable_store import Place
+from .client_message import check_message
+from .client_state import check_client_metadata, check_client_state
+from .endpoint import SESSION_PATH, Call, Endpoint
 from .host import Host
-from .place import checked, no_session, outline
-from .problems import Problem, problem_of, public_text
-from .sse import SseResponse, end_frame, frame
-from .wire import event_json, frames_of
+from .names import Id
+from .place import check_place, ensure_session, load_outline, session_not_found
+from .problems import invalid_input, problem_of
+from .sse import BARE_END, encode_frame, wait_for_disconnect
+from .wire import event_json, event_pieces
 
 logger = get_logger(__name__)
 
-_KEY = "idempotency-key"
-_LONGEST_KEY = 256
 
-
-class Wire(BaseModel):
+class WireRecord(BaseModel):
     """A record in camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class RunAgentRequest(Wire):
-    """What is to be run; as in google-adk's server.
+class StrictRecord(WireRecord):
+    """A record of a route that google-adk's server lacks; it refuses unknown fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RunAgentRequest(WireRecord):
+    """A request to run an agent, as in google-adk's server.
 
     Attributes:
-      app_name: the app; may be left out where there is only one.
+      app_name: the app; required, although google-adk's record allows none.
       user_id, session_id: the session.
       new_message: the user's message, or function responses.
-      streaming: whether parts of responses come as they are made.
-      state_delta: state changes that go with the message.
+      streaming: whether to send partial responses.
+      state_delta: state changes that come with the message.
       function_call_event_id: the event whose call the message answers.
-      invocation_id: an invocation to go on with.
+      invocation_id: an invocation to resume.
       custom_metadata: merged into every event of the run.
-      service_tier: not offered.
+      service_tier: not supported.
     """
 
-    app_name: str | None = None
-    user_id: str
-    session_id: str
+    app_name: Id | None = None
+    user_id: Id
+    session_id: Id
     new_message: types.Content | None = None
     streaming: bool = False
     state_delta: dict[str, Any] | None = None
-    function_call_event_id: str | None = None
-    invocation_id: str | None = None
+    function_call_event_id: Id | None = None
+    invocation_id: Id | None = None
     custom_metadata: dict[str, Any] | None = None
-    service_tier: str | None = None
+    service_tier: Id | None = None
 
 
 class RunQuery(BaseModel):
-    """How a run goes on.
+    """Options of a run.
 
     Attributes:
-      detach: it does so when its reader is gone.
+      detach: the run continues when its reader disconnects.
     """
 
     detach: bool = False
 
 
-class RunStatus(Wire):
-    """What runs in a session.
+class RunStatus(WireRecord):
+    """The status of a session's run.
 
     Attributes:
-      state: `idle`; `running`, here or in another process; `stuck`, where nobody goes on by itself;
-        `left`, where its process is gone and another one will go on.
+      state: `idle`; `running`, in this or another process; `stuck`, if no process resumes it
+        automatically; `left`, if its process has ended and another one will resume it.
       invocation_id: the invocation.
       here: whether this process runs it.
-      waiting: messages that wait for their turn.
+      waiting: the number of queued messages.
       reason: why it is stuck.
     """
 
@@ -92,157 +99,168 @@ class RunStatus(Wire):
     reason: str | None = None
 
 
-class CancelRequest(Wire):
+class CancelRequest(StrictRecord):
     """What is to be cancelled.
 
     Attributes:
       invocation_id: the invocation; what runs where it is left out.
     """
 
-    invocation_id: str | None = None
+    invocation_id: Id | None = None
 
 
-class Cancelled(Wire):
+class Cancelled(WireRecord):
     """Whether there was something to cancel."""
 
     cancelled: bool
 
 
-async def start(call: Call) -> tuple[Place, Run]:
-    """Start what the body asks for.
+async def start_run(call: Call) -> tuple[Place, Run]:
+    """Start the run that the body describes.
 
     Raises:
-      OstinatoError, Problem: it cannot be started.
+      OstinatoError, Problem: the run cannot be started.
     """
     body: RunAgentRequest = call.body
     name = body.app_name
     if name is None:
-        names = list(call.host.agents.folders())
-        if len(names) != 1:
-            raise Problem(400, "InputValidationError", "appName is needed: there are several apps.")
-        name = names[0]
+        raise invalid_input("appName is required.")
     if body.service_tier is not None:
-        raise Problem(400, "InputValidationError", "serviceTier is not offered; leave it out.")
-    app = await call.host.agents.get(name)
-    place = checked(Place(name, body.user_id, body.session_id))
+        raise invalid_input("serviceTier is not supported; leave it out.")
+    app = await call.host.agents.get_app(name)
+    place = check_place(Place(name, body.user_id, body.session_id))
+    check_message(body.new_message)
+    check_client_state(call.host.settings, body.state_delta)
+    check_client_metadata(body.custom_metadata)
     if body.new_message is None and body.invocation_id is None:
-        raise Problem(400, "InputValidationError", "newMessage or invocationId is needed.")
-    if await outline(call.host.services.sessions, place) is None:
-        raise no_session(place, named=True)
-    key = call.request.headers.get(_KEY)
-    if key is not None and not 0 < len(key) <= _LONGEST_KEY:
-        raise Problem(400, "InputValidationError", "Idempotency-Key has 1 to 256 characters.")
+        raise invalid_input("newMessage or invocationId is required.")
+    create = call.host.settings.auto_create_session
+    await ensure_session(call.host.services.sessions, place, create=create, named=True)
+    metadata = {**(body.custom_metadata or {}), **await call.claim_key(place)}
     mode = StreamingMode.SSE if body.streaming else StreamingMode.NONE
-    run = call.host.runs.start(
+    run = call.host.runs.start_run(
         app.runner,
         place,
         new_message=body.new_message,
         invocation_id=body.invocation_id,
         state_delta=body.state_delta,
-        run_config=RunConfig(streaming_mode=mode, custom_metadata=body.custom_metadata),
-        idempotency_key=key,
+        run_config=RunConfig(streaming_mode=mode, custom_metadata=metadata or None),
+        idempotency_key=call.key,
     )
+    if any(part.function_response for part in (body.new_message and body.new_message.parts) or ()):
+        await (
+            run.wait_until_accepted()
+        )  # the status shows whether the answer to a call was accepted
     return place, run
 
 
-async def run(call: Call) -> Response:
-    """Run to the end, and answer with all events."""
-    _, handle = await start(call)
+async def run_agent(call: Call) -> Response:
+    """Run an agent to its end, and return all events."""
+    _, handle = await start_run(call)
+    collecting = asyncio.create_task(_collect_events(call, handle), name="ostinato-run-answer")
+    leaving = asyncio.create_task(
+        wait_for_disconnect(call.request.receive), name="ostinato-run-reader"
+    )
     try:
-        events = [event_json(event) async for event in handle]
-    except Exception as error:  # boundary: what the agent's code raised is told, as in a stream
-        problem = problem_of(error)
-        message = problem.message or public_text(str(error))
-        raise Problem(problem.status, problem.kind, message) from error
+        await asyncio.wait({collecting, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not collecting.done() and not call.is_detached:
+            await handle.cancel()
+        events = await collecting
+    finally:
+        for task in (collecting, leaving):
+            task.cancel()
+        await asyncio.wait({collecting, leaving})
     return Response(b"[" + b",".join(events) + b"]", media_type="application/json")
 
 
+async def _collect_events(call: Call, handle: Run) -> list[bytes]:
+    return [event_json(event) async for event in call.run_events(handle)]
+
+
 async def run_sse(call: Call) -> Response:
-    """Run, and send each event as it comes."""
-    _, handle = await start(call)
-    split = call.body.function_call_event_id is None
-    settings = call.host.settings
-    frames = _frames(handle, split=split, detach=call.query.detach)
-    return SseResponse(frames, heartbeat=settings.heartbeat, write_timeout=settings.write_timeout)
+    """Run an agent, and stream its events."""
+    _, handle = await start_run(call)
+    return call.stream_frames(_stream_frames(call, handle))
 
 
-async def _frames(handle: Run, *, split: bool, detach: bool) -> AsyncGenerator[bytes, None]:
-    over = False
+async def _stream_frames(call: Call, handle: Run) -> AsyncGenerator[bytes, None]:
+    over, split = False, call.body.function_call_event_id is None
     try:
         try:
-            async for event in handle:
+            async for event in call.run_events(handle):
                 for one in numbered_frames(event, handle.numbers.get(event.id), split=split):
                     yield one
-        except Exception as error:  # boundary: the stream has begun; the client is told in it
+        except Exception as error:  # boundary: the stream has started, so the error goes into it
             over = True
-            yield frame(error_json(error))
+            yield encode_frame(error_json(error))
         over = True
-        yield end_frame()
+        yield BARE_END
     finally:
-        if not over and not detach:
+        if not over and not call.is_detached:
             await handle.cancel()
 
 
 def numbered_frames(event: Event, number: int | None, *, split: bool) -> list[bytes]:
-    """Return an event's frames; the number goes with the last, when all of it has been sent."""
+    """Return an event's frames; only the last one has the number, when the event is complete."""
     number = None if event.partial else number
-    pieces = frames_of(event, split=split)
+    pieces = event_pieces(event, split=split)
     return [
-        *(frame(piece) for piece in pieces[:-1]),
-        frame(pieces[-1], number),
+        *(encode_frame(piece) for piece in pieces[:-1]),
+        encode_frame(pieces[-1], number),
     ]
 
 
 def error_json(error: Exception) -> bytes:
-    """Return an error as google-adk's server tells it within a stream."""
+    """Return an error in the format of google-adk's streams."""
     problem = problem_of(error)
-    kind = type(error).__name__
-    message = problem.message or public_text(str(error))
+    kind, message = problem.kind, problem.message
     return (
-        _ERROR(
+        _StreamError(
             error=f"{kind}: {message}",
-            error_details=_Details(error_type=kind, error_message=message, timestamp=_clock.now()),
+            error_details=_ErrorDetails(
+                error_type=kind, error_message=message, timestamp=_clock.now()
+            ),
         )
         .model_dump_json()
         .encode()
     )
 
 
-class _Details(BaseModel):
+class _ErrorDetails(BaseModel):
     error_type: str
     error_message: str
     timestamp: float
 
 
-class _ERROR(BaseModel):
+class _StreamError(BaseModel):
     error: str
-    error_details: _Details
+    error_details: _ErrorDetails
 
 
-async def status(call: Call) -> RunStatus:
-    """Tell what runs in a session."""
-    place, service = call.place(), call.host.services.sessions
-    if await outline(service, place) is None:
-        raise no_session(place)
-    return await run_status(call.host, place)
+async def get_run_status(call: Call) -> RunStatus:
+    """Return the status of a session's run."""
+    place, service = call.read_place(), call.host.services.sessions
+    if await load_outline(service, place) is None:
+        raise session_not_found(place)
+    return await read_run_status(call.host, place)
 
 
-async def run_status(host: Host, place: Place) -> RunStatus:
-    """Tell what runs in a session that there is, here or in another process."""
+async def read_run_status(host: Host, place: Place) -> RunStatus:
+    """Return the status of the run of an existing session, in this or another process."""
     service = host.services.sessions
-    here = host.runs.is_here(place)
+    here = host.runs.is_running_here(place)
     durable = durable_store(service)
     if durable is None:
         return RunStatus(state="running" if here else "idle", here=here)
     if not here:
-        await service.flush()  # what ended just now may not have been given back
+        await service.flush()  # the lease of a run that has just ended may not be released yet
     waiting = len(await durable.messages(place))
     lease = await durable.lease(place)
     if lease is None or not lease.invocation_id:
         return RunStatus(state="running" if here else "idle", here=here, waiting=waiting)
     state = "stuck"
     if is_open(lease):
-        state = "left" if is_left(lease) and not here else "running"
+        state = "left" if is_abandoned(lease) and not here else "running"
     return RunStatus(
         state=state,
         invocation_id=lease.invocation_id,
@@ -252,12 +270,12 @@ async def run_status(host: Host, place: Place) -> RunStatus:
     )
 
 
-async def cancel(call: Call) -> Cancelled:
-    """Cancel what runs in a session."""
-    place = call.place()
-    app = await call.host.agents.get(place.app_name)
-    if await outline(call.host.services.sessions, place) is None:
-        raise no_session(place)
+async def cancel_run(call: Call) -> Cancelled:
+    """Cancel the run of a session."""
+    place = call.read_place()
+    app = await call.host.agents.get_app(place.app_name)
+    if await load_outline(call.host.services.sessions, place) is None:
+        raise session_not_found(place)
     wanted = call.body.invocation_id if call.body is not None else None
     return Cancelled(
         cancelled=await app.runner.cancel(
@@ -266,7 +284,6 @@ async def cancel(call: Call) -> Cancelled:
     )
 
 
-_SESSION = "/apps/{app}/users/{user}/sessions/{session}"
 _EVENTS = Annotated[list[Event], Field(description="The events of the run.")]
 
 ENDPOINTS = (
@@ -274,10 +291,11 @@ ENDPOINTS = (
         "POST",
         "/run",
         "Run an agent and answer with all its events",
-        run,
+        run_agent,
         body=RunAgentRequest,
+        query=RunQuery,
         answer=_EVENTS,
-        problems=(404, 409, 500, 502, 503, 504),
+        problems=(409, 502),
         long=True,
         upload=True,
         headers=("Idempotency-Key",),
@@ -291,27 +309,25 @@ ENDPOINTS = (
         query=RunQuery,
         answer=Event,
         media="text/event-stream",
-        problems=(404, 409, 503),
+        problems=(409,),
         long=True,
         upload=True,
         headers=("Idempotency-Key",),
     ),
     Endpoint(
         "GET",
-        f"{_SESSION}/run",
+        f"{SESSION_PATH}/run",
         "Tell what runs in a session",
-        status,
+        get_run_status,
         answer=RunStatus,
-        problems=(404, 503),
     ),
     Endpoint(
         "POST",
-        f"{_SESSION}/cancel",
+        f"{SESSION_PATH}/cancel",
         "Cancel what runs in a session",
-        cancel,
+        cancel_run,
         body=CancelRequest,
         optional=True,
         answer=Cancelled,
-        problems=(404, 503),
     ),
 )

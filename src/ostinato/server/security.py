@@ -1,4 +1,4 @@
-"""Guard: who may call the server, and how often. Every request passes it before any route."""
+"""Guard: middleware that checks host, origin, token and rate of every request."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problems import Problem, problem_response
+from .problems import Problem, answering_developer, problem_response
+from .proxies import TrustedProxies
 from .settings import ServerSettings
 
-# A browser's WebSocket sends no headers of its own choice, but subprotocols: this one, which the
-# server answers with, and one that holds the token.
+# A browser's WebSocket cannot set headers, but it can offer subprotocols: this one, which the
+# server accepts, and one that contains the token.
 SUBPROTOCOL = "ostinato-live"
 _TOKEN = "ostinato-token."
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 _ANY_ADDRESS = ("0.0.0.0", "::")
-_CLIENTS = 10_000  # addresses whose requests are counted
-_REGEX = "regex:"
+_CLIENTS = 10_000  # client addresses with a rate limit, at most
+REGEX = "regex:"
 _LONGEST_TARGET = 8192
+LARGEST_HEAD = 64 * 1024  # bytes of the head of a request
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -36,31 +38,28 @@ _HEADERS = {
 
 
 class Guard:
-    """Refuses what comes from other pages, under other names, without the token, or too often.
-
-    Args:
-      app: what is guarded.
-      settings: what is allowed.
-      open_paths: paths that need no token.
-    """
+    """Refuses requests from other origins, for other hosts, without the token, or too frequent."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, open_paths: frozenset[str]) -> None:
         self._app = app
         self._settings = settings
         self._open = open_paths
-        self._rate = Rate(settings.rate_limit)
-        self._hosts = _hosts(settings)
+        self._tokens = [one.encode() for one in settings.tokens]
+        self._proxies = TrustedProxies(settings.trusted_proxies)
+        self._rate = RateLimiter(settings.rate_limit)
+        self._hosts = _allowed_hosts(settings)
         self._origins = settings.allow_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        problem = self._problem(scope, headers)
+        scope = self._proxies.resolve_client(scope, headers)
+        problem = self._find_problem(scope, headers)
         origin = headers.get("origin")
-        allowed = origin is not None and self._may_call(origin)
+        allowed = origin is not None and self._is_allowed_origin(origin)
         if problem is not None and scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": problem.kind})
@@ -72,7 +71,7 @@ class Guard:
                 for name, value in _HEADERS.items():
                     answer.setdefault(name, value)
                 if allowed and origin is not None:
-                    _allow(answer, origin)
+                    _allow_origin(answer, origin)
             await send(message)
 
         if problem is not None:
@@ -80,66 +79,82 @@ class Guard:
         elif allowed and _is_preflight(scope, headers):
             await Response(status_code=204)(scope, receive, with_headers)
         else:
-            await self._app(scope, receive, with_headers)
+            with answering_developer(self._settings.developer):
+                await self._app(scope, receive, with_headers)
 
-    def _problem(self, scope: Scope, headers: Headers) -> Problem | None:
+    def _find_problem(self, scope: Scope, headers: Headers) -> Problem | None:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_TARGET:
             return Problem(414, "UriTooLong", "The address is too long.")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEAD:
+            return Problem(431, "HeadTooLarge", f"The headers have more than {LARGEST_HEAD} bytes.")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return Problem(
+                400,
+                "InvalidHttp",
+                "A body has one length: Content-Length or Transfer-Encoding, not both.",
+                headers={"Connection": "close"},
+            )
         host = headers.get("host", "")
         if self._hosts is not None and _name_of(host) not in self._hosts:
-            return Problem(403, "HostNotAllowed", "This host name is not allowed (--allow-host).")
+            return Problem(
+                403, "HostNotAllowed", "This host name is not allowed; allow it with --allow-host."
+            )
         origin = headers.get("origin")
-        if origin is not None and not self._is_same(origin, host) and not self._may_call(origin):
+        if (
+            origin is not None
+            and not self._is_same_origin(origin, host)
+            and not self._is_allowed_origin(origin)
+        ):
             if scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD"):
                 return Problem(403, "OriginNotAllowed", "This origin is not allowed.")
-        wait = self._rate.wait((scope.get("client") or ("",))[0])
+        wait = self._rate.count_request((scope.get("client") or ("",))[0])
         if wait:
             after = {"Retry-After": str(int(wait) + 1)}
-            return Problem(429, "TooManyRequests", "Too many requests; wait.", headers=after)
-        if self._needs_token(scope, headers) and not self._has_token(scope, headers):
+            return Problem(
+                429, "TooManyRequests", "Too many requests; try again later.", headers=after
+            )
+        if self._is_token_required(scope, headers) and not self._has_token(scope, headers):
             ask = {"WWW-Authenticate": "Bearer"}
             return Problem(401, "Unauthorized", "The token is missing or wrong.", headers=ask)
         return None
 
-    def _needs_token(self, scope: Scope, headers: Headers) -> bool:
-        if self._settings.token is None or scope["path"] in self._open:
+    def _is_token_required(self, scope: Scope, headers: Headers) -> bool:
+        # If another app mounts this one, its prefix is in the path and in root_path.
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if not self._tokens or path in self._open:
             return False
-        return not _is_preflight(scope, headers)  # which no browser sends a token with
+        return not _is_preflight(scope, headers)  # browsers send no token with a preflight
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
         kind, _, token = headers.get("authorization", "").partition(" ")
         given = token.strip().encode() if kind.lower() == "bearer" else b""
         if not given and scope["type"] == "websocket":
             given = _offered_token(scope)
-        wanted = (self._settings.token or "").encode()
-        return bool(given) and hmac.compare_digest(given, wanted)
+        # Compare with all tokens, so that the time does not reveal which one is similar.
+        return any([hmac.compare_digest(given, one) for one in self._tokens]) and bool(given)
 
     @staticmethod
-    def _is_same(origin: str, host: str) -> bool:
+    def _is_same_origin(origin: str, host: str) -> bool:
         return urlsplit(origin).netloc.lower() == host.lower()
 
-    def _may_call(self, origin: str) -> bool:
+    def _is_allowed_origin(self, origin: str) -> bool:
         for allowed in self._origins:
             if allowed in ("*", origin):
                 return True
-            if allowed.startswith(_REGEX) and re.fullmatch(allowed[len(_REGEX) :], origin):
+            if allowed.startswith(REGEX) and re.fullmatch(allowed[len(REGEX) :], origin):
                 return True
         return False
 
 
-class Rate:
-    """Counts requests by client address; a bucket that fills again with time.
-
-    Args:
-      per_minute: how many; None for any number.
-    """
+class RateLimiter:
+    """A token bucket of requests per minute for each client address; None sets no limit."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._per_minute = per_minute
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str) -> float:
-        """Count a request; return the seconds after which it may come, 0 where it may now."""
+    def count_request(self, client: str) -> float:
+        """Count a request; return the seconds to wait, or 0 if it is allowed now."""
         most = self._per_minute
         if most is None:
             return 0.0
@@ -153,29 +168,29 @@ class Rate:
 
 
 def _offered_token(scope: Scope) -> bytes:
-    """Return the token among the subprotocols that a client offers; nothing where none is."""
+    """Return the token among the subprotocols that a client offers, or no bytes."""
     for offered in scope.get("subprotocols", ()):
         if offered.startswith(_TOKEN):
-            told = offered[len(_TOKEN) :]
+            encoded = offered[len(_TOKEN) :]
             try:
                 return base64.b64decode(
-                    told + "=" * (-len(told) % 4), altchars=b"-_", validate=True
+                    encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True
                 )
             except (binascii.Error, ValueError):
                 return b""
     return b""
 
 
-def _hosts(settings: ServerSettings) -> frozenset[str] | None:
-    """Return the names under which the server may be called; None for any."""
+def _allowed_hosts(settings: ServerSettings) -> frozenset[str] | None:
+    """Return the host names of allowed requests, or None for all."""
     named = {name.lower() for name in settings.allow_hosts}
     if "*" in named:
         return None
-    if settings.on_loopback:
+    if settings.is_on_loopback:
         return frozenset({*_LOOPBACK, settings.host.lower(), *named})
     if named:
         return frozenset({*_LOOPBACK, *named, settings.host.lower()})
-    # Bound to the outside a token is needed, which no page of another name has.
+    # A server on an external address requires a token, which pages of other hosts do not have.
     return None
 
 
@@ -193,7 +208,7 @@ def _is_preflight(scope: Scope, headers: Headers) -> bool:
     )
 
 
-def _allow(answer: MutableHeaders, origin: str) -> None:
+def _allow_origin(answer: MutableHeaders, origin: str) -> None:
     answer["access-control-allow-origin"] = origin
     answer["access-control-allow-methods"] = "GET, POST, PATCH, PUT, DELETE, OPTIONS"
     answer["access-control-allow-headers"] = (

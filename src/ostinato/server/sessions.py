@@ -1,33 +1,38 @@
-"""Endpoints of sessions: make, list, search, change, fork, rewind and delete them."""
+"""Endpoints of sessions: create, list, search, update, fork, rewind and delete."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from .. import _clock
-from ..errors import AlreadyExistsError, InputValidationError, OstinatoError
+from ..errors import AlreadyExistsError, OstinatoError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ..sessions.base_session_service import GetSessionConfig, ListSessionsResponse, check_name
+from ..execution.request_checks import check_state_delta
+from ..execution.store_access import import_events
+from ..sessions.base_session_service import BaseSessionService, GetSessionConfig, check_name
 from ..sessions.session import Session
-from .endpoint import Call, Endpoint
-from .place import need_session, outline
+from ..sessions.store.session_search import TITLE_KEY, SessionSearch, title_of
+from .agents import ServedApp
+from .client_state import check_client_state
+from .endpoint import SESSION_PATH, Call, Endpoint
+from .names import LONGEST_QUERY, Id, check_event, check_new_session, check_owner
+from .place import list_page, load_outline, need_session
 from .problems import Problem
-from .runs import Wire
-from .wire import listed_json, session_json
+from .runs import StrictRecord, WireRecord
+from .wire import outline_json, session_json
 
-_TITLES = "__session_metadata__"  # where google-adk's page keeps what a person called a session
-_SCAN = 1000  # sessions that one search looks at, at most
+_SCAN = 1000  # sessions that one search reads, at most
 _SIZE = 50
 
 
-class CreateSessionRequest(Wire):
+class CreateSessionRequest(WireRecord):
     """How a session begins."""
 
-    session_id: str | None = None
+    session_id: Id | None = None
     state: dict[str, Any] | None = None
     events: list[Event] | None = None
 
@@ -38,48 +43,48 @@ class State(BaseModel):
     model_config = {"extra": "allow"}
 
 
-class UpdateSessionRequest(Wire):
+class UpdateSessionRequest(WireRecord):
     """State keys to change; null removes one."""
 
     state_delta: dict[str, Any]
 
 
-class ForkRequest(Wire):
+class ForkRequest(StrictRecord):
     """Where a new session leaves the old one: behind an event, at the end where none is named."""
 
-    at_event: str | None = None
-    new_session_id: str | None = None
+    at_event: Id | None = None
+    new_session_id: Id | None = None
 
 
-class RewindRequest(Wire):
+class RewindRequest(StrictRecord):
     """The invocation before which a session is to be again."""
 
-    before_invocation_id: str
+    before_invocation_id: Id
 
 
-class ListQuery(Wire):
+class ListQuery(StrictRecord):
     """Which sessions.
 
     Attributes:
       user_id: those of one user.
-      search: those with this text in id or title.
+      search: those that hold these words; see `SessionSearch`.
       page_size: so many at most.
       page_token: where the page before ended.
     """
 
-    user_id: str | None = None
-    search: str | None = Field(default=None, max_length=256)
+    user_id: Id | None = None
+    search: str | None = Field(default=None, max_length=LONGEST_QUERY)
     page_size: int = Field(default=_SIZE, ge=1, le=500)
     page_token: str | None = Field(default=None, max_length=2000)
 
 
-class GetQuery(Wire):
+class GetQuery(WireRecord):
     """How many of the newest events come with a session; all where it is left out."""
 
     num_recent_events: int | None = Field(default=None, ge=0, le=2**31)
 
 
-class SessionSummary(Wire):
+class SessionSummary(WireRecord):
     """A session in a list."""
 
     id: str
@@ -88,133 +93,151 @@ class SessionSummary(Wire):
     last_update_time: float
 
 
-class SessionPage(Wire):
-    """A page of sessions, the one changed last first."""
+class SessionPage(WireRecord):
+    """A page of sessions, the one changed last first.
+
+    Attributes:
+      sessions: the sessions.
+      next_page_token: where the next page begins; None if this is the last.
+      complete: whether the search saw every event; false while the index catches up.
+      unindexed: how many sessions have events that it did not see, counted up to 1,000.
+    """
 
     sessions: list[SessionSummary]
     next_page_token: str | None = None
+    complete: bool = True
+    unindexed: int = 0
 
 
-@runtime_checkable
-class _Paged(Protocol):
-    async def list_sessions(
-        self,
-        *,
-        app_name: str,
-        user_id: str | None = None,
-        page_size: int | None = None,
-        page_token: str | None = None,
-    ) -> ListSessionsResponse: ...
-
-
-async def _whole(session: Session, status: int = 200) -> Response:
+async def _session_response(session: Session, status: int = 200) -> Response:
     return Response(await session_json(session), status, media_type="application/json")
 
 
-async def listing(call: Call) -> Response:
+async def list_user_sessions(call: Call) -> Response:
     """List a user's sessions, all at once, as google-adk's server does."""
-    app = await call.host.agents.get(call.path["app"])
+    app = await call.host.agents.get_app(call.path["app"])
     user = check_name("user id", call.path["user"])
     found = await call.host.services.sessions.list_sessions(app_name=app.name, user_id=user)
-    rows = [listed_json(one)[:-1] + b',"events":[]}' for one in found.sessions]
+    rows = [outline_json(one)[:-1] + b',"events":[]}' for one in found.sessions]
     return Response(b"[" + b",".join(rows) + b"]", media_type="application/json")
 
 
-async def page(call: Call) -> SessionPage:
+async def list_sessions(call: Call) -> SessionPage:
     """List or search the sessions of an app, page by page."""
-    app = await call.host.agents.get(call.path["app"])
+    app = await call.host.agents.get_app(call.path["app"])
     query: ListQuery = call.query
-    service: Any = call.host.services.sessions
-    if not isinstance(service, _Paged):
-        raise NotImplementedError("This session service does not list sessions.")
-    wanted = (query.search or "").casefold()
+    service = call.host.services.sessions
+    if not query.search:
+        part = await list_page(service, app.name, query.user_id, query.page_size, query.page_token)
+        found = [_summarize_session(one) for one in part.sessions]
+        return SessionPage(sessions=found, next_page_token=part.next_page_token)
+    if not isinstance(service, SessionSearch):
+        return await _scan_sessions(service, app.name, query, query.search.casefold())
+    hits = await service.search_sessions(
+        app_name=app.name,
+        text=query.search,
+        user_id=query.user_id,
+        page_size=query.page_size,
+        page_token=query.page_token,
+    )
+    if not hits.complete:
+        call.host.indexer.start(service)
+    return SessionPage(
+        sessions=[_summarize_session(one) for one in hits.sessions],
+        next_page_token=hits.next_page_token,
+        complete=hits.complete,
+        unindexed=hits.unindexed,
+    )
+
+
+async def _scan_sessions(
+    service: BaseSessionService, app: str, query: ListQuery, wanted: str
+) -> SessionPage:
+    """Search the ids and titles of sessions in a service without an index."""
     found: list[SessionSummary] = []
     token, seen = query.page_token, 0
     while len(found) < query.page_size and seen < _SCAN:
-        size = query.page_size - len(found) if not wanted else min(200, query.page_size)
-        part = await _page(service, app.name, query.user_id, size, token)
+        part = await list_page(service, app, query.user_id, min(200, query.page_size), token)
         seen += len(part.sessions)
         token = part.next_page_token
-        found += [one for one in map(_summary, part.sessions) if _fits(one, wanted)]
+        found += [one for one in map(_summarize_session, part.sessions) if _has_text(one, wanted)]
         if token is None:
             break
     return SessionPage(sessions=found, next_page_token=token)
 
 
-async def _page(
-    service: _Paged, app: str, user: str | None, size: int, token: str | None
-) -> ListSessionsResponse:
-    try:
-        return await service.list_sessions(
-            app_name=app, user_id=user, page_size=size, page_token=token
-        )
-    except TypeError:  # a service of somebody's own that knows no pages
-        if token is not None:
-            raise InputValidationError("This session service has no pages.") from None
-        return await service.list_sessions(app_name=app, user_id=user)
-
-
-def _summary(session: Session) -> SessionSummary:
+def _summarize_session(session: Session) -> SessionSummary:
     return SessionSummary(
         id=session.id,
         user_id=session.user_id,
-        title=title_of(session.state),
+        title=title_of(session.state.get(TITLE_KEY)),
         last_update_time=session.last_update_time,
     )
 
 
-def title_of(state: dict[str, Any]) -> str | None:
-    """Return what a person called a session, or None."""
-    metadata = state.get(_TITLES)
-    name: Any = metadata.get("displayName") if isinstance(metadata, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return name if isinstance(name, str) and name else None
-
-
-def _fits(session: SessionSummary, text: str) -> bool:
+def _has_text(session: SessionSummary, text: str) -> bool:
     return text in session.id.casefold() or text in (session.title or "").casefold()
 
 
-async def create(call: Call) -> Response:
-    """Make a session."""
+async def create_session(call: Call) -> Response:
+    """Create a session."""
     body: CreateSessionRequest = call.body or CreateSessionRequest()
-    return await _create(call, body.session_id, body.state, body.events or [])
+    return await _make_session(call, body.session_id, body.state, body.events or [])
 
 
-async def create_as(call: Call) -> Response:
-    """Make a session under an id; the body is its state."""
+async def create_session_as(call: Call) -> Response:
+    """Create a session with the id of the path; the body is its state."""
     check_name("session id", call.path["session"])
     state = {} if call.body is None else dict(call.body.model_extra or {})
-    return await _create(call, call.path["session"], state, [])
+    return await _make_session(call, call.path["session"], state, [])
 
 
-async def _create(
+async def _make_session(
     call: Call, session_id: str | None, state: dict[str, Any] | None, events: list[Event]
 ) -> Response:
-    app = await call.host.agents.get(call.path["app"])
+    app = await call.host.agents.get_app(call.path["app"])
     service = call.host.services.sessions
-    names = {"app_name": app.name, "user_id": check_name("user id", call.path["user"])}
+    user = check_name("user id", check_owner("user id", call.path["user"]))
+    names = {"app_name": app.name, "user_id": user}
+    check_new_session(session_id)
+    _check_state(call, app, state)
+    for event in events:
+        check_event(event)
+        _check_state(call, app, event.actions.state_delta)
     try:
         made = await service.create_session(**names, session_id=session_id, state=state)
     except AlreadyExistsError as error:
         raise Problem(409, "AlreadyExistsError", f"Session already exists: {session_id}") from error
     try:
-        for event in events:
-            await service.append_event(made, event)
+        await import_events(service, made, events)
     except OstinatoError:
         await service.delete_session(**names, session_id=made.id)
         raise
-    return await _whole(made)
+    return await _session_response(made)
 
 
-async def get(call: Call) -> Response:
+def _check_state(call: Call, app: ServedApp, delta: dict[str, Any] | None) -> None:
+    """Refuse state that a client may not write, or that violates the root agent's schema.
+
+    The page sets the title, which belongs to no schema.
+    """
+    check_client_state(call.host.settings, delta)
+    own = {key: value for key, value in (delta or {}).items() if key != TITLE_KEY}
+    check_state_delta(app.runner.agent, own)
+
+
+async def get_session(call: Call) -> Response:
     """Return a session with its events."""
     recent = GetSessionConfig(num_recent_events=call.query.num_recent_events)
-    return await _whole(await need_session(call.host.services.sessions, call.place(), recent))
+    return await _session_response(
+        await need_session(call.host.services.sessions, call.read_place(), recent)
+    )
 
 
-async def update(call: Call) -> Response:
-    """Change a session's state, by an event of its own."""
-    place, service = call.place(), call.host.services.sessions
+async def update_session(call: Call) -> Response:
+    """Update a session's state with a separate event."""
+    place, service = call.read_place(), call.host.services.sessions
+    _check_state(call, await call.host.agents.get_app(place.app_name), call.body.state_delta)
     session = await need_session(service, place)
     event = Event(
         invocation_id=f"p-{_clock.new_id()}",
@@ -222,124 +245,122 @@ async def update(call: Call) -> Response:
         actions=EventActions(state_delta=call.body.state_delta),
     )
     await service.append_event(session, event)
-    call.host.runs.stir(place)
-    return await _whole(session)
+    call.host.runs.notify_change(place)
+    return await _session_response(session)
 
 
-async def delete(call: Call) -> None:
-    """Delete a session and the files that are its own; nothing happens where there is none."""
-    place, services = call.place(), call.host.services
+async def delete_session(call: Call) -> None:
+    """Delete a session and its own artifacts, if it exists."""
+    place, services = call.read_place(), call.host.services
     names = place._asdict()
-    if await outline(services.sessions, place) is not None:
+    if await load_outline(services.sessions, place) is not None:
         for name in await services.artifacts.list_artifact_keys(**names):
             if not name.startswith("user:"):
                 await services.artifacts.delete_artifact(**names, filename=name)
     await services.sessions.delete_session(**names)
-    await services.spans.forget(*place)
-    call.host.runs.stir(place)
+    if services.spans is not None:
+        await services.spans.forget(*place)
+    call.host.runs.notify_change(place)
 
 
-async def fork(call: Call) -> Response:
-    """Make a new session that begins as this one did."""
+async def fork_session(call: Call) -> Response:
+    """Create a new session from the events of this one."""
     body: ForkRequest = call.body or ForkRequest()
-    place = call.place()
+    place = call.read_place()
+    check_new_session(body.new_session_id)
     made = await call.host.services.sessions.fork_session(
         **place._asdict(), at_event=body.at_event, new_session_id=body.new_session_id
     )
-    return await _whole(made, 201)
+    return await _session_response(made, 201)
 
 
-async def rewind(call: Call) -> Response:
-    """Take a session back to before an invocation."""
-    place = call.place()
-    app = await call.host.agents.get(place.app_name)
+async def rewind_session(call: Call) -> Response:
+    """Rewind a session to before an invocation."""
+    place = call.read_place()
+    app = await call.host.agents.get_app(place.app_name)
     await app.runner.rewind_async(
         user_id=place.user_id,
         session_id=place.session_id,
         rewind_before_invocation_id=call.body.before_invocation_id,
     )
-    call.host.runs.stir(place)
-    return await _whole(await need_session(call.host.services.sessions, place))
+    call.host.runs.notify_change(place)
+    return await _session_response(await need_session(call.host.services.sessions, place))
 
 
-_ALL = "/apps/{app}/users/{user}/sessions"
-_ONE = _ALL + "/{session}"
+_ALL = SESSION_PATH.removesuffix("/{session}")
 
 ENDPOINTS = (
     Endpoint(
         "GET",
         "/apps/{app}/sessions",
         "List or search an app's sessions, page by page",
-        page,
+        list_sessions,
         query=ListQuery,
         answer=SessionPage,
-        problems=(404, 501, 503),
     ),
     Endpoint(
         "GET",
         _ALL,
         "List a user's sessions without their events",
-        listing,
+        list_user_sessions,
         answer=list[Session],
-        problems=(404, 503),
     ),
     Endpoint(
         "POST",
         _ALL,
         "Make a session",
-        create,
+        create_session,
         body=CreateSessionRequest,
         optional=True,
         answer=Session,
-        problems=(404, 409, 503),
+        problems=(409,),
     ),
     Endpoint(
         "GET",
-        _ONE,
+        SESSION_PATH,
         "Return a session with its events",
-        get,
+        get_session,
         query=GetQuery,
         answer=Session,
-        problems=(404, 503),
     ),
     Endpoint(
         "POST",
-        _ONE,
+        SESSION_PATH,
         "Make a session under an id; the body is its state",
-        create_as,
+        create_session_as,
         body=State,
         optional=True,
         answer=Session,
-        problems=(404, 409, 503),
+        problems=(409,),
     ),
     Endpoint(
         "PATCH",
-        _ONE,
+        SESSION_PATH,
         "Change a session's state",
-        update,
+        update_session,
         body=UpdateSessionRequest,
         answer=Session,
-        problems=(404, 409, 503),
+        problems=(409,),
     ),
-    Endpoint("DELETE", _ONE, "Delete a session", delete, problems=(503,)),
+    Endpoint("DELETE", SESSION_PATH, "Delete a session", delete_session),
     Endpoint(
         "POST",
-        f"{_ONE}/fork",
+        f"{SESSION_PATH}/fork",
         "Make a new session that begins as this one did",
-        fork,
+        fork_session,
         body=ForkRequest,
         optional=True,
         answer=Session,
         status=201,
-        problems=(404, 409, 503),
+        problems=(409,),
     ),
     Endpoint(
         "POST",
-        f"{_ONE}/rewind",
+        f"{SESSION_PATH}/rewind",
         "Take a session back to before an invocation",
-        rewind,
+        rewind_session,
         body=RewindRequest,
         answer=Session,
-        problems=(404, 409, 503),
+        problems=(409,),
     ),
 )

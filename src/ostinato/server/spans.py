@@ -1,4 +1,4 @@
-"""Endpoints of spans: what took how long in a session, and what exactly was sent to a model."""
+"""Endpoints of a session's spans: durations, and the exact requests to models."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from pydantic import Field
 
 from ..telemetry.recorder import SpanRecord
 from ..telemetry.span_store import SqliteSpanStore
-from .endpoint import Call, Endpoint
-from .problems import Problem, public_text
-from .runs import Wire
+from .endpoint import SESSION_PATH, Call, Endpoint
+from .names import Id
+from .problems import Problem, public_message, public_name, public_text
+from .runs import StrictRecord, WireRecord
+
+_KIND = "error.type"
 
 
-class SpansQuery(Wire):
+class SpansQuery(StrictRecord):
     """Which spans: those of one invocation, or of all; the newest."""
 
-    invocation_id: str | None = None
+    invocation_id: Id | None = None
     limit: int = Field(default=5_000, ge=1, le=20_000)
 
 
-class SpanSummary(Wire):
+class SpanSummary(WireRecord):
     """A span without contents.
 
     Attributes:
@@ -58,7 +61,7 @@ class SpanDetail(SpanSummary):
     texts: dict[str, str]
 
 
-class Spans(Wire):
+class Spans(WireRecord):
     """A session's spans, oldest first; those too of agents that ran as tools, under the id of
     their own invocation.
     """
@@ -66,29 +69,37 @@ class Spans(Wire):
     spans: list[SpanSummary]
 
 
-async def listing(call: Call) -> Spans:
+async def list_spans(call: Call) -> Spans:
     """List the spans of a session."""
-    place, query = call.place(), call.query
-    found = await _store(call).of_session(
+    place, query = call.read_place(), call.query
+    found = await need_span_store(call).of_session(
         *place, invocation_id=query.invocation_id, limit=query.limit
     )
-    return Spans(spans=[SpanSummary(**_fields(span)) for span in found])
+    return Spans(spans=[SpanSummary(**_span_fields(span)) for span in found])
 
 
-async def one(call: Call) -> SpanDetail:
-    """Return a span with what was recorded of its contents."""
-    span = await _store(call).span(call.path["span"], of=call.place())
+async def get_span(call: Call) -> SpanDetail:
+    """Return a span with its recorded contents."""
+    span = await need_span_store(call).span(call.path["span"], of=call.read_place())
     if span is None:
-        raise Problem(404, "NotFoundError", "There is no such span.")
+        raise Problem(404, "NotFoundError", "The span does not exist.")
     contents = [json.loads(content) for content in span.contents]
-    return SpanDetail(**_fields(span), contents=contents, texts=span.texts)
+    return SpanDetail(**_span_fields(span), contents=contents, texts=span.texts)
 
 
-def _store(call: Call) -> SqliteSpanStore:
-    return call.host.services.spans
+def need_span_store(call: Call) -> SqliteSpanStore:
+    """Return the span store.
+
+    Raises:
+      Problem: the server records no spans.
+    """
+    store = call.host.services.spans
+    if store is None:
+        raise Problem(404, "NotFoundError", "This server records no spans (--traces off).")
+    return store
 
 
-def _fields(span: SpanRecord) -> dict[str, Any]:
+def _span_fields(span: SpanRecord) -> dict[str, Any]:
     return {
         "id": span.id,
         "parent_id": span.parent_id,
@@ -97,29 +108,41 @@ def _fields(span: SpanRecord) -> dict[str, Any]:
         "start": span.start,
         "end": span.end,
         "invocation_id": span.invocation_id,
-        "error": None if span.error is None else public_text(span.error),
-        "attributes": span.attributes,
+        "error": public_error(span),
+        "attributes": public_attributes(span),
     }
 
 
-_SPANS = "/apps/{app}/users/{user}/sessions/{session}/spans"
+def public_attributes(span: SpanRecord) -> dict[str, Any]:
+    """Return a span's attributes for clients, with the class of its error cleaned."""
+    found = span.attributes
+    return {**found, _KIND: public_name(found[_KIND])} if _KIND in found else found
+
+
+def public_error(span: SpanRecord) -> str | None:
+    """Return a span's error for clients; it is recorded as `Type: text`."""
+    if span.error is None:
+        return None
+    name, colon, text = span.error.partition(": ")
+    return public_message(name, text, span.invocation_id) if colon else public_text(span.error)
+
+
+_SPANS = f"{SESSION_PATH}/spans"
 
 ENDPOINTS = (
     Endpoint(
         "GET",
         _SPANS,
         "List what took how long in a session",
-        listing,
+        list_spans,
         query=SpansQuery,
         answer=Spans,
-        problems=(404, 503),
     ),
     Endpoint(
         "GET",
         f"{_SPANS}/{{span}}",
         "Return a span with what was sent and answered",
-        one,
+        get_span,
         answer=SpanDetail,
-        problems=(404, 503),
     ),
 )

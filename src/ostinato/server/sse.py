@@ -1,4 +1,4 @@
-"""SseResponse: a stream of server-sent events that notices when its reader is gone or too slow."""
+"""SseResponse: a stream of server-sent events that ends if its reader disconnects or is slow."""
 
 from __future__ import annotations
 
@@ -18,43 +18,41 @@ logger = get_logger(__name__)
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # proxies would hold it back
+    (b"x-accel-buffering", b"no"),  # otherwise proxies buffer the stream
 ]
 _HEARTBEAT = b": heartbeat\n\n"
 
 
-def frame(data: bytes, number: int | None = None) -> bytes:
-    """Return an event of the stream.
+def encode_frame(data: bytes, number: int | None = None) -> bytes:
+    """Return an event as a frame of a stream.
 
     Args:
       data: JSON, in one line.
-      number: its number in the session's log, to go on from; None where it has none.
+      number: its number in the session's log, from which a client can resume, or None.
     """
     line = b"data: " + data + b"\n\n"
     return line if number is None else b"id: %d\n%b" % (number, line)
 
 
-def end_frame(data: dict[str, Any] | None = None) -> bytes:
-    """Return the mark that nothing more comes, so that an end is told from a broken connection.
+# The end mark of google-adk's streams: its clients treat each line that begins with `data:` as an
+# event. A field without a colon is empty, and browsers still dispatch an event that has it.
+BARE_END = b"event: end\ndata\n\n"
 
-    Args:
-      data: what to tell with it. google-adk's clients take all data for events, so that its own
-        stream ends without any.
-    """
-    if data is None:
-        return b"event: end\n\n"
+
+def end_frame(data: dict[str, Any]) -> bytes:
+    """Return the end mark of a stream, which tells clients that the connection did not break."""
     return b"event: end\ndata: " + json.dumps(data).encode() + b"\n\n"
 
 
 class SseResponse(Response):
-    """Sends frames as they come; comments between them where there are none for a while.
+    """Sends frames as they come, and comments in times of silence.
 
-    A reader that is gone, or takes nothing for long, ends the stream: the frames are closed.
+    The stream ends and closes its frames if the reader disconnects or reads nothing for too long.
 
     Args:
-      frames: what to send.
+      frames: the frames.
       heartbeat: seconds of silence after which a comment is sent.
-      write_timeout: seconds that the reader may take nothing.
+      write_timeout: seconds for which the reader may read nothing.
     """
 
     def __init__(
@@ -67,12 +65,12 @@ class SseResponse(Response):
         self._sent = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send everything."""
+        """Send the frames."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         tasks = {
-            asyncio.create_task(self._pump(send)),
-            asyncio.create_task(self._beat(send)),
-            asyncio.create_task(_until_gone(receive)),
+            asyncio.create_task(self._send_frames(send)),
+            asyncio.create_task(self._send_heartbeats(send)),
+            asyncio.create_task(wait_for_disconnect(receive)),
         }
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -83,22 +81,22 @@ class SseResponse(Response):
         for task in done:
             error = None if task.cancelled() else task.exception()
             if isinstance(error, TimeoutError | OSError):
-                logger.info("A reader of a stream took nothing for too long, or is gone.")
+                logger.info("The reader of a stream was too slow, or disconnected.")
             elif error is not None:
                 raise error
 
-    async def _pump(self, send: Send) -> None:
+    async def _send_frames(self, send: Send) -> None:
         async with Aclosing(self._frames) as frames:
             async for one in frames:
-                await self._send(send, one)
-        await self._send(send, b"", more=False)
+                await self._send_body(send, one)
+        await self._send_body(send, b"", more=False)
 
-    async def _send(self, send: Send, data: bytes, *, more: bool = True) -> None:
+    async def _send_body(self, send: Send, data: bytes, *, more: bool = True) -> None:
         self._sent = asyncio.get_running_loop().time()
         async with asyncio.timeout(self._write_timeout):
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
-    async def _beat(self, send: Send) -> None:
+    async def _send_heartbeats(self, send: Send) -> None:
         clock = asyncio.get_running_loop().time
         self._sent = clock()
         while True:
@@ -106,9 +104,10 @@ class SseResponse(Response):
             if left > 0:
                 await asyncio.sleep(left)
             else:
-                await self._send(send, _HEARTBEAT)
+                await self._send_body(send, _HEARTBEAT)
 
 
-async def _until_gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client disconnects, once the request's body has been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

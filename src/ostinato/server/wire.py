@@ -1,4 +1,4 @@
-"""Events and sessions as clients get them: google-adk's JSON, nulls left out."""
+"""Events and sessions as JSON for clients: google-adk's format, without nulls."""
 
 from __future__ import annotations
 
@@ -6,27 +6,20 @@ import asyncio
 from collections.abc import Sequence
 
 from ..events.event import Event
-from ..sessions.event_log import EventRecord
+from ..sessions.log.event_log import EventRecord
 from ..sessions.session import Session, log_of
-from .problems import public_text
+from .problems import public_event
 
-_MANY = 100  # events from which on they are written in a thread
+_MANY = 100  # events above which a thread writes them
 
 
 def event_json(event: Event) -> bytes:
     """Return an event as JSON."""
-    if event.error_message:
-        event = event.model_copy(update={"error_message": public_text(event.error_message)})
-    return event.model_dump_json(by_alias=True, exclude_none=True).encode()
+    return public_event(event).model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
-def frames_of(event: Event, *, split: bool) -> list[bytes]:
-    """Return an event as the one or two pieces that google-adk's server sends.
-
-    Args:
-      event: the event.
-      split: send content and files apart, as its page wants it.
-    """
+def event_pieces(event: Event, *, split: bool) -> list[bytes]:
+    """Return an event as one or two JSON texts; google-adk's page wants artifact changes apart."""
     if not (split and event.content is not None and event.content.parts):
         return [event_json(event)]
     if not event.actions.artifact_delta:
@@ -42,7 +35,7 @@ def _records_json(records: Sequence[EventRecord]) -> bytes:
     return b"[" + b",".join(event_json(record.event()) for record in records) + b"]"
 
 
-def listed_json(session: Session) -> bytes:
+def outline_json(session: Session) -> bytes:
     """Return a session without its events as JSON."""
     bare = Session(
         id=session.id,
@@ -57,7 +50,7 @@ def listed_json(session: Session) -> bytes:
 async def session_json(session: Session) -> bytes:
     """Return a session with its events as JSON."""
     records = list(log_of(session).records)
-    head = listed_json(session)
+    head = outline_json(session)
     if len(records) < _MANY:
         events = _records_json(records)
     else:

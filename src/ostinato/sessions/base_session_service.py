@@ -1,10 +1,9 @@
-"""BaseSessionService: the port behind which sessions are kept. Stores subclass it, the runner
-drives it.
-"""
+"""BaseSessionService: the port of session storage, which stores subclass and the runner calls."""
 
 import abc
 import re
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,36 +11,27 @@ from .. import _clock
 from ..errors import InputValidationError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ._fork import answers, folded, kept_records
-from ._stored_rows import session_not_found
-from .event_log import EventRecord
-from .session import Session, apply_event, log_of
+from .log.event_log import EventRecord
+from .log.fork import answer_open_calls, fold_state, kept_records
+from .session import GetSessionConfig, Session, apply_event, log_of
 from .state import SCOPED_PREFIXES, State
+from .store.stored_rows import session_not_found
 
 HIDDEN_PREFIX = "_child:"
 """Sessions whose id starts so are not listed: runs that belong to another session live in them."""
+
+PORT_METHODS = ("append_event", "get_session")
+"""Methods that the runner bypasses in Ostinato's stores, unless they are overridden or patched."""
+
+read_port = attrgetter(*PORT_METHODS)
 
 _MAX_ID = 256
 # Control characters, surrogates, line and paragraph separators, slashes.
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029/\\\\]")
 
 
-class GetSessionConfig(BaseModel):
-    """Which events to load (Spec 4 §4).
-
-    Attributes:
-      num_recent_events: only so many, the newest; 0 loads none.
-      after_timestamp: only events at or after this time, seconds since 1970.
-    """
-
-    model_config = ConfigDict(defer_build=True)
-
-    num_recent_events: int | None = Field(default=None, ge=0)
-    after_timestamp: float | None = None
-
-
-def narrowing(config: GetSessionConfig | None) -> GetSessionConfig | None:
-    """Return `config`, or None where it asks for all events."""
+def narrow_config(config: GetSessionConfig | None) -> GetSessionConfig | None:
+    """Return `config`, or None if it asks for all events."""
     if config is None or (config.num_recent_events is None and config.after_timestamp is None):
         return None
     return config
@@ -52,7 +42,7 @@ class ListSessionsResponse(BaseModel):
 
     Attributes:
       sessions: the sessions.
-      next_page_token: where the next page begins; None where there is none.
+      next_page_token: start of the next page, or None if this is the last one.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -114,6 +104,12 @@ def drop_temp_delta(event: Event) -> dict[str, Any]:
 class BaseSessionService(abc.ABC):
     """Port of session storage (Spec 3 "Session", FEATURES rows 190 and 191)."""
 
+    _defined_port: ClassVar[tuple[Any, ...]]  # the methods as the class was written, unpatched
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._defined_port = read_port(cls)
+
     @abc.abstractmethod
     async def create_session(
         self,
@@ -145,7 +141,7 @@ class BaseSessionService(abc.ABC):
         session_id: str,
         config: GetSessionConfig | None = None,
     ) -> Session | None:
-        """Return a copy of a session, or None where there is none."""
+        """Return a copy of a session, or None if it does not exist."""
 
     @abc.abstractmethod
     async def list_sessions(
@@ -158,13 +154,13 @@ class BaseSessionService(abc.ABC):
 
     @abc.abstractmethod
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session and its events; nothing happens where there is none."""
+        """Delete a session and its events; do nothing if it does not exist."""
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
         """Delete everything that is kept of a user: sessions, events and the state they share.
 
-        A service of ours leaves at most a number beside the user's id, so that no cache goes on
-        with values that are gone.
+        Ostinato's services keep at most a revision number beside the user's id, so that no cache
+        serves deleted values.
         """
         found = (await self.list_sessions(app_name=app_name, user_id=user_id)).sessions
         keys = {key for one in found for key in one.state if key.startswith(State.USER_PREFIX)}
@@ -181,7 +177,7 @@ class BaseSessionService(abc.ABC):
     async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
         """Delete the sessions of an app that were last changed before a time.
 
-        A service of ours leaves those whose lease lasts: an invocation runs there.
+        Ostinato's services skip sessions whose lease has not expired: an invocation runs there.
 
         Args:
           timestamp: seconds since 1970.
@@ -203,18 +199,21 @@ class BaseSessionService(abc.ABC):
         session_id: str,
         at_event: str | None = None,
         new_session_id: str | None = None,
+        close_requests: bool = False,
     ) -> Session:
         """Make a new session that begins as another one did.
 
-        It has the events up to one, and the state that those made of the state at creation; state
-        shared with other sessions and artifacts stay as they are now. A call among the events
-        whose response is not is answered with an error that says so, in an event of its own;
-        calls of long-running tools stay open. A service that is not ours does not know the state
-        at creation: keys that events wrote later count as not there.
+        The new session has the events up to `at_event` and the state that they produced from the
+        initial state; user state, app state and artifacts stay unchanged. An event of its own
+        answers each call whose response is missing with an error; calls of long-running tools stay
+        open. A service outside of Ostinato does not know the initial state: keys that events wrote
+        later count as missing.
 
         Args:
           at_event: id of the last event to take over; None for all.
           new_session_id: wanted id; made up where it is None or blank.
+          close_requests: close approvals, credential requests and calls of long-running tools that
+            wait, so that they are answered in the other session alone; questions stay open.
 
         Returns:
           The new session.
@@ -230,14 +229,15 @@ class BaseSessionService(abc.ABC):
             raise session_not_found((app_name, user_id, session_id))
         records = log_of(source).records
         kept = kept_records(records, at_event, session_id)
-        written = folded({}, records)
+        written = fold_state({}, records)
         initial = {
             key: value
             for key, value in source.state.items()
             if key not in written and not key.startswith(SCOPED_PREFIXES)
         }
         made = await self.create_session(**place, state=initial, session_id=new_session_id)
-        for event in [*(record.event() for record in kept), *answers(kept)]:
+        closing = answer_open_calls(kept, close_requests=close_requests)
+        for event in [*(record.event() for record in kept), *closing]:
             delta = event.actions.state_delta
             event.actions.state_delta = {
                 key: value for key, value in delta.items() if not key.startswith(SCOPED_PREFIXES)

@@ -15,8 +15,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ..events.event import Event
-from ..types.blank import Blank
-from .event_log import EventLog, EventRecord
+from ..types.record_template import RecordTemplate
+from .log.event_log import EventLog, EventRecord
 from .state import write_key
 
 
@@ -33,12 +33,11 @@ class _Backing:
       newest: number of the event that came through this object last, or was loaded last.
       own: ids of events that came through this object and are newer than `revision`, or will be;
         None before the first.
-      basis: what of the store it was made from without asking the store; the claim of the first
-        append checks it. None where the store was asked.
+      snapshot_token: what of the store it was built from without a query; the claim of the first
+        append checks it. None if the store was queried.
     """
 
     __slots__ = (
-        "basis",
         "log",
         "mirror",
         "mirrored",
@@ -46,6 +45,7 @@ class _Backing:
         "own",
         "revision",
         "seen",
+        "snapshot_token",
         "tombstones",
     )
 
@@ -58,7 +58,7 @@ class _Backing:
         self.revision = 0
         self.newest = 0
         self.own: set[str] | None = None  # an empty set is 216 bytes, and most need none
-        self.basis: Any = None
+        self.snapshot_token: Any = None
 
 
 class Session(BaseModel):
@@ -126,12 +126,12 @@ class Session(BaseModel):
         return self.model_dump() == other.model_dump()
 
     def __copy__(self) -> "Session":
-        return self._detached(self.state, self.events)
+        return self._copy_detached(self.state, self.events)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> "Session":
-        return self._detached(copy_state(self.state), copy.deepcopy(self.events, memo))
+        return self._copy_detached(copy_state(self.state), copy.deepcopy(self.events, memo))
 
-    def _detached(self, state: dict[str, Any], events: list[Event]) -> "Session":
+    def _copy_detached(self, state: dict[str, Any], events: list[Event]) -> "Session":
         """Build a session of its own, without the log that this one shares with its store."""
         twin = Session(
             id=self.id,
@@ -147,13 +147,27 @@ class Session(BaseModel):
         return twin
 
 
+class GetSessionConfig(BaseModel):
+    """Which events to load (Spec 4 §4).
+
+    Attributes:
+      num_recent_events: only so many, the newest; 0 loads none.
+      after_timestamp: only events at or after this time, seconds since 1970.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    num_recent_events: int | None = Field(default=None, ge=0)
+    after_timestamp: float | None = None
+
+
 def _backing_of(session: Session) -> _Backing:
     private = session.__pydantic_private__
     assert private is not None
     return private["_backing"]
 
 
-_BLANK = Blank(lambda: Session(id="", app_name="", user_id=""))
+_SESSION_TEMPLATE = RecordTemplate(lambda: Session(id="", app_name="", user_id=""))
 
 
 # `log_of` and `apply_event` are called several times a step; each call less is one per step less.
@@ -169,14 +183,14 @@ def session_on(
     tombstones: set[str],
     last_update_time: float,
 ) -> "Session":
-    """Build a session whose events come from `log`, as it is now, when they are first touched.
+    """Build a session whose events come from `log` in its present state, on first access.
 
     Args:
       log: records, shared with the store.
       state: merged state; the session's own from now on.
       tombstones: removed keys of that state.
     """
-    session = _BLANK.fill(
+    session = _SESSION_TEMPLATE.create(
         id=id, app_name=app_name, user_id=user_id, state=state, last_update_time=last_update_time
     )
     del vars(session)["events"]
@@ -189,9 +203,17 @@ def session_on(
 
 
 def log_of(session: Session) -> EventLog:
-    """Return the records behind `session.events`, brought up to date where the list was edited."""
-    private = session.__pydantic_private__
-    assert private is not None
+    """Return the records behind `session.events`, brought up to date where the list was edited.
+
+    Of a test's stand-in for a session they are made of its events.
+    """
+    private: Any = None
+    try:
+        private = session.__pydantic_private__
+    except AttributeError:  # a MagicMock has none
+        pass
+    if private.__class__ is not dict:
+        return EventLog([EventRecord.of(event, fallback=repr) for event in session.events])
     backing: _Backing = private["_backing"]
     fields = vars(session)
     events: list[Event] | None = fields["events"] if "events" in fields else None
@@ -208,20 +230,20 @@ def log_of(session: Session) -> EventLog:
 def revision_of(session: Session) -> int:
     """Return the number of the newest event up to which `session` stands for what is stored.
 
-    It rises with the session's own appends as long as nobody else's lie between them, and stays
-    behind otherwise until the session is loaded again. 0 for a session that no store made.
+    It rises with the session's own appends while no other writer's lie between them, and then
+    stays until the session is loaded again. 0 for a session that no store built.
     """
     return _backing_of(session).revision
 
 
-def basis_of(session: Session) -> Any:
+def snapshot_token(session: Session) -> Any:
     """Return what a store noted of a session that it made without looking into its database."""
-    return _backing_of(session).basis
+    return _backing_of(session).snapshot_token
 
 
-def set_basis(session: Session, basis: Any) -> None:
-    """Note that `session` stands for `basis`, which nobody has compared with the store yet."""
-    _backing_of(session).basis = basis
+def set_snapshot_token(session: Session, token: Any) -> None:
+    """Note the cached store state that `session` was built from and that is still unverified."""
+    _backing_of(session).snapshot_token = token
 
 
 def newest_of(session: Session) -> int:
@@ -232,7 +254,7 @@ def newest_of(session: Session) -> int:
     return _backing_of(session).newest
 
 
-def own_of(session: Session) -> set[str]:
+def unacknowledged_ids(session: Session) -> set[str]:
     """Return the ids of events that came through `session` and are beyond its revision."""
     return _backing_of(session).own or set()
 
@@ -262,7 +284,7 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
       ids: ids of the events that were handed in.
     """
     backing = _backing_of(session)
-    backing.basis = None
+    backing.snapshot_token = None
     backing.newest = last
     if first == backing.revision + 1:
         backing.revision = last
@@ -271,8 +293,12 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
 
 
 def tombstones_of(session: Session) -> set[str]:
-    """Return the session's removed state keys; `State` changes them in place."""
-    return _backing_of(session).tombstones
+    """Return the session's removed state keys; `State` changes them in place.
+
+    A test's stand-in for a session has none.
+    """
+    private: dict[str, Any] | None = getattr(session, "__pydantic_private__", None)
+    return _backing_of(session).tombstones if type(private) is dict else set()
 
 
 def apply_event(session: Session, event: Event, record: EventRecord) -> None:

@@ -1,45 +1,55 @@
 """SqliteSessionService: sessions in one SQLite file, for programs that need no database server.
 
-Several services and processes may use the same file. Statements are in `_sqlite_rows.py`, threads
-in `_sqlite_worker.py`, the file's tables in `_sqlite_schema.py`.
+Several services and processes may use the same file. Statements are in `sqlite_rows.py`, threads
+in `sqlite_threads.py`, the file's tables in `sqlite_schema.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from .. import _clock
+from .._absences import refuse_absent
 from ..errors import InputValidationError
 from ..events.event import Event
-from . import _sqlite_listing as many
-from . import _sqlite_rows as rows_of
-from ._durable_store import Claim, Fence, JournalRow
-from ._page import page_of
-from ._session_cache import Entry, Scope, SessionCache
-from ._sqlite_file import SqliteFile, Synchronous, file_path
-from ._sqlite_ownership import SqliteOwnership
-from ._sqlite_schema import FORMAT
-from ._sqlite_worker import Threads
-from ._stored_rows import Appended, Key, Known, Loaded, session_not_found, split
-from ._stored_views import (
+from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
+from .session import Session, apply_event, begin_append, note_append, snapshot_token
+from .sqlite import sqlite_leases as leases
+from .sqlite import sqlite_listing as many
+from .sqlite import sqlite_requests as requests
+from .sqlite import sqlite_rows as rows_of
+from .sqlite import sqlite_search as searching
+from .sqlite.sqlite_file import SqliteFile, Synchronous
+from .sqlite.sqlite_schema import FORMAT
+from .sqlite.sqlite_threads import Threads
+from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from .store.leased_sessions import LeasedSessionService
+from .store.listing_page import page_of
+from .store.session_cache import Entry, Scope, SessionCache
+from .store.session_search import FoundSessions
+from .store.stored_rows import Appended, Key, Known, Loaded, session_not_found, split_state
+from .store.stored_views import (
     cached_view,
     listed_view,
     part_view,
     remembered_view,
     scope_of,
-    snapshot,
+    snapshot_event,
 )
-from .base_session_service import GetSessionConfig, ListSessionsResponse, narrowing, new_key
-from .session import Session, apply_event, basis_of, begin_append, note_append
 
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
+
+_A = TypeVar("_A")
 _READERS = 2
 _BRIEF = 16  # events
 
 
-class SqliteSessionService(SqliteOwnership):
+class SqliteSessionService(LeasedSessionService):
     """Session service that keeps sessions in a SQLite file (FEATURES rows 190 to 194).
 
     State values have to be JSON. An event is on disk when `append_event` returns: with "FULL" it
@@ -48,7 +58,8 @@ class SqliteSessionService(SqliteOwnership):
     another program or for the disk. The file is opened at first use; call `close` when done.
 
     Args:
-      db_path: path of the file, made where it does not exist; ":memory:" keeps all in memory.
+      db_path: path of the file, made where it does not exist; ":memory:" keeps all in memory. A URL
+        (`sqlite:///s.db?mode=ro`) may have the parameters of SQLite's URIs.
       synchronous: "FULL" or "NORMAL".
       cache_bytes: about how much of the sessions' text to keep in memory.
 
@@ -67,10 +78,16 @@ class SqliteSessionService(SqliteOwnership):
             raise InputValidationError(
                 f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
             )
-        file = SqliteFile(file_path(db_path), FORMAT, synchronous)
+        file = SqliteFile.of(db_path, FORMAT, synchronous)
         self._threads = Threads(file, readers=_READERS, alone=synchronous == "NORMAL")
         self._writer, self._reader = self._threads.writer, self._threads.reader
         self._cache = SessionCache(cache_bytes)
+        self._leases, self._requests = leases, requests
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes reach the sessions; see `DurableStore`."""
+        return self._reader is not self._writer  # in memory there is one connection
 
     async def create_session(
         self,
@@ -86,9 +103,9 @@ class SqliteSessionService(SqliteOwnership):
           InputValidationError: also for a state value that JSON cannot carry.
         """
         key = new_key(app_name, user_id, session_id)
-        changes = split(state or {})
+        changes = split_state(state or {})
         return await self._writer.submit(
-            lambda db: rows_of.create(db, key, changes, _clock.now()),
+            lambda db: rows_of.create_session(db, key, changes, _clock.now()),
             lambda loaded: cached_view(key, self._cache.admit(key, loaded, None), None),
             brief=True,
         )
@@ -102,7 +119,7 @@ class SqliteSessionService(SqliteOwnership):
         config: GetSessionConfig | None = None,
     ) -> Session | None:
         """Return a copy of a session; see the port."""
-        return await self._load((app_name, user_id, session_id), config, complete=True)
+        return await self._load_session((app_name, user_id, session_id), config, complete=True)
 
     async def open_session(
         self,
@@ -120,17 +137,17 @@ class SqliteSessionService(SqliteOwnership):
             session = remembered_view(key, self._cache.find(key))
             if session is not None:
                 return session
-        return await self._load(key, config, complete)
+        return await self._load_session(key, config, complete)
 
-    async def _load(
+    async def _load_session(
         self, key: Key, config: GetSessionConfig | None, complete: bool
     ) -> Session | None:
-        if not _storable(key):
+        if not _is_storable(key):
             return None
-        config = narrowing(config)
+        config = narrow_config(config)
         used: Entry | None = None
 
-        def known(sid: int) -> Known | None:
+        def find_known(sid: int) -> Known | None:
             nonlocal used
             entry = self._cache.find(key)
             if entry is None or entry.sid != sid or (config is not None and entry.tail > 1):
@@ -139,7 +156,7 @@ class SqliteSessionService(SqliteOwnership):
             return Known(*entry.known, entry.seq, entry.tail)
 
         def work(db: sqlite3.Connection) -> Loaded | None:
-            return rows_of.load(db, key, known, config, complete)
+            return rows_of.load_session(db, key, find_known, config, complete)
 
         def show(loaded: Loaded | None) -> Session | None:
             if loaded is None:
@@ -163,48 +180,100 @@ class SqliteSessionService(SqliteOwnership):
 
         Args:
           app_name: the app; None for all of them.
-          page_size: at most so many; `next_page_token` of the answer tells where to go on.
-          page_token: where the page before ended. Who is listed twice or never because of changes
-            in between: nobody twice, and none that did not change.
+          page_size: the longest page; `next_page_token` of the response starts the next one.
+          page_token: start of the page. Changes between two pages never list a session twice, and
+            never leave out one that did not change.
 
         Raises:
-          InputValidationError: the size is not positive, or the token is not one of ours.
+          InputValidationError: the size is not positive, or the token is not one of this service.
         """
         page = page_of(page_size, page_token)
-        if not _storable((app_name or "", user_id or "", "")):
+        if not _is_storable((app_name or "", user_id or "", "")):
             return ListSessionsResponse()
         return await self._reader.submit(
-            lambda db: _listed(many.listing(db, app_name, user_id, page)), lambda found: found
+            lambda db: _list_response(many.read_page(db, app_name, user_id, page)),
+            lambda found: found,
         )
+
+    async def search_sessions(
+        self,
+        *,
+        app_name: str,
+        text: str,
+        user_id: str | None = None,
+        page_size: int = 50,
+        page_token: str | None = None,
+    ) -> FoundSessions:
+        """Find sessions that hold all words of a text; see `SessionSearch`."""
+        page = page_of(page_size, page_token)
+        if not _is_storable((app_name, user_id or "", "")):
+            return FoundSessions()
+        left = await self.index_sessions()
+
+        def show(found: many.Listing) -> FoundSessions:
+            return FoundSessions(**vars(_list_response(found)), complete=not left, unindexed=left)
+
+        return await self._reader.submit(
+            lambda db: searching.search_sessions(db, app_name, user_id, text, page), show
+        )
+
+    async def index_sessions(self) -> int:
+        """Index a bounded number of events that are not indexed yet; see `SessionSearch`."""
+        if not await self._read_rows(searching.is_searchable):
+            await self._write_rows(searching.make_searchable)
+        found = await self._read_rows(searching.read_unindexed)
+        if not found:
+            return 0
+        return await self._write_rows(lambda db: searching.write_documents(db, found))
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session; see the port."""
         key = (app_name, user_id, session_id)
-        if _storable(key):
+        if _is_storable(key):
             await self._writer.submit(
-                lambda db: rows_of.delete(db, key), lambda _: self._cache.drop(key)
+                lambda db: rows_of.delete_session(db, key), lambda _: self._cache.drop(key)
             )
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
         """Delete a user's sessions and state; see the port."""
-        if _storable((app_name, user_id, "")):
-            await self._writer.submit(
-                lambda db: many.delete_user(db, app_name, user_id), self._forget
+        await self._delete_user(app_name, user_id)
+
+    async def _delete_user(self, app_name: str, user_id: str) -> int:
+        if not _is_storable((app_name, user_id, "")):
+            return 0
+
+        def show(answer: tuple[list[Key], bool]) -> tuple[int, bool]:
+            return self._drop_cached(answer[0]), answer[1]
+
+        deleted, more = 0, True
+        while more:  # each time some, so that appends get their turn
+            count, more = await self._writer.submit(
+                lambda db: many.delete_of_user(db, app_name, user_id), show
             )
+            deleted += count
+        return deleted
+
+    async def erase_user(self, app_name: str | None, user_id: str) -> int:
+        """Delete all of a user, words of the search included; see `EraseUser`."""
+        apps = [app_name] if app_name is not None else await self._read_rows(many.apps_with_state)
+        deleted = sum([await self._delete_user(app, user_id) for app in apps])
+        while await self._write_rows(searching.merge_words):
+            pass  # each time some, so that appends get their turn
+        return deleted
 
     async def delete_sessions_before(self, app_name: str, timestamp: float) -> int:
         """Delete sessions that were last changed before a time; see the port."""
         count = 0
-        while _storable((app_name, "", "")):
+        while _is_storable((app_name, "", "")):
             gone = await self._writer.submit(
-                lambda db: many.delete_before(db, app_name, timestamp), self._forget
+                lambda db: many.delete_before(db, app_name, timestamp), self._drop_cached
             )
             if not gone:
                 break
             count += gone
         return count
 
-    def _forget(self, gone: Sequence[Key]) -> int:
+    def _drop_cached(self, gone: Sequence[Key]) -> int:
         for key in gone:
             self._cache.drop(key)
         return len(gone)
@@ -217,37 +286,36 @@ class SqliteSessionService(SqliteOwnership):
         session_id: str,
         at_event: str | None = None,
         new_session_id: str | None = None,
+        close_requests: bool = False,
     ) -> Session:
         """Make a new session of a part of another, inside the database; see the port."""
         key, new = (app_name, user_id, session_id), new_key(app_name, user_id, new_session_id)
-        if not _storable((*key[:2], f"{session_id}{at_event}")):
+        if not _is_storable((*key[:2], f"{session_id}{at_event}")):
             raise session_not_found(key)
         await self._writer.submit(
-            lambda db: many.fork(db, key, at_event, new), lambda _: self._cache.drop(new)
+            lambda db: many.fork_session(db, key, at_event, new, close_requests),
+            lambda _: self._cache.drop(new),
         )
-        made = await self._load(new, None, complete=True)
+        made = await self._load_session(new, None, complete=True)
         if made is None:
             raise session_not_found(new)
         return made
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Return a copy of the user's shared state; see the port."""
-        if not _storable((app_name, user_id, "")):
+        if not _is_storable((app_name, user_id, "")):
             return {}
         return await self._reader.submit(
-            lambda db: scope_of(rows_of.shared(db, app_name, user_id)).value, lambda value: value
+            lambda db: scope_of(rows_of.read_shared_state(db, app_name, user_id)).value,
+            lambda value: value,
         )
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
         key = (session.app_name, session.user_id, session.id)
-        return await self._reader.submit(lambda db: rows_of.initial(db, key), lambda state: state)
-
-    async def append_event(self, session: Session, event: Event) -> Event:
-        """Store an event and show it in `session`; partial events are not stored."""
-        if not event.partial:
-            await self.append(session, (event,))
-        return event
+        return await self._reader.submit(
+            lambda db: rows_of.read_initial_state(db, key), lambda state: state
+        )
 
     async def append(
         self,
@@ -256,6 +324,7 @@ class SqliteSessionService(SqliteOwnership):
         rows: Sequence[JournalRow] = (),
         fence: Fence | None = None,
         claim: Claim | None = None,
+        changes: CallChanges | None = None,
     ) -> Fence | None:
         """Store events and rows together; see `DurableStore`.
 
@@ -266,19 +335,26 @@ class SqliteSessionService(SqliteOwnership):
           StoreError: the file cannot be written.
         """
         key = (session.app_name, session.user_id, session.id)
-        stored = [snapshot(session, event) for event in events]
+        stored = [snapshot_event(session, event) for event in events]
         ids = [record.id for record, _ in stored]
         batch = rows_of.Batch(
-            key, stored, rows, fence, claim, *begin_append(session, ids), basis_of(session)
+            key,
+            stored,
+            rows,
+            fence,
+            claim,
+            *begin_append(session, ids),
+            snapshot_token(session),
+            changes,
         )
         cache = self._cache
 
-        def known(sid: int) -> int | None:
+        def find_known(sid: int) -> int | None:
             entry = cache.find(key)
             return entry.seq if entry is not None and entry.sid == sid else None
 
         def work(db: sqlite3.Connection) -> tuple[Appended, Fence | None]:
-            return rows_of.append(db, batch, known)
+            return rows_of.append_batch(db, batch, find_known)
 
         def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
             done, fence = answer
@@ -297,6 +373,37 @@ class SqliteSessionService(SqliteOwnership):
                 f"that is not valid Unicode text: {error}."
             ) from error
 
+    async def release(
+        self,
+        place: Place,
+        fence: Fence,
+        *,
+        keep_rows: bool = False,
+        wait: bool = True,
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Release a lease; see `DurableStore`."""
+
+        def work(db: sqlite3.Connection) -> None:
+            leases.release_lease(db, place, fence, keep_rows)
+
+        if wait:
+            await self._write_rows(work)
+        else:
+            self._writer.post(work, brief=True, on_error=on_error)
+
+    async def _read_rows(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        return await _await_text(self._reader.submit(work, _pass_through))
+
+    async def _write_rows(
+        self,
+        work: Callable[[sqlite3.Connection], Any],
+        place: Place | None = None,
+        *,
+        repeatable: bool = False,
+    ) -> Any:
+        return await _await_text(self._writer.submit(work, _pass_through, brief=True))
+
     async def flush(self) -> None:
         """Wait until everything appended so far is committed."""
         if self._writer.has_begun:  # else there is nothing, and no file is to be made for it
@@ -307,8 +414,21 @@ class SqliteSessionService(SqliteOwnership):
         await self._threads.close()
 
 
-def _storable(key: Key) -> bool:
-    """Tell whether SQLite can hold these names at all; what it cannot hold does not exist."""
+async def _await_text(future: asyncio.Future[_A]) -> _A:
+    try:
+        return await future
+    except UnicodeEncodeError as error:
+        raise InputValidationError(
+            f"A name, an id or a message is not valid Unicode text: {error}."
+        ) from error
+
+
+def _pass_through(value: _A) -> _A:
+    return value
+
+
+def _is_storable(key: Key) -> bool:
+    """Return whether SQLite can hold these names; otherwise no such session exists."""
     try:
         "".join(key).encode()
     except (UnicodeEncodeError, TypeError):
@@ -316,7 +436,7 @@ def _storable(key: Key) -> bool:
     return True
 
 
-def _listed(found: many.Listing) -> ListSessionsResponse:
+def _list_response(found: many.Listing) -> ListSessionsResponse:
     shared = {place: scope_of(rows) for place, rows in found.shared.items()}
     none = Scope()
     sessions: list[Session] = []

@@ -4,15 +4,54 @@ state.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model, field_validator
+from pydantic_core import PydanticSerializationError, to_json
 
+from .._adk_mode import follows_adk
+from ..errors import InputValidationError
 from ..errors import StateSchemaError as StateSchemaError
+from .log.ordered_delta import OrderedDelta
 
 SCOPED_PREFIXES = ("app:", "user:", "temp:")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_FIT = frozenset((int, bool, type(None)))
+
+
+def state_text(key: Any, value: Any) -> str:
+    """Return a state value as JSON text.
+
+    Raises:
+      InputValidationError: JSON cannot carry it; the message names the key.
+    """
+    try:
+        text = _encode(value)
+        f"{key}{text}".encode()  # lone surrogates
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputValidationError(
+            f"State key {key!r} holds a value that JSON cannot carry ({error}); store JSON values "
+            f"only, or keep it for the length of one run under a '{State.TEMP_PREFIX}' key."
+        ) from error
+    return text
+
+
+def check_state_value(key: Any, value: Any) -> None:
+    """Check that a value can be stored, if it is to be; `temp:` values are not.
+
+    A program written for google-adk may keep any object, for a store in memory.
+
+    Raises:
+      InputValidationError: JSON cannot carry it.
+    """
+    if type(value) in _FIT or follows_adk() or str(key).startswith(State.TEMP_PREFIX):
+        return
+    state_text(key, value)
 
 
 class State:
@@ -51,7 +90,7 @@ class State:
         self._tombstones = set[str]() if tombstones is None else tombstones
 
     def __getitem__(self, key: str) -> Any:
-        if key in self._delta:
+        if key in self._delta and not self._is_superseded(key):
             return self._delta[key]
         if key in self._tombstones:
             return None
@@ -60,11 +99,12 @@ class State:
     def __setitem__(self, key: str, value: Any) -> None:
         if self._schema is not None and not key.startswith(SCOPED_PREFIXES):
             _validate_state_entry(self._schema, key, value)
+        check_state_value(key, value)
         self._delta[key] = value
         write_key(self._value, self._tombstones, key, value)
 
     def __contains__(self, key: object) -> bool:
-        if key in self._delta:
+        if key in self._delta and not self._is_superseded(key):  # pyright: ignore[reportArgumentType]
             return self._delta[key] is not None  # pyright: ignore[reportArgumentType]
         return key in self._value and self._value[key] is not None  # pyright: ignore[reportArgumentType]
 
@@ -89,7 +129,7 @@ class State:
         return default
 
     def has_delta(self) -> bool:
-        """Tell whether there are changes that no committed event carries yet."""
+        """Return whether there are changes that no committed event carries yet."""
         return bool(self._delta)
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -103,8 +143,14 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a new dict of all keys that are set."""
-        merged = {**self._value, **self._delta}
+        own = {key: value for key, value in self._delta.items() if not self._is_superseded(key)}
+        merged = {**self._value, **own}
         return {key: value for key, value in merged.items() if value is not None}
+
+    def _is_superseded(self, key: str) -> bool:
+        """Return whether a parallel tool call wrote `key` after this view did."""
+        delta = self._delta
+        return isinstance(delta, OrderedDelta) and delta.is_superseded(key)
 
 
 def write_key(value: dict[str, Any], tombstones: set[str], key: str, new: Any) -> None:
@@ -117,20 +163,51 @@ def write_key(value: dict[str, Any], tombstones: set[str], key: str, new: Any) -
         tombstones.discard(key)
 
 
+def check_state(schema: type[BaseModel], delta: Mapping[str, Any]) -> None:
+    """Check the unprefixed keys of a state delta against a schema.
+
+    Raises:
+      StateSchemaError: a key is not declared, or its value breaks the field's type or constraints.
+    """
+    for key, value in delta.items():
+        if not key.startswith(SCOPED_PREFIXES):
+            _validate_state_entry(schema, key, value)
+
+
 @lru_cache(maxsize=1024)
-def _adapter(schema: type[BaseModel], key: str) -> TypeAdapter[Any]:
-    return TypeAdapter(schema.model_fields[key].annotation or Any)
+def _build_checker(schema: type[BaseModel], key: str) -> type[BaseModel]:
+    """Return a model of this one field, with its constraints and its validators."""
+    validators: dict[str, Any] = {
+        name: field_validator(key, mode=one.info.mode)(staticmethod(one.func))
+        for name, one in schema.__pydantic_decorators__.field_validators.items()
+        if key in one.info.fields or "*" in one.info.fields
+    }
+    field = schema.model_fields[key]
+    config = ConfigDict(**schema.model_config)
+    config.update(populate_by_name=True, extra="ignore", frozen=False)
+    fields: dict[str, Any] = {key: (field.annotation, field)}
+    return create_model(schema.__name__, __config__=config, __validators__=validators, **fields)
 
 
 def _validate_state_entry(schema: type[BaseModel], key: str, value: Any) -> None:
-    """Raise StateSchemaError unless `schema` declares `key` with a type that takes `value`."""
+    """Raise StateSchemaError unless `schema` declares `key` as a field that takes `value`.
+
+    The value counts in the form in which it is stored, as JSON, and is not converted: `"7"` is no
+    int, but a date may be text, and a model a dict.
+    """
     if key not in schema.model_fields:
         raise StateSchemaError(
             f"Key {key!r} is not declared in state schema {schema.__name__!r}. "
             f"Declared fields: {list(schema.model_fields)}"
         )
+    checker = _build_checker(schema, key)
     try:
-        _adapter(schema, key).validate_python(value)
+        try:
+            text = to_json({key: value})
+        except PydanticSerializationError:
+            checker.model_validate({key: value}, strict=True)
+        else:
+            checker.model_validate_json(text, strict=True)
     except ValidationError as error:
         expected = schema.model_fields[key].annotation
         raise StateSchemaError(

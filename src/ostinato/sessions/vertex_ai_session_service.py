@@ -17,26 +17,26 @@ from .._aclosing import Aclosing
 from ..errors import AlreadyExistsError, InputValidationError
 from ..events.event import Event
 from ..events.event_actions import EventActions
-from ._agent_engine import (
+from .agent_engine.agent_engine_client import (
     AgentEngineClient,
     AgentEngineError,
     check_engine,
     get_express_mode_api_key,
 )
-from ._agent_engine_events import record_of, seconds_of, session_event, timestamp_text
-from ._stored_rows import session_not_found
+from .agent_engine.agent_engine_events import record_of, seconds_of, session_event, timestamp_text
 from .base_session_service import (
     BaseSessionService,
     GetSessionConfig,
     ListSessionsResponse,
     check_name,
     drop_temp_delta,
-    narrowing,
+    narrow_config,
 )
-from .event_log import EventLog, EventRecord
-from .in_memory_session_service import limited
+from .in_memory_session_service import limit_log
+from .log.event_log import EventLog, EventRecord
 from .session import Session, note_append, session_on
 from .state import State
+from .store.stored_rows import session_not_found
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 _SESSION_NAME = re.compile(
@@ -61,7 +61,8 @@ class VertexAiSessionService(BaseSessionService):
         where none of the three is given and GOOGLE_GENAI_USE_ENTERPRISE is true.
 
     Raises:
-      InputValidationError: the id is none, or a key stands beside project or location.
+      InputValidationError: the id is malformed, or an API key was given together with project or
+        location.
       MissingExtraError: the extra `vertex` is not installed.
     """
 
@@ -113,7 +114,7 @@ class VertexAiSessionService(BaseSessionService):
             operation = await self._client.ask(
                 "POST", engine, "sessions", query=query, body=body, repeatable=False
             )
-            made = await self._client.finished(engine, operation)
+            made = await self._client.wait_for_operation(engine, operation)
         except AgentEngineError as error:
             if error.status == 409:
                 raise AlreadyExistsError(
@@ -123,7 +124,7 @@ class VertexAiSessionService(BaseSessionService):
         if "updateTime" not in made:
             name = str(operation["name"]).rpartition("/operations/")[0].rpartition("/")[2]
             made = await self._client.ask("GET", engine, f"sessions/{name}")
-        return _session(app_name, made, EventLog())
+        return _build_session(app_name, made, EventLog())
 
     async def get_session(
         self,
@@ -133,22 +134,22 @@ class VertexAiSessionService(BaseSessionService):
         session_id: str,
         config: GetSessionConfig | None = None,
     ) -> Session | None:
-        """Return a session, or None where there is none.
+        """Return a session, or None if it does not exist.
 
         Raises:
           InputValidationError: it is another user's, or the id breaks its rule.
         """
         engine, resource = self._engine_of(app_name), f"sessions/{_short_id(session_id)}"
-        config = narrowing(config)
+        config = narrow_config(config)
         wants_events = config is None or config.num_recent_events != 0
         found, records = await asyncio.gather(
-            self._find(engine, resource),
-            self._records(engine, resource, config) if wants_events else _none(),
+            self._find_resource(engine, resource),
+            self._read_records(engine, resource, config) if wants_events else _read_no_records(),
         )
         if found is None:
             return None
         _check_owner(found, user_id)
-        return _session(app_name, found, limited(EventLog(records), config))
+        return _build_session(app_name, found, limit_log(EventLog(records), config))
 
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None
@@ -156,25 +157,27 @@ class VertexAiSessionService(BaseSessionService):
         """Return the sessions of a user, or of all users, without events; see the port."""
         query = {} if user_id is None else {"filter": f"user_id={json.dumps(user_id)}"}
         items = self._client.items(self._engine_of(app_name), "sessions", "sessions", query)
-        sessions = [_session(app_name, one, EventLog()) async for one in items]
+        sessions = [_build_session(app_name, one, EventLog()) async for one in items]
         sessions.sort(key=lambda session: session.last_update_time, reverse=True)
         return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete a session and its events; nothing happens where there is none.
+        """Delete a session and its events; do nothing if it does not exist.
 
         Raises:
           InputValidationError: it is another user's, or the id breaks its rule.
         """
         engine, resource = self._engine_of(app_name), f"sessions/{_short_id(session_id)}"
-        found = await self._find(engine, resource)
+        found = await self._find_resource(engine, resource)
         if found is None:
             return
         _check_owner(found, user_id)
         try:
-            await self._client.finished(engine, await self._client.ask("DELETE", engine, resource))
+            await self._client.wait_for_operation(
+                engine, await self._client.ask("DELETE", engine, resource)
+            )
         except AgentEngineError as error:
-            if error.status != 404:  # somebody else was faster
+            if error.status != 404:  # another process deleted it first
                 raise
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
@@ -234,7 +237,7 @@ class VertexAiSessionService(BaseSessionService):
             )
         return found["id"]
 
-    async def _find(self, engine: str, resource: str) -> dict[str, Any] | None:
+    async def _find_resource(self, engine: str, resource: str) -> dict[str, Any] | None:
         try:
             return await self._client.ask("GET", engine, resource)
         except AgentEngineError as error:
@@ -242,7 +245,7 @@ class VertexAiSessionService(BaseSessionService):
                 return None
             raise
 
-    async def _records(
+    async def _read_records(
         self, engine: str, resource: str, config: GetSessionConfig | None
     ) -> list[EventRecord]:
         """Return a session's events, oldest first; those that `config` asks for."""
@@ -268,7 +271,7 @@ class VertexAiSessionService(BaseSessionService):
         return records if wanted is None else records[::-1]
 
 
-async def _none() -> list[EventRecord]:
+async def _read_no_records() -> list[EventRecord]:
     return []
 
 
@@ -293,7 +296,7 @@ def _check_owner(found: dict[str, Any], user_id: str) -> None:
         raise InputValidationError(f"Session {name} does not belong to user {user_id}.")
 
 
-def _session(app_name: str, found: dict[str, Any], log: EventLog) -> Session:
+def _build_session(app_name: str, found: dict[str, Any], log: EventLog) -> Session:
     """Build the session of what the service gave back."""
     stored: dict[str, Any] = found.get("sessionState") or {}
     session = session_on(

@@ -1,8 +1,7 @@
-"""The SQLite file of spans: its tables and statements. Called in the threads of a store.
+"""Tables and statements of the SQLite span store; they run in the threads of a store.
 
-Prompts grow by what was said since, so that each is kept as the end of a chain: a link holds one
-content and points to the link before it. A prompt of a thousand contents that the next call repeats
-with two more costs two links.
+Each prompt extends the previous one, so a prompt is stored as the end of a chain: a link holds one
+content and points to the link before it. Two more contents cost two more links.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from ..sessions._sqlite_file import FileFormat
 from ..sessions.base_session_service import HIDDEN_PREFIX
+from ..sessions.sqlite.sqlite_file import FileFormat
 from .recorder import SpanRecord
 
 FORMAT = FileFormat(
@@ -51,6 +50,11 @@ FORMAT = FileFormat(
         );
         CREATE INDEX spans_of_session ON spans(app, user, session, number)
         """,
+        """
+        CREATE INDEX spans_of_invocation ON spans(app, user, session, invocation);
+        CREATE INDEX spans_of_parent ON spans(parent_id);
+        CREATE INDEX spans_of_user ON spans(user, app)
+        """,
     ),
 )
 
@@ -61,14 +65,18 @@ _COLUMNS = (
     "attributes, prompt, texts"
 )
 _HIDDEN, _PAST_HIDDEN = HIDDEN_PREFIX, HIDDEN_PREFIX[:-1] + chr(ord(HIDDEN_PREFIX[-1]) + 1)
-# The spans of a session or of one of its invocations, and those that hang below them in the hidden
-# sessions of agents that ran as tools.
+# The spans of a session or of one of its invocations, and their descendants in the hidden sessions
+# of agents that ran as tools.
 _WITHIN = (
-    "hidden AS MATERIALIZED (SELECT number, id, parent_id FROM spans"
-    " WHERE app = ? AND user = ? AND session >= ? AND session < ?), "
-    "within(number, id) AS (SELECT number, id FROM spans"
-    " WHERE app = ? AND user = ? AND session = ? AND (? IS NULL OR invocation = ?)"
-    " UNION SELECT h.number, h.id FROM within w JOIN hidden h ON h.parent_id = w.id)"
+    "within(number, id) AS (SELECT number, id FROM spans INDEXED BY {index}"
+    " WHERE app = :app AND user = :user AND session = :session{more}"
+    " UNION SELECT h.number, h.id FROM within w JOIN spans h INDEXED BY spans_of_parent"
+    " ON h.parent_id = w.id WHERE h.app = :app AND h.user = :user"
+    f" AND h.session >= '{_HIDDEN}' AND h.session < '{_PAST_HIDDEN}')"
+)
+_WITHIN_SESSION = _WITHIN.format(index="spans_of_session", more="")
+_WITHIN_INVOCATION = _WITHIN.format(
+    index="spans_of_invocation", more=" AND invocation = :invocation"
 )
 _UPSERT = (
     f"INSERT INTO spans({_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -79,9 +87,7 @@ _UPSERT = (
 
 
 class KnownLinks:
-    """The links that the writer has met lately, so that a long prompt is not looked up link by
-    link at every call.
-    """
+    """Cache of recently written links, so that a long prompt needs no lookup for each link."""
 
     def __init__(self) -> None:
         self._links: dict[tuple[int, str], int] = {}
@@ -97,21 +103,21 @@ class KnownLinks:
         self._links[before, data] = link
 
     def clear(self) -> None:
-        """Forget all: what was stored may have been taken back, or swept away."""
+        """Empty the cache: stored links may have been rolled back or deleted."""
         self._links.clear()
 
 
-def write(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
-    """Store a span that has begun, or what became of it."""
+def write_span(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
+    """Store a span that has begun, or its final state."""
     try:
-        _write(db, record, known)
-    except BaseException:  # boundary: whatever takes back the writing takes back the links
+        _insert_span(db, record, known)
+    except BaseException:  # boundary: any error rolls the links back
         known.clear()
         raise
 
 
-def _write(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
-    texts = {kind: _text(db, data) for kind, data in record.texts.items()}
+def _insert_span(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> None:
+    texts = {kind: _store_text(db, data) for kind, data in record.texts.items()}
     row = (
         record.id,
         record.trace_id,
@@ -124,13 +130,13 @@ def _write(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) -> Non
         record.invocation_id,
         record.error,
         json.dumps(record.attributes, ensure_ascii=False, default=repr),
-        _chain(db, record.contents, known),
+        _store_chain(db, record.contents, known),
         json.dumps(texts),
     )
     db.execute(_UPSERT, row)
 
 
-def _text(db: sqlite3.Connection, data: str) -> int:
+def _store_text(db: sqlite3.Connection, data: str) -> int:
     """Return the number of a text, stored once."""
     digest = blake2b(data.encode("utf-8", "replace"), digest_size=16).digest()
     found = db.execute("SELECT text FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -140,19 +146,19 @@ def _text(db: sqlite3.Connection, data: str) -> int:
     return found[0]
 
 
-def _chain(db: sqlite3.Connection, contents: Iterable[str], known: KnownLinks) -> int | None:
-    """Return the last link of a prompt; None where none was recorded."""
+def _store_chain(db: sqlite3.Connection, contents: Iterable[str], known: KnownLinks) -> int | None:
+    """Return the last link of a prompt, or None if none was recorded."""
     link = 0
     for data in contents:
         found = known.get(link, data)
         if found is None:
-            found = _link(db, link, _text(db, data))
+            found = _store_link(db, link, _store_text(db, data))
             known.add(link, data, found)
         link = found
     return link or None
 
 
-def _link(db: sqlite3.Connection, before: int, text: int) -> int:
+def _store_link(db: sqlite3.Connection, before: int, text: int) -> int:
     """Return the link that holds a text after another link, stored once."""
     key = (before, text)
     found = db.execute("SELECT link FROM links WHERE before = ? AND text = ?", key).fetchone()
@@ -162,29 +168,38 @@ def _link(db: sqlite3.Connection, before: int, text: int) -> int:
     return found[0]
 
 
-def of_session(
+def _place_names(place: tuple[str, str, str]) -> dict[str, Any]:
+    return dict(zip(("app", "user", "session"), place, strict=True))
+
+
+def load_session_spans(
     db: sqlite3.Connection, place: tuple[str, str, str], invocation_id: str | None, limit: int
 ) -> list[SpanRecord]:
-    """Return the newest spans of a session and of what ran as tools within it, oldest first,
-    without contents and texts.
+    """Return the newest spans of a session and of its agent tools, oldest first.
+
+    Contents and texts are left out.
     """
+    within = _WITHIN_SESSION if invocation_id is None else _WITHIN_INVOCATION
+    values = {**_place_names(place), "invocation": invocation_id, "limit": limit}
     rows = db.execute(
-        f"WITH RECURSIVE {_WITHIN} SELECT {_COLUMNS} FROM spans "
-        "WHERE number IN (SELECT number FROM within) ORDER BY number DESC LIMIT ?",
-        (*place[:2], _HIDDEN, _PAST_HIDDEN, *place, invocation_id, invocation_id, limit),
+        f"WITH RECURSIVE {within} SELECT {_COLUMNS} FROM spans "
+        "WHERE number IN (SELECT number FROM within) ORDER BY number DESC LIMIT :limit",
+        values,
     ).fetchall()
-    return [_record(row) for row in reversed(rows)]
+    return [_make_record(row) for row in reversed(rows)]
 
 
-def one(db: sqlite3.Connection, span_id: str, of: tuple[str, str, str] | None) -> SpanRecord | None:
-    """Return a span with its contents and texts, or None; None too where it is not of a session."""
+def load_span(
+    db: sqlite3.Connection, span_id: str, of: tuple[str, str, str] | None
+) -> SpanRecord | None:
+    """Return a span with its contents and texts, or None if the session has no such span."""
     row = db.execute(f"SELECT {_COLUMNS} FROM spans WHERE id = ?", (span_id,)).fetchone()
     if row is None:
         return None
-    record = _record(row)
-    if of is not None and _holder(db, record) != of:
+    record = _make_record(row)
+    if of is not None and _find_session(db, record) != of:
         return None
-    record.contents = _contents(db, row[13])
+    record.contents = _load_contents(db, row[13])
     numbers: dict[str, int] = json.loads(row[14])
     for kind, number in numbers.items():
         found = db.execute("SELECT data FROM texts WHERE text = ?", (number,)).fetchone()
@@ -192,7 +207,7 @@ def one(db: sqlite3.Connection, span_id: str, of: tuple[str, str, str] | None) -
     return record
 
 
-def _record(row: Sequence[Any]) -> SpanRecord:
+def _make_record(row: Sequence[Any]) -> SpanRecord:
     return SpanRecord(
         id=row[0],
         trace_id=row[1],
@@ -208,10 +223,8 @@ def _record(row: Sequence[Any]) -> SpanRecord:
     )
 
 
-def _holder(db: sqlite3.Connection, record: SpanRecord) -> tuple[str, str, str]:
-    """Return the session that a span belongs to: its own, or the one in which its agent ran as a
-    tool.
-    """
+def _find_session(db: sqlite3.Connection, record: SpanRecord) -> tuple[str, str, str]:
+    """Return the session that a span belongs to: its own, or that of the calling agent."""
     place, parent = record.place, record.parent_id
     while place[2].startswith(_HIDDEN) and parent is not None:
         statement = "SELECT app, user, session, parent_id FROM spans WHERE id = ?"
@@ -222,7 +235,7 @@ def _holder(db: sqlite3.Connection, record: SpanRecord) -> tuple[str, str, str]:
     return place
 
 
-def _contents(db: sqlite3.Connection, link: int | None) -> list[str]:
+def _load_contents(db: sqlite3.Connection, link: int | None) -> list[str]:
     """Return the contents of a prompt, oldest first."""
     rows = db.execute(
         "WITH RECURSIVE chain(link, before, text, depth) AS ("
@@ -235,24 +248,38 @@ def _contents(db: sqlite3.Connection, link: int | None) -> list[str]:
     return [data for (data,) in rows]
 
 
-def forget(db: sqlite3.Connection, place: tuple[str, str, str], known: KnownLinks) -> None:
-    """Delete the spans of a session, and of what ran as tools within it."""
+def delete_session_spans(
+    db: sqlite3.Connection, place: tuple[str, str, str], known: KnownLinks
+) -> None:
+    """Delete the spans of a session and of its agent tools."""
     db.execute(
-        f"WITH RECURSIVE {_WITHIN} DELETE FROM spans WHERE number IN (SELECT number FROM within)",
-        (*place[:2], _HIDDEN, _PAST_HIDDEN, *place, None, None),
+        f"WITH RECURSIVE {_WITHIN_SESSION} "
+        "DELETE FROM spans WHERE number IN (SELECT number FROM within)",
+        _place_names(place),
     )
-    _sweep(db, known)
+    _delete_unused(db, known)
 
 
-def prune(db: sqlite3.Connection, keep: int, known: KnownLinks) -> None:
-    """Delete all but the newest spans, and the prompts that nothing refers to any more."""
+def delete_user_spans(db: sqlite3.Connection, app: str | None, user: str, known: KnownLinks) -> int:
+    """Delete the spans of a user, of all apps for None; return how many there were.
+
+    Their bytes in the file are overwritten.
+    """
+    db.execute("PRAGMA secure_delete=ON")
+    gone = db.execute("DELETE FROM spans WHERE user = ? AND app = ifnull(?, app)", (user, app))
+    _delete_unused(db, known)
+    return gone.rowcount
+
+
+def prune_spans(db: sqlite3.Connection, keep: int, known: KnownLinks) -> None:
+    """Delete all but the newest spans, and the prompts that no span refers to."""
     newest = db.execute("SELECT max(number) FROM spans").fetchone()[0] or 0
     gone = db.execute("DELETE FROM spans WHERE number <= ?", (newest - keep,)).rowcount
     if gone:
-        _sweep(db, known)
+        _delete_unused(db, known)
 
 
-def _sweep(db: sqlite3.Connection, known: KnownLinks) -> None:
+def _delete_unused(db: sqlite3.Connection, known: KnownLinks) -> None:
     known.clear()
     db.execute(
         "DELETE FROM links WHERE link NOT IN (WITH RECURSIVE used(link) AS ("

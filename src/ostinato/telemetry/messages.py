@@ -11,14 +11,14 @@ _ROLES = {"model": "assistant"}
 
 def as_message(content: types.Content) -> dict[str, Any]:
     """Return a content as a message: role and parts."""
-    parts = [_part(part) for part in content.parts or []]
+    parts = [_part_record(part) for part in content.parts or []]
     role = content.role or "user"
     if parts and all(part["type"] == "tool_call_response" for part in parts):
         role = "tool"
     return {"role": _ROLES.get(role, role), "parts": parts}
 
 
-def _part(part: types.Part) -> dict[str, Any]:
+def _part_record(part: types.Part) -> dict[str, Any]:
     call, answer = part.function_call, part.function_response
     if call is not None:
         return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.args}

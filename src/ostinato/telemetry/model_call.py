@@ -1,34 +1,39 @@
-"""ModelCall: what is noted of a call of a model, in its span and in OpenTelemetry's metrics. The
-flow makes one where somebody records.
-"""
+"""Recording of one model call, in its span and in OpenTelemetry's metrics."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any
 
 from .. import _clock, types
 from ..models.converted import Converted
+from ..models.http.observers import ObservedAnswer, set_answer_observer
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from .messages import as_message
-from .metrics import count_call, is_counted
-from .recorder import RECORDERS
-from .redaction import redacted
+from .recorder import NOT_ASKED, RECORDERS
+from .redaction import redact_value
 from .tracing import Span, is_exported, made_span, span
 
 # OpenTelemetry's own switch; contents do not leave the process without it.
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
-def captures_content() -> bool:
-    """Tell whether contents go into exported spans."""
+def captures_content(telemetry: Any = None) -> bool:
+    """Return whether contents go into exported spans.
+
+    Args:
+      telemetry: the run's TelemetryConfig; the environment decides if it is None.
+    """
+    if telemetry is not None:
+        return telemetry.should_add_content_to_experimental_spans
     return os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event")
 
 
 def keeps_content() -> bool:
-    """Tell whether a recorder of this machine keeps contents."""
+    """Return whether an installed recorder keeps contents."""
     return any(recorder.wants_content for recorder in RECORDERS)
 
 
@@ -36,54 +41,68 @@ _texts: Converted[str] = Converted()
 
 
 class _NoCall:
-    """A call that nobody records or counts."""
+    """A call that is neither recorded nor counted."""
 
     __slots__ = ()
 
     def resume(self) -> None:
-        """Nothing to make current."""
+        """Do nothing."""
 
     def suspend(self) -> None:
-        """Nothing to take back."""
+        """Do nothing."""
+
+    def begin(self, llm_request: LlmRequest) -> None:
+        """Do nothing."""
 
     def note(self, response: LlmResponse) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def end(self, error: BaseException | None = None) -> None:
-        """Nothing to end."""
+        """Do nothing."""
 
 
-_NO_CALL = _NoCall()
+NO_CALL = _NoCall()
 
 
-def model_call(llm_request: LlmRequest, **attributes: Any) -> ModelCall | _NoCall:
-    """Begin to record a call of a model, where somebody records spans or reads metrics.
+def model_call(llm_request: LlmRequest, telemetry: Any = None, **attributes: Any) -> AnyCall:
+    """Open the span of a model call, if spans are recorded or metrics are read.
 
     Args:
-      llm_request: what is sent.
+      llm_request: what will be sent; the hooks may still change it.
+      telemetry: the run's TelemetryConfig, or None.
       **attributes: of its span.
     """
     recorded = span("chat", llm_request.model or "", **attributes)
     if isinstance(recorded, Span):
-        return ModelCall(recorded, llm_request)
+        return ModelCall(recorded, telemetry)
     if is_counted():  # metrics alone: its attributes are their labels
-        return ModelCall(made_span("chat", llm_request.model or "", **attributes), llm_request)
-    return _NO_CALL
+        made = made_span("chat", llm_request.model or "", **attributes)
+        return ModelCall(made, telemetry)
+    return NO_CALL
 
 
 class ModelCall:
-    """Notes on one call.
+    """The record of one call.
 
     Args:
-      recorded: its span.
-      llm_request: what is sent.
+      recorded: its span, which the hooks around the call see as the current one.
+      telemetry: the run's TelemetryConfig, or None.
     """
 
-    def __init__(self, recorded: Span, llm_request: LlmRequest) -> None:
-        self._span = recorded
+    def __init__(self, recorded: Span, telemetry: Any = None) -> None:
+        self._span, self._telemetry = recorded, telemetry
         self.resume, self.suspend = recorded.resume, recorded.suspend
         self._first = self._ended = False
+        self._started: float | None = None
+        self._seconds: float | None = None
+
+    def begin(self, llm_request: LlmRequest) -> None:
+        """Record the final request, and start the clock."""
+        recorded = self._span
         self._started = _clock.now()
+        set_answer_observer(self._note_answer)
+        if llm_request.model:
+            recorded.rename(llm_request.model)
         if keeps_content():
             record, config = recorded.record, llm_request.config
             record.contents = [_texts.of(c, _as_text) for c in llm_request.contents]
@@ -91,22 +110,32 @@ class ModelCall:
             system, tools = settings.pop("systemInstruction", None), settings.pop("tools", None)
             for kind, value in (("system", system), ("tools", tools), ("config", settings)):
                 if value:
-                    record.texts[kind] = _json(redacted(value))
-        if is_exported() and captures_content():
+                    record.texts[kind] = _to_json(redact_value(value))
+        if self._exports_content():
             messages = [as_message(content) for content in llm_request.contents]
-            recorded.set_raw("gen_ai.input.messages", _json(redacted(messages)))
+            recorded.set_raw("gen_ai.input.messages", _to_json(redact_value(messages)))
             system = llm_request.config.system_instruction
             if isinstance(system, str):
-                said = [{"type": "text", "content": redacted(system)}]
-                recorded.set_raw("gen_ai.system_instructions", _json(said))
+                said = [{"type": "text", "content": redact_value(system)}]
+                recorded.set_raw("gen_ai.system_instructions", _to_json(said))
+
+    def _exports_content(self) -> bool:
+        return is_exported() and captures_content(self._telemetry)
+
+    def _note_answer(self, answer: ObservedAnswer) -> None:
+        """Keep the provider's id of the request; the last attempt's counts."""
+        if answer.request_id:
+            self._span.set(request_id=answer.request_id)
 
     def note(self, response: LlmResponse) -> None:
-        """Take note of a response; the complete one ends the call, before anybody acts on it."""
+        """Record a response; the complete one stops the clock."""
+        seconds = _clock.now() - (self._started or 0.0)
         if not self._first:
             self._first = True
-            self._span.set(time_to_first_chunk=_clock.now() - self._started)
+            self._span.set(time_to_first_chunk=seconds)
         if response.partial:
             return
+        self._seconds = seconds
         usage = response.usage_metadata
         if usage is not None:
             self._span.set(
@@ -123,32 +152,114 @@ class ModelCall:
         )
         if response.content is not None and keeps_content():
             self._span.record.texts["response"] = _as_text(response.content)
-        if response.content is not None and is_exported() and captures_content():
-            said = _json(redacted([as_message(response.content)]))
+        if response.content is not None and self._exports_content():
+            said = _to_json(redact_value([as_message(response.content)]))
             self._span.set_raw("gen_ai.output.messages", said)
-        self.end()
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the span and count the call, once."""
-        if not self._ended:
-            self._ended = True
-            self._span.end(error)
-            count_call(self._span.record.attributes, _clock.now() - self._started, error)
+        """End the span, and count the call if the model was asked; once."""
+        if self._ended:
+            return
+        self._ended = True
+        set_answer_observer(None)
+        if self._started is None:
+            self._span.end(error, NOT_ASKED)
+            return
+        self._span.end(error)
+        seconds = self._seconds
+        if seconds is None:
+            seconds = _clock.now() - self._started
+        count_call(self._span.record.attributes, seconds, error)
 
 
-def note_tool(recorded: Span, args: dict[str, Any], response: dict[str, Any]) -> None:
-    """Keep a tool's arguments and result where contents are recorded."""
+AnyCall = ModelCall | _NoCall
+
+
+def note_tool(
+    recorded: Span, args: dict[str, Any], response: dict[str, Any], telemetry: Any = None
+) -> None:
+    """Record a tool's arguments and result if contents are recorded.
+
+    Args:
+      recorded: the span of the call.
+      args: the arguments.
+      response: the result.
+      telemetry: the run's TelemetryConfig, or None.
+    """
     if keeps_content():
-        recorded.record.texts["arguments"] = _json(redacted(args))
-        recorded.record.texts["result"] = _json(redacted(response))
-    if is_exported() and captures_content():
-        recorded.set_raw("gen_ai.tool.call.arguments", _json(redacted(args)))
-        recorded.set_raw("gen_ai.tool.call.result", _json(redacted(response)))
+        recorded.record.texts["arguments"] = _to_json(redact_value(args))
+        recorded.record.texts["result"] = _to_json(redact_value(response))
+    if is_exported() and captures_content(telemetry):
+        recorded.set_raw("gen_ai.tool.call.arguments", _to_json(redact_value(args)))
+        recorded.set_raw("gen_ai.tool.call.result", _to_json(redact_value(response)))
 
 
 def _as_text(content: types.Content) -> str:
-    return _json(redacted(content.model_dump(mode="json", by_alias=True, exclude_none=True)))
+    return _to_json(redact_value(content.model_dump(mode="json", by_alias=True, exclude_none=True)))
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr)
+
+
+_SCOPE = "ostinato"
+_LABELS = (
+    "gen_ai.operation.name",
+    "gen_ai.provider.name",
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+)
+_DURATION = "gen_ai.client.operation.duration"
+_TOKENS = "gen_ai.client.token.usage"
+_FIRST = "gen_ai.client.operation.time_to_first_chunk"
+
+# The instruments of one meter provider; another provider gets its own.
+_made: dict[int, dict[str, Any]] = {}
+
+
+def is_counted() -> bool:
+    """Return whether the program reads metrics with OpenTelemetry."""
+    return _get_instruments() is not None
+
+
+def count_call(attributes: dict[str, Any], seconds: float, error: BaseException | None) -> None:
+    """Record duration, tokens and time to the first chunk of a model call.
+
+    Args:
+      attributes: the attributes of its span.
+      seconds: how long it took.
+      error: what it raised.
+    """
+    instruments = _get_instruments()
+    if instruments is None:
+        return
+    labels = {name: attributes[name] for name in _LABELS if name in attributes}
+    if error is not None:
+        labels["error.type"] = type(error).__name__
+    instruments[_DURATION].record(seconds, labels)
+    for kind in ("input", "output"):
+        tokens = attributes.get(f"gen_ai.usage.{kind}_tokens")
+        if tokens is not None:
+            instruments[_TOKENS].record(tokens, {**labels, "gen_ai.token.type": kind})
+    first = attributes.get("gen_ai.response.time_to_first_chunk")
+    if first is not None:
+        instruments[_FIRST].record(first, labels)
+
+
+def _get_instruments() -> dict[str, Any] | None:
+    """Return the instruments, or None if the program reads no metrics."""
+    metrics = sys.modules.get("opentelemetry.metrics")
+    if metrics is None:
+        return None
+    provider = metrics.get_meter_provider()
+    if type(provider).__name__ == "_ProxyMeterProvider":  # the API's default records nothing
+        return None
+    made = _made.get(id(provider))
+    if made is None:
+        meter = provider.get_meter(_SCOPE)
+        made = _made[id(provider)] = {
+            _DURATION: meter.create_histogram(_DURATION, "s", "Duration of model calls"),
+            _TOKENS: meter.create_histogram(_TOKENS, "{token}", "Tokens of model calls"),
+            _FIRST: meter.create_histogram(_FIRST, "s", "Time to the first chunk of model calls"),
+        }
+    return made

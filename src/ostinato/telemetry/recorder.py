@@ -1,12 +1,14 @@
-"""Recorder: the port behind which finished and running spans are kept on this machine. The tracer
-feeds the one that a host put in; the store of `span_store.py` is one.
-"""
+"""Port of span recorders, which the tracer notifies of each span; `SqliteSpanStore` is one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+NOT_ASKED = "not asked"
+"""Outcome of a model call's span if the model was not called: a callback answered or raised, or a
+limit was reached."""
 
 
 @dataclass(slots=True)
@@ -17,17 +19,16 @@ class SpanRecord:
       id: 16 hexadecimal digits.
       trace_id: 32 hexadecimal digits, shared by the spans of an invocation.
       parent_id: the span that it is a part of; None at the root.
-      name: what is done, with whom: `chat gemini-2.5-flash`.
-      operation: what is done: `invocation`, `invoke_agent`, `chat`, `execute_tool`.
+      name: operation and target: `chat gemini-2.5-flash`.
+      operation: `invocation`, `invoke_agent`, `chat` or `execute_tool`.
       start, end: seconds since 1970; `end` is None while it runs.
       place: app, user and session.
       invocation_id: the invocation.
-      error: the error's type and message; None where it went well.
-      attributes: what else is known, by OpenTelemetry's names.
-      contents: the prompt of a model call, content by content, as JSON; empty where contents are
-        not recorded.
-      texts: other texts of it by kind: `system`, `tools`, `config`, `response`, `arguments`,
-        `result`.
+      error: the error's type and message, or None.
+      attributes: further attributes, by OpenTelemetry's names.
+      contents: the prompt of a model call, content by content, as JSON; empty if contents are not
+        recorded.
+      texts: other texts by kind: `system`, `tools`, `config`, `response`, `arguments`, `result`.
     """
 
     id: str
@@ -54,22 +55,22 @@ class Recorder(Protocol):
 
     wants_content: bool
 
-    def started(self, record: SpanRecord) -> None:
-        """Take note of a span that has begun; it must not block."""
+    def on_start(self, record: SpanRecord) -> None:
+        """Record a span that has begun; must not block."""
 
-    def ended(self, record: SpanRecord) -> None:
-        """Take note of a span that has ended; it must not block."""
+    def on_end(self, record: SpanRecord) -> None:
+        """Record a span that has ended; must not block."""
 
 
-#: The recorders that are fed with the spans of all runs of this process; change it by `install`.
+#: The recorders that receive the spans of all runs of this process; change it with `install`.
 RECORDERS: list[Recorder] = []
 
 
 def install(recorder: Recorder) -> Callable[[], None]:
-    """Feed a recorder with the spans of all runs of this process.
+    """Send the spans of all runs of this process to a recorder.
 
     Returns:
-      What takes it out again.
+      A function that removes the recorder.
     """
     RECORDERS.append(recorder)
 

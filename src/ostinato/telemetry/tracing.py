@@ -1,22 +1,42 @@
-"""Spans: `invocation`, `invoke_agent`, `chat`, `execute_tool`, by OpenTelemetry's GenAI names.
+"""Spans of the runtime: `invocation`, `invoke_agent`, `chat`, `execute_tool`.
 
-They go to OpenTelemetry where the program itself uses it, and to the recorder where a host put one
-in; where neither is so, nothing is imported and nothing recorded.
+They go to OpenTelemetry if the program uses it, and to the installed recorders. Without either,
+nothing is imported or recorded.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
 from .. import _clock
+from .._absences import refuse_absent
+from .._lazy import load
+from .._optional import need
 from .recorder import RECORDERS, SpanRecord
 
 _SCOPE = "ostinato"
+# Names of google-adk's `telemetry.tracing` that load OpenTelemetry, and where they are.
+_LATE = {
+    "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS": "context",
+    "GenerateContentSpan": "span_attributes",
+    "otel_logger": "span_attributes",
+    "trace_agent_invocation": "span_attributes",
+    "trace_call_llm": "span_attributes",
+    "trace_generate_content_result": "span_attributes",
+    "trace_inference_result": "span_attributes",
+    "trace_merged_tool_calls": "span_attributes",
+    "trace_send_data": "span_attributes",
+    "trace_tool_call": "span_attributes",
+    "tracer": "span_attributes",
+    "use_generate_content_span": "span_attributes",
+    "use_inference_span": "span_attributes",
+}
 
-# What the attributes are called outside; others get our own prefix.
+# Public names of the attributes; all others get the prefix `ostinato.`.
 _NAME_OF = {
     "invoke_agent": "gen_ai.agent.name",
     "chat": "gen_ai.request.model",
@@ -38,8 +58,17 @@ _NAMES = {
 }
 
 
+_refuse = refuse_absent(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return load(f"ostinato.telemetry.{_LATE[name]}:{name}")
+    return _refuse(name)
+
+
 class _Nothing:
-    """A span that nobody records."""
+    """A span that is not recorded."""
 
     __slots__ = ()
 
@@ -52,31 +81,30 @@ class _Nothing:
         return None
 
     def resume(self) -> None:
-        """Nothing to make current."""
+        """Do nothing."""
 
     def suspend(self) -> None:
-        """Nothing to take back."""
+        """Do nothing."""
 
     def set(self, **attributes: Any) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Nothing to end."""
+    def end(self, error: BaseException | None = None, outcome: str | None = None) -> None:
+        """Do nothing."""
 
 
 _NOTHING = _Nothing()
 
 
 class Span:
-    """A recorded span that generators may make current for a while and take back.
+    """A recorded span that a generator makes current for each of its steps.
 
-    A span attached across the `yield` of an async generator may be taken back in another context,
-    which OpenTelemetry reports as an error; so generators call `resume` and `suspend` around each
-    step.
+    OpenTelemetry reports an error if a span is attached across the `yield` of an async generator
+    and detached in another context, so generators call `resume` and `suspend` around each step.
 
     Attributes:
-      recording: True; whoever gathers what costs something asks first.
-      record: what recorders keep of it.
+      recording: True; callers check it before they compute costly attributes.
+      record: the record that recorders receive.
     """
 
     __slots__ = ("_before", "_ended", "_otel", "_token", "record")
@@ -111,7 +139,7 @@ class Span:
             parent.record.invocation_id if parent is not None else ""
         )
         for recorder in RECORDERS:
-            recorder.started(self.record)
+            recorder.on_start(self.record)
 
     def __enter__(self) -> Span:
         self.resume()
@@ -136,7 +164,7 @@ class Span:
             self._token = context.attach(trace.set_span_in_context(self._otel))
 
     def suspend(self) -> None:
-        """Make current again what was before."""
+        """Restore the previous current span."""
         if _CURRENT.get() is self:
             _CURRENT.set(self._before)
         if self._token is not None:
@@ -144,8 +172,8 @@ class Span:
             self._token = None
 
     def set(self, **attributes: Any) -> None:
-        """Note what became known; None values are left out."""
-        named = _named(attributes)
+        """Set attributes; None values are left out."""
+        named = _name_attributes(attributes)
         self.record.attributes.update(named)
         if "ostinato.invocation_id" in named:
             self.record.invocation_id = named["ostinato.invocation_id"]
@@ -157,11 +185,32 @@ class Span:
         if self._otel is not None:
             self._otel.set_attribute(name, value)
 
-    def end(self, error: BaseException | None = None) -> None:
-        """End the span, as failed where there is an error; once."""
+    def rename(self, name: str) -> None:
+        """Rename the span of a model call to the model that is finally called."""
+        full = f"{self.record.operation} {name}"
+        if full == self.record.name:
+            return
+        self.record.name = full
+        if self._otel is not None:
+            self._otel.update_name(full)
+        attribute = _NAME_OF[self.record.operation]
+        self.record.attributes[attribute] = name
+        self.set_raw(attribute, name)
+
+    def end(self, error: BaseException | None = None, outcome: str | None = None) -> None:
+        """End the span; only the first call counts.
+
+        Args:
+          error: what ended it: an Exception is a failure, any other a cancellation.
+          outcome: another outcome than completion, such as `paused`.
+        """
         if self._ended:
             return
         self._ended = True
+        if error is not None and not isinstance(error, Exception):
+            outcome = "cancelled"
+        if outcome is not None:
+            self.set(outcome=outcome)
         if isinstance(error, Exception):
             self.record.error = f"{type(error).__name__}: {error}"
             self.set(error_type=type(error).__name__)
@@ -172,14 +221,14 @@ class Span:
             self._otel.end()
         self.record.end = _clock.now()
         for recorder in RECORDERS:
-            recorder.ended(self.record)
+            recorder.on_end(self.record)
 
 
 _CURRENT: ContextVar[Span | None] = ContextVar("ostinato_span", default=None)
 
 
 def span(operation: str, name: str = "", **attributes: Any) -> Span | _Nothing:
-    """Start a span where the program records spans (FEATURES row 7).
+    """Start a span if spans are recorded.
 
     Args:
       operation: what is done, such as `execute_tool`.
@@ -190,21 +239,21 @@ def span(operation: str, name: str = "", **attributes: Any) -> Span | _Nothing:
       A context manager with `resume`, `suspend`, `set` and `end`.
     """
     if not RECORDERS:
-        trace = sys.modules.get("opentelemetry.trace")  # asked here, because runs ask often
+        trace = sys.modules.get("opentelemetry.trace")  # inline: this is a hot path
         if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             return _NOTHING
     return made_span(operation, name, **attributes)
 
 
 def made_span(operation: str, name: str = "", **attributes: Any) -> Span:
-    """Start a span whether or not the program records spans: one for whoever wants its attributes.
+    """Start a span even if spans are not recorded, for the sake of its attributes.
 
     Args:
       operation: as `span` takes it.
       name: as `span` takes it.
       **attributes: as `span` takes them.
     """
-    named = _named(attributes)
+    named = _name_attributes(attributes)
     named["gen_ai.operation.name"] = operation
     if operation in _NAME_OF:
         named[_NAME_OF[operation]] = name
@@ -212,14 +261,14 @@ def made_span(operation: str, name: str = "", **attributes: Any) -> Span:
 
 
 def is_exported() -> bool:
-    """Tell whether the program itself records spans with OpenTelemetry."""
+    """Return whether the program records spans with OpenTelemetry."""
     trace = sys.modules.get("opentelemetry.trace")
     return trace is not None and not isinstance(
         trace.get_tracer_provider(), trace.ProxyTracerProvider
     )
 
 
-def _named(attributes: dict[str, Any]) -> dict[str, Any]:
+def _name_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     return {
         _NAMES.get(key) or f"ostinato.{key}": value
         for key, value in attributes.items()
@@ -242,5 +291,36 @@ def _otel_ids(otel: Any) -> tuple[str, str] | None:
 
 
 def _new_ids(parent: Span | None) -> tuple[str, str]:
-    own = _clock.new_id().replace("-", "")
+    own = _clock.unique_id().replace("-", "")
     return (parent.record.trace_id if parent is not None else own), own[-16:]
+
+
+def caller_headers() -> dict[str, str] | None:
+    """Return headers that name the current trace, or None if there is no exported trace.
+
+    `attach_caller` takes them, in this process or another one.
+    """
+    if not is_exported():
+        return None
+    headers: dict[str, str] = {}
+    need("opentelemetry.propagate", extra="otel").inject(headers)
+    return headers or None
+
+
+def attach_caller(headers: Mapping[str, str]) -> Any:
+    """Make the trace that a request's headers name the current one (`traceparent`).
+
+    Returns:
+      A token for `detach_caller`, or None if there is no exported trace.
+    """
+    if not is_exported() or "traceparent" not in headers:
+        return None
+    propagate = need("opentelemetry.propagate", extra="otel")
+    context = need("opentelemetry.context", extra="otel")
+    return context.attach(propagate.extract(headers))
+
+
+def detach_caller(token: Any) -> None:
+    """Restore what was current before `attach_caller`."""
+    if token is not None:
+        sys.modules["opentelemetry.context"].detach(token)

@@ -1,5 +1,6 @@
-"""A kit for tests of agents: models that need no network, readable traces, clocks and ids that
-stand still. The pytest fixtures of `ostinato.testing.plugin` are made of it.
+"""Test kit for agents: models without a network, readable traces, fixed clocks and ids.
+
+`ostinato.testing.plugin` offers them as pytest fixtures.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Cassettes: a model's answers kept in a readable JSON file, recorded once and replayed in tests.
+"""Recordings of a model's answers in a readable JSON file, replayed in tests.
 
-A file holds, per request and in order, the request in readable form, its fingerprint and the
-responses. HTTP options, where keys travel, are never written.
+A file holds each request in readable form, its fingerprint and the responses, in order. HTTP
+options, which carry keys, are never written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CassetteMismatchError(AssertionError):
 
 
 class RecordingModel(BaseLlm):
-    """A model that passes everything on to another one and writes its answers to a cassette.
+    """A model that delegates to another one and writes its answers to a cassette.
 
     The file is written after each complete answer; an answer that fails is not recorded.
     """
@@ -53,8 +53,8 @@ class RecordingModel(BaseLlm):
         Args:
           recorded: the model that answers.
           path: the cassette's file; an old one is overwritten.
-          redact: changes the JSON text of a request and of its responses before they are kept, to
-            take out what is secret or differs each time.
+          redact: changes the JSON text of a request and of its responses before they are stored,
+            to remove secrets and values that differ each time.
         """
         super().__init__(model=recorded.model)
         self._recorded, self._path, self._redact = recorded, Path(path), redact
@@ -67,15 +67,15 @@ class RecordingModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Pass the request on, and record it with its answer."""
-        request = _readable(llm_request, stream, self._redact)
+        request = _readable_request(llm_request, stream, self._redact)
         given: list[dict[str, Any]] = []
         answers = self._recorded.generate_content_async(llm_request, stream)
         async with Aclosing(answers):
             async for response in answers:
                 kept = response.model_dump(mode="json", exclude_none=True)
-                given.append(_redacted(kept, self._redact))
+                given.append(_redact_values(kept, self._redact))
                 yield response
-        entry = {"fingerprint": _fingerprint(request), "request": request, "responses": given}
+        entry = {"fingerprint": _fingerprint_of(request), "request": request, "responses": given}
         self._entries.append(entry)
         document = {
             "format": _FORMAT,
@@ -129,18 +129,19 @@ class ReplayModel(BaseLlm):
           CassetteMismatchError: the request is not the recorded one; the message shows the
             difference.
         """
-        request = _readable(llm_request, stream, self._redact)
+        request = _readable_request(llm_request, stream, self._redact)
         self._played += 1
         where = f"request {self._played} to the cassette {self._path}"
         if self._played > len(self._entries):
             raise CassetteMismatchError(
-                f"{where}: only {len(self._entries)} are recorded. It asked:\n{_pretty(request)}"
+                f"{where}: only {len(self._entries)} are recorded. It asked:\n"
+                + _format_request(request)
             )
         entry = self._entries[self._played - 1]
-        if entry["fingerprint"] != _fingerprint(request):
+        if entry["fingerprint"] != _fingerprint_of(request):
             diff = difflib.unified_diff(
-                _pretty(entry["request"]).splitlines(),
-                _pretty(request).splitlines(),
+                _format_request(entry["request"]).splitlines(),
+                _format_request(request).splitlines(),
                 "recorded",
                 "asked",
                 lineterm="",
@@ -153,7 +154,7 @@ class ReplayModel(BaseLlm):
             yield LlmResponse.model_validate(response)
 
     def assert_finished(self) -> None:
-        """Raise CassetteMismatchError where recorded answers were never asked for."""
+        """Raise CassetteMismatchError if recorded answers were not used."""
         if self._played < len(self._entries):
             raise CassetteMismatchError(
                 f"the cassette {self._path} holds {len(self._entries)} answers, of which only "
@@ -161,10 +162,10 @@ class ReplayModel(BaseLlm):
             )
 
 
-def _readable(
+def _readable_request(
     llm_request: LlmRequest, stream: bool, redact: Callable[[str], str] | None
 ) -> dict[str, Any]:
-    """Return what makes a request, as JSON that a person can read."""
+    """Return a request as readable JSON."""
     config = llm_request.config
     settings = {name: value for name in _SETTINGS if (value := getattr(config, name)) is not None}
     request: dict[str, Any] = {
@@ -172,7 +173,7 @@ def _readable(
         "stream": stream,
         "instruction": instruction_text(config).splitlines(),
         "settings": settings,
-        "response_schema": _schema(config.response_schema),
+        "response_schema": _readable_schema(config.response_schema),
         "tools": [
             tool.model_dump(mode="json", exclude_none=True) for tool in declared_functions(config)
         ],
@@ -180,10 +181,10 @@ def _readable(
             content.model_dump(mode="json", exclude_none=True) for content in llm_request.contents
         ],
     }
-    return _redacted({key: value for key, value in request.items() if value}, redact)
+    return _redact_values({key: value for key, value in request.items() if value}, redact)
 
 
-def _schema(schema: Any) -> Any:
+def _readable_schema(schema: Any) -> Any:
     if schema is None or isinstance(schema, dict):
         return cast(Any, schema)
     if isinstance(schema, types.Schema):
@@ -191,15 +192,15 @@ def _schema(schema: Any) -> Any:
     return TypeAdapter[Any](schema).json_schema()
 
 
-def _redacted(value: dict[str, Any], redact: Callable[[str], str] | None) -> dict[str, Any]:
+def _redact_values(value: dict[str, Any], redact: Callable[[str], str] | None) -> dict[str, Any]:
     text = json.dumps(value, ensure_ascii=False)
     return json.loads(redact(text) if redact is not None else text)
 
 
-def _fingerprint(request: dict[str, Any]) -> str:
+def _fingerprint_of(request: dict[str, Any]) -> str:
     text = json.dumps(request, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _pretty(request: dict[str, Any]) -> str:
+def _format_request(request: dict[str, Any]) -> str:
     return json.dumps(request, indent=2, sort_keys=True, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""A clock that stands still and ids that count, for tests whose output must be the same each time.
+"""A fixed clock and sequential ids, for tests with reproducible output.
 
-Put them in place with `ostinato._clock.replaced`, or use the fixtures `frozen_clock` and
+Install them with `ostinato._clock.replace_sources`, or use the fixtures `frozen_clock` and
 `sequential_ids`.
 """
 

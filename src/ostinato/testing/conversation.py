@@ -1,4 +1,4 @@
-"""Conversation: an agent, an app or a runner with one session, for tests that talk to it."""
+"""A conversation with an agent, an app or a runner in one session, for tests."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Conversation:
         """Prepare a talk.
 
         Args:
-          agent: an agent, an App, or a Runner to use as it is.
+          agent: an agent, an App, or a Runner.
           user_id: who talks.
           session_id: the session, created at the first message unless it exists.
           state: the state of a new session.
           **options: passed on to `InMemoryRunner`, such as `plugins`.
         """
-        self.runner = _runner(agent, options)
+        self.runner = _runner_for(agent, options)
         self.events: list[Event] = []
         self._user_id, self._session_id, self._state = user_id, session_id, state
 
@@ -49,7 +49,7 @@ class Conversation:
         """Send a message and return the events of the run.
 
         Args:
-          message: text, a Content, or the parts of one; None goes on with an invocation.
+          message: text, a Content, or its parts; None resumes an invocation.
           **options: passed on to `Runner.run_async`, such as `run_config`, `invocation_id`.
         """
         await self.session()
@@ -57,7 +57,7 @@ class Conversation:
         run = self.runner.run_async(
             user_id=self._user_id,
             session_id=self._session_id,
-            new_message=_content(message),
+            new_message=_make_content(message),
             **options,
         )
         async with Aclosing(run):
@@ -87,7 +87,7 @@ class Conversation:
         return final_text(self.events)
 
     async def session(self) -> Session:
-        """Return the session as stored, created where it does not exist."""
+        """Return the stored session; create it if it does not exist."""
         service = self.runner.session_service
         app, user, key = self.runner.app_name, self._user_id, self._session_id
         found = await service.get_session(app_name=app, user_id=user, session_id=key)
@@ -96,7 +96,7 @@ class Conversation:
         )
 
 
-def _runner(agent: Any, options: dict[str, Any]) -> Runner:
+def _runner_for(agent: Any, options: dict[str, Any]) -> Runner:
     if isinstance(agent, Runner):
         return agent
     if isinstance(agent, App):
@@ -105,7 +105,7 @@ def _runner(agent: Any, options: dict[str, Any]) -> Runner:
     return InMemoryRunner(agent=agent, **named)
 
 
-def _content(message: str | types.Content | list[types.Part] | None) -> types.Content | None:
+def _make_content(message: str | types.Content | list[types.Part] | None) -> types.Content | None:
     if message is None or isinstance(message, types.Content):
         return message
     parts = [types.Part(text=message)] if isinstance(message, str) else message

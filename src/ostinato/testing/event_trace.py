@@ -38,7 +38,7 @@ def trace(events: Iterable[Event], *, partial: bool = False) -> list[str]:
         if event.partial and not partial:
             continue
         mark = "~" if event.partial else ":"
-        lines.extend(f"{event.author}{mark} {line}" for line in _lines(event))
+        lines.extend(f"{event.author}{mark} {line}" for line in _event_lines(event))
     return lines
 
 
@@ -60,19 +60,19 @@ def assert_trace(
       AssertionError: they differ; the message holds both, line by line.
     """
     got = trace(events, partial=partial)
-    if _matches(got, list(expected)):
+    if _matches_trace(got, list(expected)):
         return
-    wanted = [_written(line) for line in expected]
+    wanted = [_describe_line(line) for line in expected]
     diff = "\n".join(difflib.ndiff(wanted, got))
     raise AssertionError(f"the trace differs ('-' expected, '+' happened):\n{diff}")
 
 
 def final_text(events: Iterable[Event]) -> str:
-    """Return the text of the last final response that has any; empty where there is none."""
+    """Return the text of the last final response with text, or an empty string."""
     text = ""
     for event in events:
         if not event.partial and event.is_final_response():
-            text = _text(event) or text
+            text = _event_text(event) or text
     return text
 
 
@@ -86,12 +86,12 @@ def tool_calls(events: Iterable[Event]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _text(event: Event) -> str:
+def _event_text(event: Event) -> str:
     parts = event.content.parts if event.content is not None else None
     return "".join(part.text for part in parts or [] if part.text and not part.thought)
 
 
-def _lines(event: Event) -> list[str]:
+def _event_lines(event: Event) -> list[str]:
     parts = event.content.parts if event.content is not None else None
     lines = [line for part in parts or [] if (line := _part_line(part))]
     if event.error_code or event.error_message:
@@ -122,7 +122,7 @@ def _part_line(part: types.Part) -> str | None:
     return None
 
 
-def _matches(got: list[str], expected: list[Any]) -> bool:
+def _matches_trace(got: list[str], expected: list[Any]) -> bool:
     """Match lines against lines, patterns and `...`, which stands for any number of lines."""
     reachable: set[int] = {0}
     for wanted in expected:
@@ -137,7 +137,7 @@ def _line_matches(line: str, wanted: str | re.Pattern[str]) -> bool:
     return line == wanted if isinstance(wanted, str) else wanted.fullmatch(line) is not None
 
 
-def _written(wanted: str | re.Pattern[str] | EllipsisType) -> str:
+def _describe_line(wanted: str | re.Pattern[str] | EllipsisType) -> str:
     if isinstance(wanted, str):
         return wanted
     return "..." if isinstance(wanted, EllipsisType) else f"re: {wanted.pattern}"

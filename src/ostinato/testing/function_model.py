@@ -1,4 +1,4 @@
-"""FunctionModel: a model whose answers a test computes from the request."""
+"""A model whose answers a function computes from the request."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class FunctionModel(BaseLlm):
         answer = self._function(llm_request)
         if inspect.isawaitable(answer):
             answer = await answer
-        async with Aclosing(_turns(answer)) as turns:
+        async with Aclosing(_iterate_turns(answer)) as turns:
             async for turn in turns:
                 for response in responses(turn, stream=stream):
                     yield response
 
 
-async def _turns(answer: Any) -> AsyncGenerator[Any, None]:
+async def _iterate_turns(answer: Any) -> AsyncGenerator[Any, None]:
     if inspect.isasyncgen(answer):
         async with Aclosing(cast(AsyncGenerator[Any, None], answer)) as turns:
             async for turn in turns:

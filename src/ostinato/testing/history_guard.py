@@ -1,7 +1,7 @@
-"""HistoryGuard: wraps a model and checks that it left the shared history as it was.
+"""Wrapper of a model that checks that it does not edit the shared history.
 
-The contents of a request are shared with the session; a model that edits them corrupts every later
-request. Tests of adapters and of users' own models put it around them.
+A request shares its contents with the session; a model that edits them corrupts every later
+request. Wrap an adapter or a custom model in it in tests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SharedHistoryError(AssertionError):
 
 
 class HistoryGuard(BaseLlm):
-    """A model that passes everything on to another one and compares the contents afterwards."""
+    """A model that delegates to another one and compares the contents afterwards."""
 
     model: str = ""
     _guarded: BaseLlm = PrivateAttr()
@@ -50,18 +50,18 @@ class HistoryGuard(BaseLlm):
           SharedHistoryError: a content differs after the model's answer.
         """
         shared = list(llm_request.contents)
-        before = [_snapshot(content) for content in shared]
+        before = [_take_snapshot(content) for content in shared]
         try:
             answers = self._guarded.generate_content_async(llm_request, stream)
             async with Aclosing(answers):
                 async for response in answers:
                     yield response
         finally:
-            self._compare(shared, before)
+            self._compare_contents(shared, before)
 
-    def _compare(self, shared: list[types.Content], before: list[str]) -> None:
+    def _compare_contents(self, shared: list[types.Content], before: list[str]) -> None:
         for index, (content, snapshot) in enumerate(zip(shared, before, strict=True)):
-            if (now := _snapshot(content)) != snapshot:
+            if (now := _take_snapshot(content)) != snapshot:
                 raise SharedHistoryError(
                     f"{type(self._guarded).__name__} ({self.model!r}) edited content {index} of "
                     "the shared history; it has to take a copy by llm_request.own_contents().\n"
@@ -69,5 +69,5 @@ class HistoryGuard(BaseLlm):
                 )
 
 
-def _snapshot(content: types.Content) -> str:
+def _take_snapshot(content: types.Content) -> str:
     return content.model_dump_json(exclude_none=True)

@@ -1,5 +1,6 @@
-"""Pytest fixtures for agents' tests. Pytest loads this file at its start, so it imports nothing
-of Ostinato but a lazy face; what a fixture needs is loaded when it is used.
+"""Pytest fixtures for tests of agents.
+
+Pytest loads this file at its start, so it imports only lazy modules of Ostinato.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def scripted_model() -> Iterator[Callable[..., ScriptedModel]]:
-    """A function that makes a ScriptedModel of its arguments; all turns must have been asked for
-    by the end of the test.
-    """
+    """A function that makes a ScriptedModel; the test fails if a turn is left unused."""
     made: list[ScriptedModel] = []
 
     def make(*turns: Any, **options: Any) -> ScriptedModel:
@@ -47,17 +46,17 @@ def runner_factory() -> Callable[..., Conversation]:
 
 @pytest.fixture
 def frozen_clock() -> Iterator[FrozenClock]:
-    """A clock that stands still, in place of the real one for the length of the test."""
+    """A fixed clock that replaces the real one during the test."""
     clock = testing.FrozenClock()
-    with _clock.replaced(time=clock):
+    with _clock.replace_sources(time=clock):
         yield clock
 
 
 @pytest.fixture
 def sequential_ids() -> Iterator[SequentialIds]:
-    """Ids that count up from one, in place of random ones for the length of the test."""
+    """Ids that count up from one and replace random ones during the test."""
     ids = testing.SequentialIds()
-    with _clock.replaced(ids=ids):
+    with _clock.replace_sources(ids=ids):
         yield ids
 
 

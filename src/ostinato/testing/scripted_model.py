@@ -1,4 +1,4 @@
-"""ScriptedModel: a model that says what a test tells it to, turn by turn, and keeps what it saw."""
+"""A model that answers with the turns of a script, and records the requests."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class ScriptedModel(BaseLlm):
             yield response
 
     def assert_finished(self) -> None:
-        """Raise ScriptError where turns of the script were never asked for."""
+        """Raise ScriptError if turns of the script were not used."""
         left = self._turns[len(self._requests) :]
         if left:
             raise ScriptError(
-                f"the script of {self.model!r} has {len(left)} turns that nobody asked for: "
+                f"the script of {self.model!r} has {len(left)} unused turns: "
                 + ", ".join(repr(turn) for turn in left)
             )

@@ -1,4 +1,4 @@
-"""SeenRequest: a deep snapshot of one request, as a test wants to look at it afterwards."""
+"""Deep snapshot of one request, for assertions in tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..models.request_text import declared_functions, instruction_text
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """What a model was asked; later changes of the conversation do not show in it.
+    """A request to a model, unaffected by later changes of the conversation.
 
     Attributes:
       model: the model's name in the request.
@@ -62,7 +62,7 @@ class SeenRequest:
 
     @property
     def instruction(self) -> str:
-        """The system instruction as text; empty where there is none."""
+        """The system instruction as text; empty without one."""
         return instruction_text(self.config)
 
     @property
@@ -72,14 +72,16 @@ class SeenRequest:
 
     def summary(self) -> str:
         """Return the conversation as a few lines, for error messages."""
-        lines = [f"  {c.role}: {_short(part)}" for c in self.contents for part in c.parts or []]
+        lines = [
+            f"  {c.role}: {_shorten_part(part)}" for c in self.contents for part in c.parts or []
+        ]
         left_out = len(lines) - 6
         head = [f"  ... {left_out} earlier parts"] if left_out > 0 else []
         tools = ", ".join(self.tool_names) or "none"
         return "\n".join([*head, *lines[-6:], f"  tools: {tools}"])
 
 
-def _short(part: types.Part) -> str:
+def _shorten_part(part: types.Part) -> str:
     fields = part.model_dump(mode="json", exclude_none=True, exclude={"inline_data"})
     text = str(fields["text"]) if set(fields) == {"text"} else str(fields)
     return text if len(text) <= 200 else text[:197] + "..."

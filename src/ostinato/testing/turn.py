@@ -1,4 +1,4 @@
-"""Turn: the short forms in which a test says what a model answers, and what becomes of them."""
+"""Short forms of a model's answers in tests, and the responses they stand for."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def responses(turn: Any, *, stream: bool) -> Iterator[LlmResponse]:
       stream: whether the pieces of `chunks` come as partial responses first.
 
     Raises:
-      TypeError: `turn` is none of these.
+      TypeError: `turn` has another type.
     """
     if isinstance(turn, BaseException) or (
         isinstance(turn, type) and issubclass(turn, BaseException)
@@ -58,18 +58,18 @@ def responses(turn: Any, *, stream: bool) -> Iterator[LlmResponse]:
     elif isinstance(turn, Chunks):
         if stream:
             for piece in turn:
-                yield LlmResponse(content=_said([types.Part(text=piece)]), partial=True)
-        yield LlmResponse(content=_said([types.Part(text="".join(turn))]))
+                yield LlmResponse(content=_model_content([types.Part(text=piece)]), partial=True)
+        yield LlmResponse(content=_model_content([types.Part(text="".join(turn))]))
     else:
         pieces: list[Any] = [*cast(list[Any], turn)] if isinstance(turn, (list, tuple)) else [turn]
-        yield LlmResponse(content=_said([_part(piece) for piece in pieces]))
+        yield LlmResponse(content=_model_content([_make_part(piece) for piece in pieces]))
 
 
-def _said(parts: list[types.Part]) -> types.Content:
+def _model_content(parts: list[types.Part]) -> types.Content:
     return types.Content(role="model", parts=parts)
 
 
-def _part(piece: Any) -> types.Part:
+def _make_part(piece: Any) -> types.Part:
     if isinstance(piece, str):
         return types.Part(text=piece)
     if isinstance(piece, types.FunctionCall):

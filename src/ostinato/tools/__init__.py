@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ostinato.tools.base_tool import BaseTool as BaseTool
     from ostinato.tools.bash_tool import BashToolPolicy as BashToolPolicy
     from ostinato.tools.bash_tool import ExecuteBashTool as ExecuteBashTool
+    from ostinato.tools.discovery_engine_search_tool import (
+        DiscoveryEngineSearchTool as DiscoveryEngineSearchTool,
+    )
+    from ostinato.tools.discovery_engine_search_tool import SearchResultMode as SearchResultMode
     from ostinato.tools.enterprise_search_tool import (
         enterprise_web_search_tool as enterprise_web_search,  # noqa: F401 # pyright: ignore[reportUnusedImport]
     )

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from .. import types
-from ._signature import EMPTY, Parameter, Signature
+from .function.function_signature import EMPTY, Parameter, Signature
 
 _REFERENCE = "#/$defs/{model}"
 
@@ -53,7 +53,7 @@ def parameters_schema(name: str, parameters: list[Parameter]) -> dict[str, Any]:
 
 
 def given_json_schema(schema: Any) -> dict[str, Any] | None:
-    """Return a schema that is given as JSON schema or as a Schema; None where it is a type."""
+    """Return a schema that is given as JSON schema or as a Schema, or None if it is a type."""
     if isinstance(schema, types.Schema):
         return schema.json_schema.to_json_values()
     return cast("dict[str, Any]", schema) if isinstance(schema, dict) else None

@@ -1,33 +1,36 @@
-"""AgentTool: another agent as a tool. Its answer is the result; its events are stored as its own.
+"""AgentTool: another agent as a tool, run in a session of its own.
 
-The runner's `spawn` port runs the agent, so that no runner is needed here.
+The runner's `spawn` port runs the agent; an invocation that no runner started gets a new runner.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import AsyncGenerator
+from typing import Any, Self, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from .. import types
+from .. import _lazy, sessions, types
 from .._aclosing import Aclosing
-from ..agent_files.reading import at, current
+from .._adk_mode import follows_adk
+from ..agent_files.reading import current_reading, enter_field
 from ..agent_files.references import AgentRefConfig
 from ..context._ports import AgentLike
+from ..context.context import Context as ToolContext
+from ..context.context import invocation_of
+from ..context.services import RunServices
 from ..errors import AgentConfigError
 from ..events.child_event import child_event
 from ..events.event import Event
-from ..sessions._resume import RERUN
+from ..sessions.log.resume import RERUN
 from .base_tool import BaseTool
-from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
+from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 
-if TYPE_CHECKING:
-    from ..context.context import Context as ToolContext
-
+_RUNNER = "ostinato.runners:Runner"  # as text, because it is above the tools
 GROUNDING_KEY = "temp:_adk_grounding_metadata"
-# What a child neither gets nor gives back: keys of the runtime, and of one invocation.
+# State keys that are not shared with a child: those of the runtime and of one invocation.
 _OWN_KEYS = ("_adk", "temp:")
 
 
@@ -51,7 +54,7 @@ class AgentTool(BaseTool):
     is the result, or the value of that text where it has an `output_schema`. Its changes of the
     state, those of `temp:` keys left aside, and of artifacts go with the response.
 
-    After a crash the agent goes on where it was, in the session that it had.
+    After a crash the agent resumes in the session that it had.
 
     Args:
       agent: the agent; its name and description become the tool's.
@@ -64,6 +67,12 @@ class AgentTool(BaseTool):
     """
 
     repeatable = True  # its agent's tools are in the journal of the session that it runs in
+
+    @classmethod
+    def populate_name(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Put the name of `data["agent"]` beside it, and return `data`."""
+        data["name"] = data["agent"].name
+        return data
 
     def __init__(
         self,
@@ -89,13 +98,13 @@ class AgentTool(BaseTool):
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
         """Make the tool, and the agent that the file names; see BaseTool."""
         settings = AgentToolConfig.model_validate(config.model_dump())
-        reading = current()
+        reading = current_reading()
         if reading is None:
             raise AgentConfigError(
                 "AgentTool.from_config makes its agent where a file is read; construct "
                 "AgentTool(agent=...) in Python."
             )
-        with at("agent"):
+        with enter_field("agent"):
             agent = reading.build(settings.agent, config_abs_path)
         return cls(
             agent,
@@ -126,14 +135,14 @@ class AgentTool(BaseTool):
           schema, its answer does not fit the output schema, or it ended with an error event.
 
         Raises:
-          AgentConfigError: the run was not started by a Runner.
+          Exception: what the agent's code or its model raised.
         """
-        message = self._message(args)
+        message = self._build_message(args)
         if isinstance(message, ModelMistake):
             return message
         if self.skip_summarization:
             tool_context.actions.skip_summarization = True
-        last, failure = await self._drive(message, tool_context)
+        last, failure = await self._run_agent(message, tool_context)
         if last is not None and last.grounding_metadata and self.propagate_grounding_metadata:
             tool_context.state[GROUNDING_KEY] = last.grounding_metadata
         if last is None and failure is not None:
@@ -141,15 +150,17 @@ class AgentTool(BaseTool):
                 "error": f"Agent `{self.name}` failed: {failure.error_code}"
                 + (f": {failure.error_message}" if failure.error_message else "")
             }
-        return self._result(text_of(last))
+        return self._parse_result(text_of(last))
 
-    def _message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
-        """Return what the agent is told; or what to answer the model."""
+    def _build_message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
+        """Return the message to the agent, or the mistake to report to the model."""
         if self._input_schema is not None:
             try:
                 text = self._input_schema.model_validate(args).model_dump_json(exclude_none=True)
             except ValidationError as error:
-                return wrong_arguments(self.name, reasons(error))
+                return wrong_arguments(self.name, read_reasons(error))
+        elif "request" not in args and follows_adk():
+            text = json.dumps(args, ensure_ascii=False)
         elif "request" not in args:
             return missing_arguments(self.name, ("request",))
         else:
@@ -157,25 +168,21 @@ class AgentTool(BaseTool):
             text = request if isinstance(request, str) else json.dumps(request)
         return types.Content(role="user", parts=[types.Part(text=text)])
 
-    async def _drive(
+    async def _run_agent(
         self, message: types.Content, tool_context: ToolContext
     ) -> tuple[Event | None, Event | None]:
-        """Run the agent, take its effects over, and return its last event with content.
+        """Run the agent, apply its effects, and return its last event with content.
 
-        The second event is the error event that came after it, if one did.
+        The second event is the error event that followed it, or None.
         """
-        context = tool_context.get_invocation_context()
-        spawn = context.ports.spawn
-        if spawn is None:
-            raise AgentConfigError(
-                f"AgentTool {self.name!r} of agent {tool_context.agent_name!r} cannot run its "
-                "agent: the invocation has no `spawn` port. Run the agent with a Runner."
-            )
+        context = invocation_of(tool_context)
+        services = context.services
+        spawn = (services.spawn if isinstance(services, RunServices) else None) or _spawn_alone
         state = tool_context.state.to_dict()
         last: Event | None = None
         failure: Event | None = None
         call_id = tool_context.function_call_id or ""
-        relay = context.ports.relays.get(call_id) if self.stream else None
+        relay = context.run_state.relays.get(call_id) if self.stream else None
         run = spawn(
             agent=self.agent,
             parent=context,
@@ -197,14 +204,14 @@ class AgentTool(BaseTool):
                     await relay.send(shown)
                 if event.partial:
                     continue
-                _take_effects(event, tool_context)
+                _apply_effects(event, tool_context)
                 if event.content is not None:
                     last, failure = event, None
                 elif event.error_code:
                     last, failure = None, event
         return last, failure
 
-    def _result(self, text: str) -> Any:
+    def _parse_result(self, text: str) -> Any:
         schema = self._output_schema
         if schema is None or not text:
             return text
@@ -216,7 +223,7 @@ class AgentTool(BaseTool):
             adapter = self._output_adapter
             return adapter.dump_python(adapter.validate_json(text), mode="json", exclude_none=True)
         except ValidationError as error:
-            found = reasons(error)
+            found = read_reasons(error)
         except json.JSONDecodeError as error:
             found = [str(error)]
         return ModelMistake(
@@ -225,7 +232,42 @@ class AgentTool(BaseTool):
         )
 
 
-def _take_effects(event: Event, tool_context: ToolContext) -> None:
+async def _spawn_alone(
+    *,
+    agent: Any,
+    parent: Any,
+    call_id: str | None,
+    message: types.Content,
+    state: dict[str, Any],
+    include_plugins: bool,
+) -> AsyncGenerator[Event, None]:
+    """Run an agent for an invocation that no runner started, such as a test's own or a mock.
+
+    The agent's session, in memory, has the id of the parent's, where its artifacts belong.
+    """
+    runner = _lazy.load(_RUNNER)(
+        agent=agent,
+        app_name=parent.app_name,
+        plugins=list(parent.plugin_manager.plugins) if include_plugins else None,
+        artifact_service=parent.artifact_service,
+        session_service=sessions.InMemorySessionService(),
+        memory_service=parent.memory_service,
+        credential_service=parent.credential_service,
+    )
+    known = parent.session.id
+    session = await runner.session_service.create_session(
+        app_name=runner.app_name,
+        user_id=parent.user_id,
+        session_id=known if isinstance(known, str) else None,
+        state=state,
+    )
+    run = runner.run_async(user_id=session.user_id, session_id=session.id, new_message=message)
+    async with Aclosing(run) as events:
+        async for event in events:
+            yield event
+
+
+def _apply_effects(event: Event, tool_context: ToolContext) -> None:
     actions = event.actions
     for key, value in actions.state_delta.items():
         if not key.startswith(_OWN_KEYS):
@@ -233,12 +275,12 @@ def _take_effects(event: Event, tool_context: ToolContext) -> None:
     tool_context.actions.artifact_delta.update(actions.artifact_delta)
     repeated = (event.custom_metadata or {}).get(RERUN)
     if repeated:
-        ports = tool_context.get_invocation_context().ports
-        ports.repeated.setdefault(tool_context.function_call_id or "", []).extend(repeated)
+        state = tool_context.get_invocation_context().run_state
+        state.repeated_call_ids.setdefault(tool_context.function_call_id or "", []).extend(repeated)
 
 
 def text_of(event: Event | None) -> str:
-    """Return what the agent said, its thoughts left out and the code it ran put in."""
+    """Return the text of an event with the code that it ran, without thoughts."""
     if event is None or event.content is None:
         return ""
     texts: list[str] = []
@@ -271,5 +313,5 @@ def _output_schema_of(agent: Any) -> Any:
 
 
 def _is_shell(agent: Any) -> bool:
-    """Tell whether an agent only runs its sub-agents; one with a model answers by itself."""
+    """Return whether an agent only runs its sub-agents; one with a model answers by itself."""
     return not hasattr(cast(object, type(agent)), "canonical_model")

@@ -1,4 +1,4 @@
-"""AuthenticatedFunctionTool: a Python function that is handed a credential when it is called."""
+"""AuthenticatedFunctionTool: a Python function that receives a credential."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ._schema import declaration_of
-from ._signature import Parameter, Signature
-from .base_authenticated_tool import manager_of, run_authenticated
+from .base_authenticated_tool import make_credential_manager, run_authenticated
+from .function.function_signature import Parameter, Signature
 from .function_tool import FunctionTool
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class AuthenticatedFunctionTool(FunctionTool):
         response_for_auth_required: dict[str, Any] | str | None = None,
     ) -> None:
         super().__init__(func)
-        self._credentials_manager = manager_of(self.name, auth_config)
+        self._credentials_manager = make_credential_manager(self.name, auth_config)
         self._response_for_auth_required = response_for_auth_required
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -74,7 +74,7 @@ class AuthenticatedFunctionTool(FunctionTool):
     def _read_signature(self) -> Signature:
         if self._signature is None:
             signature = super()._read_signature()
-            # The credential is passed on as it is, whatever the function calls its type.
+            # The credential is passed on unchanged, whatever type the function declares.
             signature.parameters = [
                 Parameter(self.name, p.name, Any, p.default, p.inject_default)
                 if p.name == CREDENTIAL_PARAMETER

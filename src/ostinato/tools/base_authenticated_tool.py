@@ -1,7 +1,6 @@
-"""BaseAuthenticatedTool: a tool that is handed a credential when it runs.
+"""BaseAuthenticatedTool: a tool that receives a credential.
 
-Subclasses implement `_run_async_impl`; the agent calls them like any tool.
-"""
+Subclasses implement `_run_async_impl`."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ class BaseAuthenticatedTool(BaseTool):
         response_for_auth_required: dict[str, Any] | str | None = None,
     ) -> None:
         super().__init__(name=name, description=description)
-        self._credentials_manager = manager_of(name, auth_config)
+        self._credentials_manager = make_credential_manager(name, auth_config)
         self._response_for_auth_required = response_for_auth_required
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -75,8 +74,8 @@ class BaseAuthenticatedTool(BaseTool):
         """Run the tool; `credential` is None only where it has no `auth_config`."""
 
 
-def manager_of(name: str, auth_config: AuthConfig | None) -> CredentialManager | None:
-    """Return what gets a tool its credential; None, with a warning, where it names none."""
+def make_credential_manager(name: str, auth_config: AuthConfig | None) -> CredentialManager | None:
+    """Return the credential manager of a tool; log a warning and return None without a config."""
     if auth_config is None:
         _log.warning(
             "Tool %r has no auth_config and runs without a credential. Give it one, or use a tool "

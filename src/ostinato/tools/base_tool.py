@@ -1,21 +1,18 @@
-"""BaseTool: what an agent can call. Every tool derives from it; the flow calls `run_async`."""
+"""BaseTool: the base of every tool of an agent; the flow calls its `run_async`."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 from .. import types
+from ..context.context import Context as ToolContext
 from ..errors import AgentConfigError
 from ..models.llm_request import LlmRequest
-from .tool_arguments import arguments_for
-from .tool_configs import ToolArgsConfig
-
-if TYPE_CHECKING:
-    from ..context.context import Context as ToolContext
-
+from .json_fit import check_schema
+from .tool_configs import ToolArgsConfig, arguments_for
 
 InDoubt = Literal["rerun", "at_most_once", "ask"]
 CheckInDoubt = Callable[[dict[str, Any], Any], Any]
@@ -28,30 +25,34 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       name: what the model calls it by.
       description: what the model is told about it.
       is_long_running: the result comes later, as a function response of the client.
-      custom_metadata: JSON of the developer's, for whoever lists tools.
-      in_doubt: what becomes of a call that had begun when its process died, so that nobody knows
-        whether it took effect. `rerun`: it runs again with the same `tool_context.idempotency_key`,
-        and its response event says so in `custom_metadata["ostinato:rerun"]`. `at_most_once`: the
-        model is told that the outcome is unknown. `ask`: the user is asked. The default is `rerun`,
-        or `ask` for tools that require confirmation.
-      check: finds out instead, by the call's arguments and the tool context; plain or async. A dict
-        is the call's result, None says that it did not take effect and runs it.
+      custom_metadata: JSON of the developer's, for programs that list tools.
+      in_doubt: the policy for a call whose process died while it ran, so that its outcome is
+        unknown. `rerun`: run it again with the same `tool_context.idempotency_key`, and mark its
+        response event with `custom_metadata["ostinato:rerun"]`. `at_most_once`: tell the model that
+        the outcome is unknown. `ask`: ask the user. The default is `rerun`, or `ask` for tools that
+        require confirmation.
+      check: a plain or async function that takes the call's arguments and the tool context and
+        decides instead: a dict is the call's result; None means that it did not take effect, and
+        runs it.
 
     Attributes:
-      repeatable: whether a call does nothing twice that should be done once; it is run again
-        without further ado.
-      asks_first: whether `run_async` asks the user before it does anything. It then calls
-        `begin_call` of the invocation context itself, once it may go on.
-      wants_own_agent: whether, beside other tools, the tool that `in_own_agent` returns takes its
-        place.
+      repeatable: whether running a call twice does no harm; such a call is always run again.
+      asks_first: whether `run_async` asks the user before it has any effect. It then calls
+        `begin_call` of the invocation context itself, once the user has agreed.
+      wants_own_agent: whether the tool that `in_own_agent` returns replaces this one beside other
+        tools.
+      returns_media: whether `split_media` is called for each response.
 
     Raises:
-      AgentConfigError: `in_doubt` is none of these.
+      AgentConfigError: `in_doubt` is unknown, or the runtime reserves the name.
     """
 
     repeatable: ClassVar[bool] = False
+    is_long_running: bool = False
+    custom_metadata: dict[str, Any] | None = None
     asks_first: bool = False
     wants_own_agent: bool = False
+    returns_media: ClassVar[bool] = False
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 
@@ -65,6 +66,11 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         in_doubt: InDoubt | None = None,
         check: CheckInDoubt | None = None,
     ) -> None:
+        if name.startswith("adk_request_") or name == "adk_framework":
+            raise AgentConfigError(
+                f"A tool cannot be called {name!r}: the runtime asks people by calls of that name, "
+                "and a tool's call would pose as one. Give it another name."
+            )
         self.name = name
         self.description = description
         self.is_long_running = is_long_running
@@ -80,7 +86,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             self.in_doubt_check = check
 
     def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
-        """Return this tool as it stands beside others.
+        """Return the tool that replaces this one beside other tools.
 
         Args:
           make_agent: makes an agent with the model of the one that has this tool; takes the fields
@@ -105,11 +111,33 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         return cls(**arguments_for(cls, config))
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
-        """Return what the model is told of this tool; None where it is not told of it.
+        """Return the declaration for the model, or None if the model does not see this tool.
 
         The record is shared by all requests: never change it.
         """
         return None
+
+    def find_argument_fault(self, args: dict[str, Any]) -> str:
+        """Return why arguments that a person edited do not fit the tool; empty if they do.
+
+        Args:
+          args: the arguments, by parameter name.
+        """
+        declaration = self._get_declaration()
+        if declaration is None:
+            return ""
+        schema: Any = declaration.parameters_json_schema
+        if schema is None and declaration.parameters is not None:
+            schema = declaration.parameters.model_dump(
+                mode="json", by_alias=True, exclude_none=True
+            )
+        if not isinstance(schema, dict):
+            return ""
+        try:
+            check_schema(args, cast("dict[str, Any]", schema), "args")
+        except ValueError as error:
+            return str(error)
+        return ""
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the tool.
@@ -136,7 +164,13 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         """
         llm_request.append_tools([self])
 
-    def renamed(self, name: str) -> Self:
+    def split_media(
+        self, response: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[types.FunctionResponsePart]]:
+        """Return a response without its media, and the media as parts of the function response."""
+        return response, []
+
+    def copy_as(self, name: str) -> Self:
         """Return a copy of this tool that the model knows by another name."""
         other = copy.copy(self)
         other.name = name

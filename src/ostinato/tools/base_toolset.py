@@ -1,7 +1,4 @@
-"""BaseToolset: a group of tools that is made known, filtered, renamed and closed together.
-
-Agents list toolsets among their tools; the agent asks them for their tools at each step.
-"""
+"""BaseToolset: a group of tools that is listed, filtered, renamed and closed together."""
 
 from __future__ import annotations
 
@@ -44,6 +41,9 @@ class BaseToolset(ABC):
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
 
+    # The last listing and its invocation and agent; a default, as subclasses may skip `__init__`.
+    _listed: tuple[tuple[str, str], list[BaseTool]] | None = None
+
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
         """Make a toolset of the `args` in a file; a class that files may name overrides this.
@@ -70,12 +70,18 @@ class BaseToolset(ABC):
     ) -> list[BaseTool]:
         """Return the tools of `get_tools` under the names that the model is told.
 
-        With a prefix they are copies; the toolset's own tools keep their names.
+        With a prefix they are copies; the toolset's own tools keep their names. An agent's tools
+        are listed once per invocation; further calls return the same objects.
         """
+        place = _listing_key(readonly_context)
+        if place is not None and self._listed is not None and self._listed[0] == place:
+            return self._listed[1]
         tools = await self.get_tools(readonly_context)
-        if not self.tool_name_prefix:
-            return tools
-        return [tool.renamed(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
+        if self.tool_name_prefix:
+            tools = [tool.copy_as(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
+        if place is not None:
+            self._listed = (place, tools)
+        return tools
 
     async def close(self) -> None:
         """Release what the toolset holds, such as connections; the runner calls it at its end."""
@@ -92,9 +98,17 @@ class BaseToolset(ABC):
         return None
 
     def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
-        """Tell whether `tool_filter` lets a tool through."""
+        """Return whether `tool_filter` lets a tool through."""
         if not self.tool_filter:
             return True
         if isinstance(self.tool_filter, list):
             return tool.name in self.tool_filter
         return self.tool_filter(tool, readonly_context)
+
+
+def _listing_key(context: ReadonlyContext | None) -> tuple[str, str] | None:
+    """Return the invocation and the agent that a context belongs to, or None without a context."""
+    if context is None:
+        return None
+    agent = getattr(context, "agent_name", "")
+    return context.invocation_id, agent if isinstance(agent, str) else ""

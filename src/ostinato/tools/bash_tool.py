@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ..errors import AgentConfigError
-from ._command import Bounds, run_command
+from ..processes.captured_run import run_captured
 from .base_tool import BaseTool
 from .function_tool import REJECTED, UNCONFIRMED
 from .model_mistake import missing_arguments
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
 
 NAME = "execute_bash"
+# The user has to read it, and splitting it takes quadratic time.
+_MAX_COMMAND = 64_000  # characters
+_MAX_SHOWN = 200  # characters of a program's name in an error
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,14 @@ class ExecuteBashTool(BaseTool):
 
     A command is split into words as a shell does it, and run without a shell: `;`, `|`, `>` and
     `$NAME` are plain text, unless the command is a shell itself, as in `bash -c "..."`. It starts
-    in the workspace, with an environment of PATH, HOME, TMPDIR and LANG only, so no key of this
-    process reaches it. It can leave the workspace: run this in a container where that matters.
+    in the workspace, with an environment of PATH, HOME, TMPDIR, LANG and a mark only, so no key of
+    this process is handed to it. Whatever it leaves running, daemons included, is ended with it.
+    Outside of Linux, processes that leave its process group are not found; on Linux those are not
+    that clear their environment, of a command that also kills its guard.
+
+    It is not a sandbox. A command runs as the same user, so it can leave the workspace and read
+    what this user may read, such as the environment of this process in `/proc`, keys included. Run
+    this in a container of its own, without keys, wherever that matters.
 
     Args:
       workspace: directory in which commands start; the current one where None.
@@ -100,7 +109,7 @@ class ExecuteBashTool(BaseTool):
         command = args.get("command")
         if not isinstance(command, str) or not command.strip():
             return missing_arguments(self.name, ["command"])
-        words, refusal = _checked(command, self._policy)
+        words, refusal = _check_command(command, self._policy)
         if refusal is not None:
             return {"error": refusal}
         answer = tool_context.tool_confirmation
@@ -112,19 +121,20 @@ class ExecuteBashTool(BaseTool):
             return {"error": UNCONFIRMED}
         if not answer.confirmed:
             return {"error": REJECTED}
-        policy = self._policy
-        bounds = Bounds(
-            seconds=policy.timeout_seconds,
-            output_bytes=policy.max_output_bytes,
-            memory_bytes=policy.max_memory_bytes,
-            file_bytes=policy.max_file_size_bytes,
-            processes=policy.max_child_processes,
+        return await _run_command(words, self._workspace, self._policy)
+
+
+def _check_command(command: str, policy: BashToolPolicy) -> tuple[list[str], str | None]:
+    """Return the command's words and why it is refused, or None if it is allowed."""
+    if len(command) > _MAX_COMMAND:
+        return [], (
+            f"The command has more than {_MAX_COMMAND} characters. Write a script to a file and "
+            "run that."
         )
-        return await run_command(words, workspace=self._workspace, bounds=bounds)
-
-
-def _checked(command: str, policy: BashToolPolicy) -> tuple[list[str], str | None]:
-    """Return the command's words, and why it may not be run; None where it may."""
+    try:
+        command.encode()
+    except UnicodeEncodeError:
+        return [], "The command holds a character that is no Unicode text."
     for operator in policy.blocked_operators:
         if operator in command:
             return [], f"Command contains blocked operator: {operator}"
@@ -143,3 +153,31 @@ def _checked(command: str, policy: BashToolPolicy) -> tuple[list[str], str | Non
 def _begins_with(words: list[str], prefix: str) -> bool:
     wanted = shlex.split(prefix)
     return bool(wanted) and words[: len(wanted)] == wanted
+
+
+async def _run_command(words: list[str], workspace: Path, policy: BashToolPolicy) -> dict[str, Any]:
+    """Run a program with its arguments to its end, and end what it leaves running."""
+    limits = {
+        "RLIMIT_AS": policy.max_memory_bytes,
+        "RLIMIT_FSIZE": policy.max_file_size_bytes,
+        "RLIMIT_NPROC": policy.max_child_processes,
+    }
+    try:
+        ended = await run_captured(
+            words,
+            cwd=workspace,
+            home=workspace,
+            seconds=policy.timeout_seconds,
+            output_bytes=policy.max_output_bytes,
+            limits={name: value for name, value in limits.items() if value is not None},
+        )
+    except OSError as error:
+        return {"error": f"{words[0][:_MAX_SHOWN]} could not be started: {error.strerror}."}
+    result: dict[str, Any] = {
+        "stdout": ended.stdout,
+        "stderr": ended.stderr,
+        "returncode": ended.status,
+    }
+    if ended.is_timed_out:
+        result["error"] = f"Command timed out after {policy.timeout_seconds} seconds."
+    return result

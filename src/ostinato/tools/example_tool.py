@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Self, cast
 
 from pydantic import TypeAdapter
 
-from ..agent_files.reading import FieldFault, at
-from ..agent_files.resolving import resolve_fully_qualified_name
+from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
 from ..examples.base_example_provider import BaseExampleProvider
 from ..examples.example import Example
 from ..examples.example_util import build_example_si
 from ..models.llm_request import LlmRequest
-from ._user_query import text_of
+from ..types.content_text import join_lines
 from .base_tool import BaseTool
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 
@@ -52,7 +51,7 @@ class ExampleTool(BaseTool):
         examples = ExampleToolConfig.model_validate(config.model_dump()).examples
         if isinstance(examples, list):
             return cls(examples)
-        with at("examples"):
+        with enter_field("examples"):
             named = resolve_fully_qualified_name(examples)
             if not isinstance(named, BaseExampleProvider | list):
                 raise FieldFault(f"{examples!r} is neither a list of examples nor a provider.")
@@ -62,7 +61,7 @@ class ExampleTool(BaseTool):
         self, *, tool_context: ToolContext, llm_request: LlmRequest
     ) -> None:
         """Append the examples to the system instruction."""
-        query = text_of(tool_context.user_content)
+        query = join_lines(tool_context.user_content)
         if not query:
             return
         instruction = build_example_si(self.examples, query, llm_request.model)

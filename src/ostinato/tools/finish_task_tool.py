@@ -1,4 +1,4 @@
-"""FinishTaskTool: how an agent of mode `task` says that it is done, and gives its output."""
+"""FinishTaskTool: ends the task of an agent of mode `task` and gives its output."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
 from ..models.llm_request import LlmRequest
-from ..sessions.event_log import FINISH_TASK
+from ..sessions.log.event_log import FINISH_TASK
 from ._schema import given_json_schema
 from .base_tool import BaseTool
-from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
+from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -22,7 +22,8 @@ _INSTRUCTION = (
     "something is unclear, ask the user and wait for the answer. When the task is done, and not "
     f"before, call `{FINISH_TASK}` by itself and say nothing with it."
 )
-_DONE = "Task completed."
+FINISH_TASK_TOOL_NAME = FINISH_TASK
+FINISH_TASK_SUCCESS_RESULT = "Task completed."
 _KEY = "result"
 
 
@@ -74,16 +75,18 @@ class FinishTaskTool(BaseTool):
           That the task is done; or a dict with `error` where the output does not fit the schema.
         """
         output = self.output_of(args)
-        return output if isinstance(output, ModelMistake) else {"result": _DONE}
+        return (
+            output if isinstance(output, ModelMistake) else {"result": FINISH_TASK_SUCCESS_RESULT}
+        )
 
     def output_of(self, args: dict[str, Any]) -> Any:
-        """Return the output that a call gives as JSON values; a ModelMistake where it is none."""
+        """Return the output of a call as JSON values, or a ModelMistake if it does not fit."""
         if not self._is_model and _KEY not in args:
             return missing_arguments(self.name, (_KEY,))
         try:
             output = self._adapter.validate_python(args if self._is_model else args[_KEY])
         except ValidationError as error:
-            return wrong_arguments(self.name, reasons(error))
+            return wrong_arguments(self.name, read_reasons(error))
         plain = self._adapter.dump_python(output, mode="json")
         return {_KEY: plain} if self.output_schema is None else plain
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import types
+from .._adk_mode import follows_adk
+from ..context.context import Context
+from ..context.context import Context as ToolContext
+from ..context.invocation import InvocationContext
+from ..context.run_config import RUN_CONFIG_TEMPLATE, RunConfig
 from ..errors import AgentConfigError, ToolTimeoutError
 from ._schema import declaration_of
-from ._signature import Signature, target_of
-from ._worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .base_tool import BaseTool, CheckInDoubt, InDoubt
+from .function.function_signature import Signature, target_of
+from .function.worker_pool import POOL_SIZE, CallTimeout, pool_of
 from .model_mistake import ModelMistake
-
-if TYPE_CHECKING:
-    from ..context.context import Context as ToolContext
 
 UNCONFIRMED = "This tool call requires confirmation, please approve or reject."
 REJECTED = "This tool call is rejected."
@@ -32,14 +35,23 @@ class FunctionTool(BaseTool):
     Name, description and parameters are those of the function: its docstring is the description.
     A parameter called `tool_context`, or annotated with a context class, gets the context.
 
+    Plain functions that receive the context run one at a time within an invocation, so that what
+    one does between reading and writing state is not disturbed by another. A call that such a
+    function makes itself, and waits for, runs within its turn. Coroutine functions, and plain ones
+    without the context, run side by side.
+
     Args:
       func: a function, coroutine function, bound method, partial or object with `__call__`. A
         plain one runs in a worker thread, or on the event loop if `RunConfig.sync_tools` says so.
       require_confirmation: ask the user before each call; or a function, plain or async, that
-        takes the call's arguments and tells whether to ask.
-      timeout: seconds after which a call is given up. A coroutine is cancelled; a thread is
-        abandoned, for it cannot be killed. A plain function with a timeout always gets a thread.
-      in_doubt, check: what becomes of a call whose process died while it ran, as for BaseTool.
+        takes the call's arguments and returns whether to ask.
+      timeout: seconds after which a call is given up. A coroutine is cancelled; a thread
+        cannot be killed and is abandoned: it may still write to the state while later calls run.
+        A plain function with a timeout always gets a thread. The wait for other functions does not
+        count.
+      parallel: run a plain function that receives the context side by side with others. It then
+        has to guard what it shares with them.
+      in_doubt, check: the policy for a call whose process died while it ran, as for BaseTool.
 
     Raises:
       TypeError: `func` is not callable, or is a plain generator function.
@@ -52,6 +64,7 @@ class FunctionTool(BaseTool):
         *,
         require_confirmation: bool | Callable[..., Any] = False,
         timeout: float | None = None,
+        parallel: bool = False,
         in_doubt: InDoubt | None = None,
         check: CheckInDoubt | None = None,
     ) -> None:
@@ -79,6 +92,7 @@ class FunctionTool(BaseTool):
         self.func = func
         self._require_confirmation = require_confirmation
         self._timeout = timeout
+        self._parallel = parallel
         self._is_async = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(target)
         self._signature: Signature | None = None
         self._condition: Signature | None = None
@@ -100,6 +114,35 @@ class FunctionTool(BaseTool):
             self._signature = Signature(self.func, self.name)
         return self._signature
 
+    def find_argument_fault(self, args: dict[str, Any]) -> str:
+        """Return why edited arguments do not fit the function; see `BaseTool`.
+
+        A person's typing error in a name is a fault, though a model's is passed over.
+        """
+        signature = self._read_signature()
+        known = [parameter.name for parameter in signature.parameters]
+        unknown = [name for name in args if name not in known]
+        if unknown:
+            return f"{', '.join(unknown)} is no parameter; there are: {', '.join(known) or 'none'}"
+        values = signature.bind_arguments(self.name, args)
+        if isinstance(values, ModelMistake):
+            return values.message
+        return super().find_argument_fault(args)
+
+    def drop_unknown(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments that the function takes; the others never reach it.
+
+        Args:
+          args: what the model gave.
+
+        Returns:
+          All of them for a subclass with a `run_async` of its own, which may read any.
+        """
+        if type(self).run_async is not FunctionTool.run_async:
+            return args
+        known = {parameter.name for parameter in self._read_signature().parameters}
+        return {name: value for name, value in args.items() if name in known}
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Call the function with the model's arguments.
 
@@ -111,26 +154,26 @@ class FunctionTool(BaseTool):
           ToolTimeoutError: the call took longer than `timeout`.
         """
         signature = self._signature or self._read_signature()
-        values = signature.bind(self.name, args)
+        values = signature.bind_arguments(self.name, args, models_only=follows_adk())
         if isinstance(values, ModelMistake):
             return values
         if signature.context_name is not None:
             values[signature.context_name] = tool_context
         if self._require_confirmation is not False:
-            refusal = await self._ask(values, tool_context)
+            refusal = await self._ask_user(values, tool_context)
             if refusal is not None:
                 return refusal
-        if self.asks_first:
-            ctx = tool_context.get_invocation_context()
+        ctx = _find_invocation(tool_context)
+        if self.asks_first and ctx is not None:
             await ctx.begin_call(tool_context.function_call_id, self.name)
         if self._streams or signature.input_name is not None:
             return await self._call_live(values, tool_context, signature.input_name)
-        return await self._call(values, tool_context)
+        return await self._call(values, ctx)
 
-    async def _ask(
+    async def _ask_user(
         self, values: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Return what to answer instead of calling the function; None to call it."""
+        """Return the answer that replaces the call, or None to call the function."""
         needed: Any = self._require_confirmation
         if callable(needed):
             needed = await self._ask_condition(needed, values, tool_context)
@@ -163,7 +206,8 @@ class FunctionTool(BaseTool):
         self, values: dict[str, Any], tool_context: ToolContext, input_name: str | None
     ) -> Any:
         """Start a tool that streams, or that reads what the user sends."""
-        streams = tool_context.get_invocation_context().ports.streams
+        live_state = tool_context.get_invocation_context().live_state
+        streams = None if live_state is None else live_state.streams
         if streams is None:
             raise AgentConfigError(
                 f"Tool {self.name!r} streams its results or reads the user's stream, which only "
@@ -174,28 +218,38 @@ class FunctionTool(BaseTool):
             values[input_name] = streams.input_of(self.name)
         if self._streams:
             return streams.start(self.name, self.func(**values))
-        return await self._call(values, tool_context)
+        return await self._call(values, _find_invocation(tool_context))
 
-    async def _call(self, values: dict[str, Any], tool_context: ToolContext) -> Any:
+    async def _call(self, values: dict[str, Any], ctx: InvocationContext | None) -> Any:
         if self._is_async:
             if self._timeout is None:
                 return await self.func(**values)
             return await self._call_in_time(values, self._timeout)
-        config = tool_context.run_config
-        pool_config = config and config.tool_thread_pool_config
-        inline = config is not None and config.sync_tools == "inline" and pool_config is None
-        if inline and self._timeout is None:
-            result = self.func(**values)
+        if ctx is None or self._parallel or self._read_signature().context_name is None:
+            result = await self._call_plain(values, ctx)
         else:
-            pool = pool_of(pool_config.max_workers if pool_config else POOL_SIZE)
-            try:
-                result = await pool.run(
-                    functools.partial(self.func, **values), seconds=self._timeout
-                )
-            except CallTimeout as error:
-                raise self._timed_out() from error
+            result = await ctx.run_state.run_serially(
+                functools.partial(self._call_plain, values, ctx)
+            )
         # A plain function may hand back a coroutine, as an undeclared wrapper of one does.
         return await result if inspect.isawaitable(result) else result
+
+    async def _call_plain(self, values: dict[str, Any], ctx: InvocationContext | None) -> Any:
+        config = None if ctx is None else ctx.run_config
+        if config is None or (type(config) is not RunConfig and not _is_real(config, RunConfig)):
+            config = RUN_CONFIG_TEMPLATE.create()
+        pool_config = config.tool_thread_pool_config
+        inline = config.sync_tools == "inline" and pool_config is None
+        if inline and self._timeout is None:
+            # A copy, as a worker thread has: what the function sets in it does not leak.
+            return contextvars.copy_context().run(self.func, **values)
+        pool = pool_of(pool_config.max_workers if pool_config else POOL_SIZE)
+        try:
+            return await pool.run(
+                functools.partial(self.func, **values), name=self.name, seconds=self._timeout
+            )
+        except CallTimeout as error:
+            raise self._timeout_error() from error
 
     async def _call_in_time(self, values: dict[str, Any], seconds: float) -> Any:
         scope = asyncio.timeout(seconds)
@@ -204,14 +258,28 @@ class FunctionTool(BaseTool):
                 return await self.func(**values)
         except TimeoutError as error:
             if scope.expired():
-                raise self._timed_out() from error
+                raise self._timeout_error() from error
             raise
 
-    def _timed_out(self) -> ToolTimeoutError:
+    def _timeout_error(self) -> ToolTimeoutError:
         return ToolTimeoutError(
             f"Tool {self.name!r} ran longer than its timeout of {self._timeout} s. Make it "
             "faster, or give it more time: FunctionTool(func, timeout=seconds)."
         )
+
+
+def _find_invocation(tool_context: ToolContext) -> InvocationContext | None:
+    """Return the invocation of a context, or None for a test's substitute of a context."""
+    if type(tool_context) is not Context and not _is_real(tool_context, Context):
+        return None
+    ctx = tool_context.get_invocation_context()
+    known = type(ctx) is InvocationContext or _is_real(ctx, InvocationContext)
+    return ctx if known else None
+
+
+def _is_real(value: object, kind: type) -> bool:
+    """Return whether a value is of a class; a mock of it says so of itself, to isinstance too."""
+    return issubclass(type(value), kind)
 
 
 def _name_of(func: Callable[..., Any]) -> str:

@@ -5,37 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import types
-from ..models.llm_request import LlmRequest
-from ._model_side_tool import add_model_side_tool
-from .base_tool import BaseTool
+from .google.model_side_tool import ModelSideTool
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
 
 
-class GoogleMapsGroundingTool(BaseTool):
-    """Lets Gemini ground its answer in Google Maps; on Vertex AI only (Spec 1 §10).
+class GoogleMapsGroundingTool(ModelSideTool):
+    """Grounds Gemini in Google Maps; on Vertex AI only (Spec 1 §10)."""
 
-    The service runs it within its answer; nothing runs here.
-    """
+    label = "Google Maps grounding"
+    runs_in_gemini_1 = False
 
     def __init__(self) -> None:
-        super().__init__(name="google_maps", description="google_maps")
+        super().__init__("google_maps")
 
-    async def process_llm_request(
-        self, *, tool_context: ToolContext, llm_request: LlmRequest
-    ) -> None:
-        """Add the tool to a request.
-
-        Raises:
-          ValueError: the request's model does not take it.
-        """
-        add_model_side_tool(
-            llm_request,
-            types.Tool(google_maps=types.GoogleMaps()),
-            label="Google Maps grounding",
-            in_first="never",
-        )
+    def build_tool(self, context: ToolContext, *, is_gemini_1: bool) -> types.Tool:
+        """Return the tool to add to a request."""
+        return types.Tool(google_maps=types.GoogleMaps())
 
 
 google_maps_grounding = GoogleMapsGroundingTool()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from .. import types
 from ..errors import InputValidationError
 from ..models.llm_request import LlmRequest
-from ._artifact_part import readable_part
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, wrong_arguments
 
@@ -28,6 +27,18 @@ _LISTED = (
     "These artifacts (files) can be shown to you, by name: {names}\nBefore you answer from one, "
     "call load_artifacts with its name. Never ask the user to show it."
 )
+_MEDIA = ("image/", "audio/", "video/", "application/pdf")
+_TEXT = (
+    "text/",
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/x-yaml",
+    "application/csv",
+    "application/javascript",
+    "image/svg+xml",
+)
+_TEXT_SUFFIXES = ("+xml", "+json", "+yaml")
 
 
 class LoadArtifactsTool(BaseTool):
@@ -117,3 +128,25 @@ def _user_content(*parts: types.Part) -> types.Content:
 
 
 load_artifacts_tool = LoadArtifactsTool()
+
+
+def readable_part(artifact: types.Part, name: str) -> types.Part:
+    """Return what to send to the model for an artifact.
+
+    Args:
+      artifact: its content, which is not changed.
+      name: its name, for a note in place of bytes that no model reads.
+    """
+    blob = artifact.inline_data
+    if blob is None:
+        return artifact
+    data = blob.data or b""
+    media_type = (blob.mime_type or "").partition(";")[0].strip().lower()
+    if media_type.startswith(_TEXT) or media_type.endswith(_TEXT_SUFFIXES):
+        return types.Part(text=data.decode("utf-8", "replace"))
+    if media_type.startswith(_MEDIA):
+        return artifact
+    kind = media_type or "unknown"
+    return types.Part(
+        text=f"[Artifact {name}: {len(data):,} bytes of type {kind}, which cannot be shown here.]"
+    )

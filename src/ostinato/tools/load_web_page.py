@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ._page_fetch import FetchBounds, FetchFailed, Page, fetch
-from ._page_text import decode, page_text
+from .web.page_fetch import FetchBounds, FetchFailed, Page, cut_text, fetch_page
+from .web.page_text import decode, page_text
 
 _HTML = ("text/html", "application/xhtml+xml", "")
 _TEXT = ("text/", "application/json", "application/xml")
@@ -15,9 +15,9 @@ _TEXT_SUFFIXES = ("+json", "+xml")
 class WebPageLoader:
     """Loads pages within bounds; its `load_web_page` is a tool (RELIABILITY, "SSRF").
 
-    Only public addresses are asked: the name is resolved once per hop, every address it has is
-    checked, and the connection goes to a checked address, so a name that leads elsewhere a moment
-    later does not matter. Proxy settings are not read.
+    Only public addresses are asked: the name is resolved once per redirect, all its addresses are
+    checked, and the connection goes to a checked address, so a name that changes later does no
+    harm. Proxy settings are not read.
 
     Args:
       allowed_servers: "host:port" of servers that may be asked although they are not public.
@@ -46,21 +46,26 @@ class WebPageLoader:
         Args:
           url: address of the page, beginning with http:// or https://.
         """
+        # The model chooses the argument, so its type is not certain.
+        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return "Failed to fetch url: the address has to be a text."
         try:
-            text, is_cut = self._text(fetch(url, bounds=self._bounds, allowed=self._allowed))
+            text, is_cut = self._extract_text(
+                fetch_page(url, bounds=self._bounds, allowed=self._allowed)
+            )
         except FetchFailed as error:
-            return f"Failed to fetch url: {url}: {error}."
+            return f"Failed to fetch url: {cut_text(url)}: {error}."
         if len(text) > self._characters:
             text, is_cut = text[: self._characters], True
-        return f"{text}\n[The page goes on; this is its beginning.]" if is_cut else text
+        return f"{text}\n[The page is longer; this is its beginning.]" if is_cut else text
 
-    def _text(self, page: Page) -> tuple[str, bool]:
+    def _extract_text(self, page: Page) -> tuple[str, bool]:
         media_type = page.content_type.partition(";")[0].strip().lower()
         if media_type in _HTML:
             return page_text(decode(page.body, page.content_type)), page.is_cut
         if media_type.startswith(_TEXT) or media_type.endswith(_TEXT_SUFFIXES):
             return decode(page.body, page.content_type), page.is_cut
-        raise FetchFailed(f"it is no text but {media_type}")
+        raise FetchFailed(f"it is not text but {cut_text(media_type)}")
 
 
 _default = WebPageLoader()

@@ -25,6 +25,7 @@ class LongRunningFunctionTool(FunctionTool):
       func: the function that starts the work.
       require_confirmation: as for FunctionTool.
       timeout: seconds that the start may take, as for FunctionTool.
+      parallel: as for FunctionTool.
       in_doubt, check: what becomes of a start that was interrupted, as for BaseTool.
     """
 
@@ -34,6 +35,7 @@ class LongRunningFunctionTool(FunctionTool):
         *,
         require_confirmation: bool | Callable[..., Any] = False,
         timeout: float | None = None,
+        parallel: bool = False,
         in_doubt: InDoubt | None = None,
         check: CheckInDoubt | None = None,
     ) -> None:
@@ -41,6 +43,7 @@ class LongRunningFunctionTool(FunctionTool):
             func,
             require_confirmation=require_confirmation,
             timeout=timeout,
+            parallel=parallel,
             in_doubt=in_doubt,
             check=check,
         )

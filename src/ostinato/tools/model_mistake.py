@@ -1,7 +1,4 @@
-"""What tools answer when a call was wrong: the model reads it and may call again.
-
-FunctionTool, AgentTool and SetModelResponseTool answer with these; the flow counts them.
-"""
+"""Answers of tools to wrong calls. The model reads them and may call again."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def wrong_arguments(tool: str, complaints: Iterable[str]) -> ModelMistake:
     )
 
 
-def complaint(name: str, expected: str, value: Any, error: ValidationError | None) -> str:
+def describe_mismatch(name: str, expected: str, value: Any, error: ValidationError | None) -> str:
     """Return one line, or a few, on an argument of the wrong type.
 
     Args:
@@ -60,12 +57,12 @@ def complaint(name: str, expected: str, value: Any, error: ValidationError | Non
       value: what was given.
       error: what pydantic found, if it looked.
     """
-    line = f"{name}: expected {expected}, got {_shortened(value)} ({type(value).__name__})"
-    details = [] if error is None else reasons(error)
+    line = f"{name}: expected {expected}, got {_shorten_value(value)} ({type(value).__name__})"
+    details = [] if error is None else read_reasons(error)
     return "\n".join([line, *(f"  {detail}" for detail in details)])
 
 
-def reasons(error: ValidationError) -> list[str]:
+def read_reasons(error: ValidationError) -> list[str]:
     """Return what pydantic found, a line each, with the path into the value where there is one."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     lines: list[str] = []
@@ -77,6 +74,6 @@ def reasons(error: ValidationError) -> list[str]:
     return lines
 
 
-def _shortened(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "..."

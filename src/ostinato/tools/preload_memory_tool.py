@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .._log import get_logger
 from ..memory.memory_entry import MemoryEntry
 from ..models.llm_request import LlmRequest
-from ._user_query import text_of
+from ..types.content_text import join_lines
 from .base_tool import BaseTool
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class PreloadMemoryTool(BaseTool):
     """Appends what the memory holds on the user's message to the system instruction (Spec 3,
     "Services").
 
-    The model does not see it as a tool. A memory that fails is logged, and the run goes on.
+    The model does not see it as a tool. A failure of the memory service is logged, and the run
+    continues.
     """
 
     def __init__(self) -> None:
@@ -36,13 +37,15 @@ class PreloadMemoryTool(BaseTool):
         self, *, tool_context: ToolContext, llm_request: LlmRequest
     ) -> None:
         """Search with the text of the message that started the run."""
-        query = text_of(tool_context.user_content)
+        query = join_lines(tool_context.user_content)
         if not query:
             return
         try:
             found = await tool_context.search_memory(query)
         except Exception:  # boundary: a user's memory service; an answer without it is better
-            logger.warning("The memory could not be searched; the run goes on.", exc_info=True)
+            logger.warning(
+                "Failed to search the memory; the run continues without it.", exc_info=True
+            )
             return
         lines = [line for memory in found.memories for line in _lines(memory)]
         if lines:

@@ -11,9 +11,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from .. import types
 from ._schema import given_json_schema, parameters_schema
-from ._signature import EMPTY, Parameter
 from .base_tool import BaseTool
-from .model_mistake import ModelMistake, missing_arguments, reasons
+from .function.function_signature import EMPTY, Parameter
+from .model_mistake import ModelMistake, missing_arguments, read_reasons
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -86,7 +86,7 @@ class SetModelResponseTool(BaseTool):
         except ValidationError as error:
             return ModelMistake(
                 error=f"`{NAME}()` was not accepted, as the answer does not fit its schema:\n"
-                + "\n".join(reasons(error))
+                + "\n".join(read_reasons(error))
                 + f"\nCall {NAME} again with every required field, each of its declared type."
             )
         plain = adapter.dump_python(answer, mode="json", exclude_none=True)

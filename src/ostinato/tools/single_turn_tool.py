@@ -9,12 +9,11 @@ from pydantic import ValidationError
 
 from .. import types
 from ..events.event import Event
-from ..sessions._resume import waits_for_answer
-from ..sessions.event_log import EventLog
+from ..sessions.log.event_log import EventLog
+from ..sessions.log.resume import waits_for_answer
 from .agent_tool import AgentTool, text_of
-from .called_agent import run_called
-from .model_mistake import ModelMistake, reasons, wrong_arguments
-from .waiting import WAITING
+from .called_agent import WAITING, run_called_agent
+from .model_mistake import ModelMistake, read_reasons, wrong_arguments
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -38,13 +37,13 @@ class SingleTurnTool(AgentTool):
           The answer; or `WAITING`; or a dict with `error`, as `AgentTool` gives it.
 
         Raises:
-          AgentConfigError: nobody takes the agent's events.
+          AgentConfigError: no runner takes the agent's events.
         """
-        told = self._message(args)
+        told = self._build_message(args)
         if isinstance(told, ModelMistake):
             return told
-        inner = await run_called(self.agent, told, tool_context)
-        said = last_said(inner.log, inner.isolation_scope or "")
+        inner = await run_called_agent(self.agent, told, tool_context)
+        said = find_last_answer(inner.log, inner.isolation_scope or "")
         if not is_answer(said) and waits_for_answer(inner.log, inner.invocation_id, inner.branch):
             return WAITING
         if said is not None and said.content is None:
@@ -52,21 +51,21 @@ class SingleTurnTool(AgentTool):
                 "error": f"Agent `{self.name}` failed: {said.error_code}"
                 + (f": {said.error_message}" if said.error_message else "")
             }
-        return self._result(text_of(said))
+        return self._parse_result(text_of(said))
 
-    def _message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
+    def _build_message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
         if self._input_schema is None:
-            return super()._message(args)
+            return super()._build_message(args)
         try:
             given = self._input_schema.model_validate(args)
         except ValidationError as error:
-            return wrong_arguments(self.name, reasons(error))
+            return wrong_arguments(self.name, read_reasons(error))
         text = json.dumps(given.model_dump(mode="json"), ensure_ascii=False)
         return types.Content(role="user", parts=[types.Part(text=text)])
 
 
-def last_said(log: EventLog, scope: str) -> Event | None:
-    """Return the newest event of a scope that says something or tells an error; None without."""
+def find_last_answer(log: EventLog, scope: str) -> Event | None:
+    """Return the newest event of a scope with content or an error, or None."""
     for record in reversed(log.records):
         if record.scope == scope and record.author != "user":
             event = record.event()
@@ -78,5 +77,5 @@ def last_said(log: EventLog, scope: str) -> Event | None:
 
 
 def is_answer(event: Event | None) -> bool:
-    """Tell whether an event is an agent's word to the user, and neither calls nor their answers."""
+    """Return whether an event has neither function calls nor responses."""
     return event is not None and not (event.get_function_calls() or event.get_function_responses())

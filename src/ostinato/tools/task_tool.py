@@ -10,13 +10,12 @@ from pydantic import BaseModel, ValidationError
 from .. import types
 from ..context._ports import AgentLike
 from ..models.invalid_args import INVALID_ARGS_KEY
-from ..sessions._resume import waits_for_answer
+from ..sessions.log.resume import waits_for_answer
 from .agent_tool import text_of
 from .base_tool import BaseTool
-from .called_agent import run_called
-from .model_mistake import ModelMistake, missing_arguments, reasons, wrong_arguments
-from .single_turn_tool import is_answer, last_said
-from .waiting import WAITING
+from .called_agent import WAITING, run_called_agent
+from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
+from .single_turn_tool import find_last_answer, is_answer
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -66,19 +65,19 @@ class TaskTool(BaseTool):
           The output of the task; or a dict with `question`; or `WAITING`.
 
         Raises:
-          AgentConfigError: nobody takes the agent's events.
+          AgentConfigError: no runner takes the agent's events.
         """
         mistake = wrong_input(self.agent, args)
         if mistake is not None:
             return mistake
         text = json.dumps(args, ensure_ascii=False)
         told = types.Content(role="user", parts=[types.Part(text=text)])
-        inner = await run_called(self.agent, told, tool_context)
+        inner = await run_called_agent(self.agent, told, tool_context)
         scope = inner.isolation_scope or ""
         end = inner.log.scopes.get(scope)
         if end is not None:
             return end.event().output
-        said = last_said(inner.log, scope)
+        said = find_last_answer(inner.log, scope)
         if not is_answer(said) and waits_for_answer(inner.log, inner.invocation_id, inner.branch):
             return WAITING
         return {"question": text_of(said), "status": _ASKS}
@@ -109,5 +108,5 @@ def wrong_input(agent: AgentLike, args: dict[str, Any]) -> ModelMistake | None:
     try:
         schema.model_validate(args)
     except ValidationError as error:
-        return wrong_arguments(agent.name, reasons(error))
+        return wrong_arguments(agent.name, read_reasons(error))
     return None

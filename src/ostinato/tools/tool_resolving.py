@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..agent_files.reading import FieldFault, at
-from ..agent_files.resolving import resolve_fully_qualified_name
+from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
 from .base_tool import BaseTool
 from .base_toolset import BaseToolset
 from .tool_configs import ToolArgsConfig, ToolConfig
@@ -24,12 +23,12 @@ def resolve_tools(configs: list[ToolConfig], config_abs_path: str) -> list[Any]:
     """
     tools: list[Any] = []
     for index, config in enumerate(configs):
-        with at("tools", index):
+        with enter_field("tools", index):
             tools.append(_tool(config, config_abs_path))
     return tools
 
 
-def named_tool(name: str) -> Any:
+def find_named_tool(name: str) -> Any:
     """Return what a tool's name stands for: what comes with Ostinato, or a dotted name.
 
     Raises:
@@ -44,11 +43,11 @@ def named_tool(name: str) -> Any:
             f"no tool {name!r} comes with Ostinato. A tool of your own is named with its module, "
             f"such as my_agent.tools.{name}."
         )
-    return getattr(face, name)
+    return resolve_fully_qualified_name(f"{face.__name__}.{name}")
 
 
 def is_tool_class(value: Any) -> bool:
-    """Tell whether a name stands for a class of tools or toolsets."""
+    """Return whether a value is a class of tools or toolsets."""
     return isinstance(value, type) and issubclass(value, BaseTool | BaseToolset)
 
 
@@ -56,7 +55,7 @@ def check_without_class(found: Any, config: ToolConfig) -> None:
     """Refuse what is no class of tools, and neither a tool nor a function that makes one.
 
     Raises:
-      FieldFault: it is no tool, or a tool already.
+      FieldFault: `found` is not a tool, or a tool already.
     """
     if isinstance(found, BaseTool | BaseToolset):
         if config.args is not None:
@@ -66,15 +65,15 @@ def check_without_class(found: Any, config: ToolConfig) -> None:
 
 
 def _tool(config: ToolConfig, config_abs_path: str) -> Any:
-    with at("name"):
-        found = named_tool(config.name)
+    with enter_field("name"):
+        found = find_named_tool(config.name)
     if is_tool_class(found):
-        with at("args"):
+        with enter_field("args"):
             return found.from_config(config.args or ToolArgsConfig(), config_abs_path)
     check_without_class(found, config)
     if config.args is None:
         return found
-    with at("args"):
+    with enter_field("args"):
         made = found(config.args)
         if not (callable(made) or isinstance(made, BaseTool | BaseToolset)):
             raise FieldFault(

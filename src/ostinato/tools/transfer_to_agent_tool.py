@@ -6,7 +6,9 @@ from typing import Any
 
 from .. import types
 from ..context.context import Context as ToolContext
+from ..context.invocation import InvocationContext
 from .function_tool import FunctionTool
+from .model_mistake import ModelMistake
 
 
 def transfer_to_agent(agent_name: str, tool_context: ToolContext) -> None:
@@ -16,13 +18,15 @@ def transfer_to_agent(agent_name: str, tool_context: ToolContext) -> None:
     does. That agent then answers the user.
 
     Args:
-      agent_name: name of the agent that goes on.
+      agent_name: name of the agent to hand over to.
     """
     tool_context.actions.transfer_to_agent = agent_name
 
 
 class TransferToAgentTool(FunctionTool):
     """`transfer_to_agent` with the names the model may choose from (Spec 2 §8.1, FEATURES row 150).
+
+    Another name is the model's mistake; the answer lists the valid names.
 
     Args:
       agent_names: names of the agents that a transfer may go to.
@@ -40,6 +44,13 @@ class TransferToAgentTool(FunctionTool):
         schema["properties"]["agent_name"]["enum"] = list(self._agent_names)
         return declaration
 
-    async def _call(self, values: dict[str, Any], tool_context: ToolContext) -> Any:
+    async def _call(self, values: dict[str, Any], ctx: InvocationContext | None) -> Any:
+        wanted = values["agent_name"]
+        if wanted not in self._agent_names:
+            return ModelMistake(
+                error=f"Cannot transfer to agent {wanted!r:.100}. You can transfer to: "
+                f"{', '.join(self._agent_names)}. Call the tool again with one of these names, or "
+                "answer yourself."
+            )
         # One assignment needs no worker thread.
         return transfer_to_agent(**values)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .. import types
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
-from ..models.llm_request import LlmRequest
-from ._model_side_tool import add_model_side_tool
 from .base_tool import BaseTool
+from .discovery_engine_search_tool import DiscoveryEngineSearchTool
+from .google.model_side_tool import ModelSideTool
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
 
 
-class VertexAiSearchTool(BaseTool):
+class VertexAiSearchTool(ModelSideTool):
     """Lets Gemini search a data store of Vertex AI (Spec 1 §10).
 
-    The service runs it within its answer; nothing runs here. Subclasses may override
-    `_build_vertex_ai_search_config` to choose per run, by state for example.
+    Subclasses may override `_build_vertex_ai_search_config` to choose per run, for example by
+    state.
 
     Args:
       data_store_id: full resource name of a data store.
@@ -27,12 +28,14 @@ class VertexAiSearchTool(BaseTool):
       search_engine_id: full resource name of a search app.
       filter: which documents to search, in the service's filter language.
       max_results: number of results.
-      bypass_multi_tools_limit: whether an agent with other tools may put this one into an agent of
-        its own.
+      bypass_multi_tools_limit: whether an agent with other tools takes a DiscoveryEngineSearchTool
+        instead, which searches as a function, for models that take this tool alone only.
 
     Raises:
       AgentConfigError: not exactly one of data store and search app, or specs without an app.
     """
+
+    label = "Vertex AI search"
 
     def __init__(
         self,
@@ -44,7 +47,7 @@ class VertexAiSearchTool(BaseTool):
         max_results: int | None = None,
         bypass_multi_tools_limit: bool = False,
     ) -> None:
-        super().__init__(name="vertex_ai_search", description="vertex_ai_search")
+        super().__init__("vertex_ai_search")
         if (data_store_id is None) == (search_engine_id is None):
             raise AgentConfigError(
                 "VertexAiSearchTool takes either data_store_id or search_engine_id, and needs one."
@@ -60,6 +63,17 @@ class VertexAiSearchTool(BaseTool):
         self.filter = filter
         self.max_results = max_results
         self.bypass_multi_tools_limit = bypass_multi_tools_limit
+        self.wants_own_agent = bypass_multi_tools_limit
+
+    def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
+        """Return the tool that searches as a function; see BaseTool."""
+        return DiscoveryEngineSearchTool(
+            data_store_id=self.data_store_id,
+            data_store_specs=self.data_store_specs,
+            search_engine_id=self.search_engine_id,
+            filter=self.filter,
+            max_results=self.max_results,
+        )
 
     def _build_vertex_ai_search_config(
         self, readonly_context: ReadonlyContext
@@ -73,17 +87,7 @@ class VertexAiSearchTool(BaseTool):
             max_results=self.max_results,
         )
 
-    async def process_llm_request(
-        self, *, tool_context: ToolContext, llm_request: LlmRequest
-    ) -> None:
-        """Add the tool to a request.
-
-        Raises:
-          ValueError: the request's model does not take it.
-        """
-        search = self._build_vertex_ai_search_config(tool_context)
-        add_model_side_tool(
-            llm_request,
-            types.Tool(retrieval=types.Retrieval(vertex_ai_search=search)),
-            label="Vertex AI search",
-        )
+    def build_tool(self, context: ToolContext, *, is_gemini_1: bool) -> types.Tool:
+        """Return the tool to add to a request."""
+        search = self._build_vertex_ai_search_config(context)
+        return types.Tool(retrieval=types.Retrieval(vertex_ai_search=search))

@@ -11,12 +11,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+GENAI_TYPES = "google.genai.types"
+"""The module whose records are taken wherever a record of Ostinato is expected."""
+
 
 class Record(BaseModel):
     """A record of the model API: camelCase in JSON, snake_case in Python, unknown fields refused.
 
-    Instances of google-genai's own classes are read by their attributes wherever one of ours is
-    expected; bytes are base64 in JSON (written url-safe, read either way).
+    Instances of google-genai's own classes are read by their attributes wherever a record of
+    Ostinato is expected; bytes are base64 in JSON (written url-safe, read either way).
     """
 
     model_config = ConfigDict(
@@ -36,6 +39,17 @@ class Record(BaseModel):
         for name, value in self.__dict__.items():
             if value is not None:
                 yield name, value
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the fields are equal, also those of google-genai's record of this name."""
+        if not isinstance(other, Record) and self._is_named_like(other):
+            ours, theirs = vars(self), vars(other)
+            return all(ours.get(name) == theirs.get(name) for name in ours.keys() | theirs.keys())
+        return super().__eq__(other)
+
+    def _is_named_like(self, other: object) -> bool:
+        names = {kind.__name__ for kind in type(other).__mro__ if kind.__module__ == GENAI_TYPES}
+        return bool(names) and any(kind.__name__ in names for kind in type(self).__mro__)
 
     def to_json_dict(self) -> dict[str, Any]:
         """Return the set fields as JSON values under their Python names."""

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ostinato.types._record import Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ostinato.types.tool_config import ToolConfig
     from ostinato.types.unions import ContentListUnion, ContentUnion
 else:
-    ContentListUnion = later("ContentListUnion")
-    ContentUnion = later("ContentUnion")
-    HttpOptions = later("HttpOptions")
-    Tool = later("Tool")
-    ToolConfig = later("ToolConfig")
+    ContentListUnion = deferred_type("ContentListUnion")
+    ContentUnion = deferred_type("ContentUnion")
+    HttpOptions = deferred_type("HttpOptions")
+    Tool = deferred_type("Tool")
+    ToolConfig = deferred_type("ToolConfig")
 
 
 class CachedContentUsageMetadata(Record):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ostinato.types._record import Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 from ostinato.types.thinking import ThinkingConfig
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from ostinato.types.tool_config import ToolConfig
     from ostinato.types.unions import ContentUnion, SchemaUnion, SpeechConfigUnion, ToolListUnion
 else:
-    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
-    ContentUnion = later("ContentUnion")
-    GenerationConfigRoutingConfig = later("GenerationConfigRoutingConfig")
-    GenerationOutputConfig = later("GenerationOutputConfig")
-    HttpOptions = later("HttpOptions")
-    ImageConfig = later("ImageConfig")
-    MediaResolution = later("MediaResolution")
-    ModelArmorConfig = later("ModelArmorConfig")
-    ModelSelectionConfig = later("ModelSelectionConfig")
-    SafetySetting = later("SafetySetting")
-    SchemaUnion = later("SchemaUnion")
-    ServiceTier = later("ServiceTier")
-    SpeechConfigUnion = later("SpeechConfigUnion")
-    ToolConfig = later("ToolConfig")
-    ToolListUnion = later("ToolListUnion")
+    AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")
+    ContentUnion = deferred_type("ContentUnion")
+    GenerationConfigRoutingConfig = deferred_type("GenerationConfigRoutingConfig")
+    GenerationOutputConfig = deferred_type("GenerationOutputConfig")
+    HttpOptions = deferred_type("HttpOptions")
+    ImageConfig = deferred_type("ImageConfig")
+    MediaResolution = deferred_type("MediaResolution")
+    ModelArmorConfig = deferred_type("ModelArmorConfig")
+    ModelSelectionConfig = deferred_type("ModelSelectionConfig")
+    SafetySetting = deferred_type("SafetySetting")
+    SchemaUnion = deferred_type("SchemaUnion")
+    ServiceTier = deferred_type("ServiceTier")
+    SpeechConfigUnion = deferred_type("SpeechConfigUnion")
+    ToolConfig = deferred_type("ToolConfig")
+    ToolListUnion = deferred_type("ToolListUnion")
 
 
 class AutomaticFunctionCallingConfig(Record):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 from pydantic import Field
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later, named
+from ostinato.types.deferred_type import deferred_type, load_type
 
 if TYPE_CHECKING:
     from ostinato.types.files import File
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
     PartLike: TypeAlias = "str | File | Part | Mapping[str, Any]"
 else:
-    AudioMetadata = later("AudioMetadata")
-    DocumentMetadata = later("DocumentMetadata")
-    FunctionResponsePart = later("FunctionResponsePart")
-    FunctionResponseScheduling = later("FunctionResponseScheduling")
-    MediaProcessing = later("MediaProcessing")
-    PartMediaResolution = later("PartMediaResolution")
-    PartialArg = later("PartialArg")
-    SpeechMetadata = later("SpeechMetadata")
-    SpreadsheetMetadata = later("SpreadsheetMetadata")
-    ToolCall = later("ToolCall")
-    ToolResponse = later("ToolResponse")
-    Transcription = later("Transcription")
-    VideoMetadata = later("VideoMetadata")
+    AudioMetadata = deferred_type("AudioMetadata")
+    DocumentMetadata = deferred_type("DocumentMetadata")
+    FunctionResponsePart = deferred_type("FunctionResponsePart")
+    FunctionResponseScheduling = deferred_type("FunctionResponseScheduling")
+    MediaProcessing = deferred_type("MediaProcessing")
+    PartMediaResolution = deferred_type("PartMediaResolution")
+    PartialArg = deferred_type("PartialArg")
+    SpeechMetadata = deferred_type("SpeechMetadata")
+    SpreadsheetMetadata = deferred_type("SpreadsheetMetadata")
+    ToolCall = deferred_type("ToolCall")
+    ToolResponse = deferred_type("ToolResponse")
+    Transcription = deferred_type("Transcription")
+    VideoMetadata = deferred_type("VideoMetadata")
 
 
 class Outcome(CaseInsensitiveEnum):
@@ -98,7 +98,7 @@ class Blob(Record):
         """Return the bytes as an Image, or None if they are no image."""
         if not self.data or not self.mime_type or not self.mime_type.startswith("image/"):
             return None
-        return named("Image")(image_bytes=self.data, mime_type=self.mime_type)
+        return load_type("Image")(image_bytes=self.data, mime_type=self.mime_type)
 
 
 class FunctionCall(Record):
@@ -253,7 +253,7 @@ class Part(Record):
         return cls(code_execution_result=CodeExecutionResult(outcome=outcome, output=output))
 
     def as_image(self) -> "Image | None":
-        """Return the inline data as an Image, or None if there is none or it is no image."""
+        """Return the inline data as an Image, or None if there is no image."""
         return self.inline_data.as_image() if self.inline_data else None
 
 
@@ -262,6 +262,12 @@ class Content(Record):
 
     parts: list[Part] | None = None
     role: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether parts and role are equal; a UserContent is the Content it makes."""
+        if isinstance(other, Content) and type(other) is not type(self):
+            return vars(self) == vars(other)
+        return super().__eq__(other)
 
 
 class UserContent(Content):

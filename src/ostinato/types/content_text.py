@@ -1,4 +1,4 @@
-"""Questions about a content's parts: its text, its audio. `utils.content_utils` is the face."""
+"""Text and audio of a content's parts. `utils.content_utils` is the face."""
 
 from .content import Content, Part
 
@@ -16,6 +16,12 @@ def is_audio_part(part: Part) -> bool:
 
 
 def filter_audio_parts(content: Content) -> Content | None:
-    """Return the content without its audio parts; None where nothing is left."""
+    """Return the content without its audio parts, or None if nothing is left."""
     parts = [part for part in content.parts or [] if not is_audio_part(part)]
     return Content(role=content.role, parts=parts) if parts else None
+
+
+def join_lines(content: Content | None) -> str:
+    """Return the texts of a message, a line each; empty where it has none."""
+    parts = (content.parts if content else None) or []
+    return "\n".join(part.text for part in parts if part.text and not part.thought)

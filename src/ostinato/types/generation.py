@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:
     from ostinato.types.speech import AudioTranscriptionConfig, SpeechConfig, TranslationConfig
     from ostinato.types.thinking import ThinkingConfig
 else:
-    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
-    SpeechConfig = later("SpeechConfig")
-    ThinkingConfig = later("ThinkingConfig")
-    TranslationConfig = later("TranslationConfig")
+    AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")
+    SpeechConfig = deferred_type("SpeechConfig")
+    ThinkingConfig = deferred_type("ThinkingConfig")
+    TranslationConfig = deferred_type("TranslationConfig")
 
 
 class MediaResolution(CaseInsensitiveEnum):

@@ -1,4 +1,4 @@
-"""Takes in records of google-genai where one of ours has to be told from text, a dict or a class.
+"""Conversion of google-genai records where the type of a value decides what happens next.
 
 Fields of our records take them by themselves; code that asks for a type calls `own` first.
 """
@@ -6,18 +6,17 @@ Fields of our records take them by themselves; code that asks for a type calls `
 from typing import Any, cast
 
 from ostinato import types
-from ostinato.types._record import Record
-
-_GENAI = "google.genai.types"
+from ostinato.types._record import GENAI_TYPES as GENAI_TYPES
+from ostinato.types._record import Record as Record
 
 
 def own(value: Any) -> Any:
-    """Return a record of google-genai, or a list with some in it, as ours; all else as it is."""
+    """Return google-genai records, also those in a list, as Ostinato's; other values unchanged."""
     if value is None or isinstance(value, (Record, str)):
         return value
     if isinstance(value, list):
         return [own(item) for item in cast(list[Any], value)]
-    kind = next((base for base in type(value).__mro__ if base.__module__ == _GENAI), None)
+    kind = next((base for base in type(value).__mro__ if base.__module__ == GENAI_TYPES), None)
     ours: Any = getattr(types, kind.__name__, kind) if kind is not None else None
     if not (isinstance(ours, type) and issubclass(ours, Record)):
         return value

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
 from ostinato.types.content import Content, FunctionCall, Part
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.citation import UrlContextMetadata
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from ostinato.types.speech import VoiceConsentSignature
     from ostinato.types.usage import UsageMetadata
 else:
-    GroundingMetadata = later("GroundingMetadata")
-    Transcription = later("Transcription")
-    UrlContextMetadata = later("UrlContextMetadata")
-    UsageMetadata = later("UsageMetadata")
-    VoiceConsentSignature = later("VoiceConsentSignature")
+    GroundingMetadata = deferred_type("GroundingMetadata")
+    Transcription = deferred_type("Transcription")
+    UrlContextMetadata = deferred_type("UrlContextMetadata")
+    UsageMetadata = deferred_type("UsageMetadata")
+    VoiceConsentSignature = deferred_type("VoiceConsentSignature")
 
 
 class LiveServerSessionResumptionUpdate(Record):
-    """The handle that a live session goes on with."""
+    """The handle by which a live session resumes."""
 
     new_handle: str | None = None
     resumable: bool | None = None

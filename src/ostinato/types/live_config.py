@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.config import ThinkingConfig
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from ostinato.types.speech import AudioTranscriptionConfig, SpeechConfig, TranslationConfig
     from ostinato.types.unions import ContentUnion, ToolListUnion
 else:
-    AudioTranscriptionConfig = later("AudioTranscriptionConfig")
-    ContentUnion = later("ContentUnion")
-    GenerationConfig = later("GenerationConfig")
-    HttpOptions = later("HttpOptions")
-    MediaResolution = later("MediaResolution")
-    Modality = later("Modality")
-    SafetySetting = later("SafetySetting")
-    SpeechConfig = later("SpeechConfig")
-    ThinkingConfig = later("ThinkingConfig")
-    ToolListUnion = later("ToolListUnion")
-    TranslationConfig = later("TranslationConfig")
+    AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")
+    ContentUnion = deferred_type("ContentUnion")
+    GenerationConfig = deferred_type("GenerationConfig")
+    HttpOptions = deferred_type("HttpOptions")
+    MediaResolution = deferred_type("MediaResolution")
+    Modality = deferred_type("Modality")
+    SafetySetting = deferred_type("SafetySetting")
+    SpeechConfig = deferred_type("SpeechConfig")
+    ThinkingConfig = deferred_type("ThinkingConfig")
+    ToolListUnion = deferred_type("ToolListUnion")
+    TranslationConfig = deferred_type("TranslationConfig")
 
 
 class StartSensitivity(CaseInsensitiveEnum):
@@ -60,7 +60,7 @@ class TurnCoverage(CaseInsensitiveEnum):
 
 
 class AutomaticActivityDetection(Record):
-    """How the service finds out that somebody speaks; times in milliseconds."""
+    """Settings of voice activity detection; times in milliseconds."""
 
     disabled: bool | None = None
     start_of_speech_sensitivity: StartSensitivity | None = None
@@ -86,7 +86,7 @@ class ProactivityConfig(Record):
 
 
 class SessionResumptionConfig(Record):
-    """How a cut live session goes on."""
+    """Settings for resuming an interrupted live session."""
 
     handle: str | None = None
     transparent: bool | None = None

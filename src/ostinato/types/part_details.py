@@ -4,7 +4,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.media import (
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
         VideoMetadata,
     )
 else:
-    AudioMetadata = later("AudioMetadata")
-    DocumentMetadata = later("DocumentMetadata")
-    MediaProcessing = later("MediaProcessing")
-    SpreadsheetMetadata = later("SpreadsheetMetadata")
-    VideoMetadata = later("VideoMetadata")
+    AudioMetadata = deferred_type("AudioMetadata")
+    DocumentMetadata = deferred_type("DocumentMetadata")
+    MediaProcessing = deferred_type("MediaProcessing")
+    SpreadsheetMetadata = deferred_type("SpreadsheetMetadata")
+    VideoMetadata = deferred_type("VideoMetadata")
 
 
 class PartMediaResolutionLevel(CaseInsensitiveEnum):
@@ -40,7 +40,7 @@ class PartMediaResolution(Record):
 
 
 class PartialArg(Record):
-    """One piece of a function call's arguments, streamed as it is written."""
+    """One piece of a function call's arguments, streamed while the model writes it."""
 
     bool_value: bool | None = None
     json_path: str | None = None

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
 from ostinato.types.content import Content, FunctionCall, Part
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.citation import CitationMetadata, LogprobsResult, UrlContextMetadata
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ostinato.types.safety import SafetyRating
     from ostinato.types.usage import GenerateContentResponseUsageMetadata
 else:
-    BlockedReason = later("BlockedReason")
-    CitationMetadata = later("CitationMetadata")
-    FinishReason = later("FinishReason")
-    GenerateContentResponseUsageMetadata = later("GenerateContentResponseUsageMetadata")
-    GroundingMetadata = later("GroundingMetadata")
-    HttpResponse = later("HttpResponse")
-    LogprobsResult = later("LogprobsResult")
-    SafetyRating = later("SafetyRating")
-    UrlContextMetadata = later("UrlContextMetadata")
+    BlockedReason = deferred_type("BlockedReason")
+    CitationMetadata = deferred_type("CitationMetadata")
+    FinishReason = deferred_type("FinishReason")
+    GenerateContentResponseUsageMetadata = deferred_type("GenerateContentResponseUsageMetadata")
+    GroundingMetadata = deferred_type("GroundingMetadata")
+    HttpResponse = deferred_type("HttpResponse")
+    LogprobsResult = deferred_type("LogprobsResult")
+    SafetyRating = deferred_type("SafetyRating")
+    UrlContextMetadata = deferred_type("UrlContextMetadata")
 
 
 class GenerateContentResponsePromptFeedback(Record):

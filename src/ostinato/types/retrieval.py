@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.tool_auth import ApiAuth, AuthConfig
 else:
-    ApiAuth = later("ApiAuth")
-    AuthConfig = later("AuthConfig")
+    ApiAuth = deferred_type("ApiAuth")
+    AuthConfig = deferred_type("AuthConfig")
 
 
 class ApiSpec(CaseInsensitiveEnum):

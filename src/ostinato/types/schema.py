@@ -184,7 +184,7 @@ class _Translation:
     def run(self, source: JSONSchema, path: tuple[str, ...]) -> Schema:
         """Translate `source`; `path` holds the references being written out around it."""
         if source.ref is not None:
-            return self._referenced(source.ref, path)
+            return self._resolve_reference(source.ref, path)
         fields = self._fields(source, path)
         kinds = _types(source)
         named_kinds = [kind for kind in kinds if kind is not JSONSchemaType.NULL]
@@ -197,7 +197,7 @@ class _Translation:
             fields["nullable"] = True
         return self._without_null(source, fields, path)
 
-    def _referenced(self, ref: str, path: tuple[str, ...]) -> Schema:
+    def _resolve_reference(self, ref: str, path: tuple[str, ...]) -> Schema:
         name = ref.rsplit("/", 1)[-1]
         if name in path:
             return Schema()

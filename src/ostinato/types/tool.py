@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 from ostinato.types.schema import Schema
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
         UrlContext,
     )
 else:
-    ComputerUse = later("ComputerUse")
-    EnterpriseWebSearch = later("EnterpriseWebSearch")
-    FileSearch = later("FileSearch")
-    GoogleMaps = later("GoogleMaps")
-    GoogleSearch = later("GoogleSearch")
-    GoogleSearchRetrieval = later("GoogleSearchRetrieval")
-    McpServer = later("McpServer")
-    Retrieval = later("Retrieval")
-    ToolCodeExecution = later("ToolCodeExecution")
-    ToolExaAiSearch = later("ToolExaAiSearch")
-    ToolParallelAiSearch = later("ToolParallelAiSearch")
-    UrlContext = later("UrlContext")
+    ComputerUse = deferred_type("ComputerUse")
+    EnterpriseWebSearch = deferred_type("EnterpriseWebSearch")
+    FileSearch = deferred_type("FileSearch")
+    GoogleMaps = deferred_type("GoogleMaps")
+    GoogleSearch = deferred_type("GoogleSearch")
+    GoogleSearchRetrieval = deferred_type("GoogleSearchRetrieval")
+    McpServer = deferred_type("McpServer")
+    Retrieval = deferred_type("Retrieval")
+    ToolCodeExecution = deferred_type("ToolCodeExecution")
+    ToolExaAiSearch = deferred_type("ToolExaAiSearch")
+    ToolParallelAiSearch = deferred_type("ToolParallelAiSearch")
+    UrlContext = deferred_type("UrlContext")
 
 
 class Behavior(CaseInsensitiveEnum):

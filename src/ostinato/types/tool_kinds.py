@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.tool_auth import AuthConfig
 else:
-    AuthConfig = later("AuthConfig")
+    AuthConfig = deferred_type("AuthConfig")
 
 
 class PhishBlockThreshold(CaseInsensitiveEnum):

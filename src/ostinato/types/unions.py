@@ -47,7 +47,7 @@ def _schema_source(value: Any) -> Any:
 
 
 def _tool_list(value: Any) -> Any:
-    """Turn dicts and google-genai's tools into Tools; leave callables and sessions as they are."""
+    """Turn dicts and google-genai's tools into Tools; leave callables and sessions unchanged."""
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"tools must be a list, not {type(value).__name__}")
     return [_tool(item) for item in cast(list[Any], value)]

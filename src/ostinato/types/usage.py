@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from ostinato.types._record import CaseInsensitiveEnum, Record
-from ostinato.types.late_field import later
+from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.generation import ServiceTier
 else:
-    ServiceTier = later("ServiceTier")
+    ServiceTier = deferred_type("ServiceTier")
 
 
 class MediaModality(CaseInsensitiveEnum):

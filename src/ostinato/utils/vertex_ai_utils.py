@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.sessions._agent_engine import (
+    from ostinato.sessions.agent_engine.agent_engine_client import (
         get_express_mode_api_key as get_express_mode_api_key,
     )
 

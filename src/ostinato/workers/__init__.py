@@ -1,4 +1,4 @@
-"""Engines: processes that run the requests of one app from a store that they share."""
+"""Engines: they run the requests of one app from a shared store."""
 
 from typing import TYPE_CHECKING
 

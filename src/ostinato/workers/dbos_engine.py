@@ -1,8 +1,8 @@
-"""DBOSEngine: an engine with queues, limits and schedules, by DBOS on the sessions' own PostgreSQL.
+"""DBOSEngine: an engine with queues, limits and schedules, on DBOS in the sessions' PostgreSQL.
 
-A workflow is an invocation, and its one step is the whole of it: what an invocation has done stands
-in the session's log alone. Messages wait in the sessions' inboxes; the engine enqueues a workflow
-for each whose turn has come, and for what dead processes left open. Uses DBOS's free parts only.
+A workflow is an invocation with one step: the session's log alone records its progress. Messages
+wait in the sessions' inboxes; the engine enqueues a workflow for each next message and for each
+abandoned invocation. It uses the free parts of DBOS only.
 """
 
 from __future__ import annotations
@@ -11,40 +11,41 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from .. import _clock, types
-from .._log import get_logger
+from .._log import get_logger, outage_log_of
 from .._optional import need
 from ..durable.inbox import Work
-from ..errors import InputValidationError
+from ..errors import InputValidationError, StoreError
+from ..execution.run_table import keyed_invocation_id
 from ..runners import Runner
-from ..running.run_table import keyed_invocation_id
-from ..sessions._durable_store import Place
+from ..sessions.store.durable_store import Place
 from .deliveries import Deliveries
-from .lookout import Found, Lookout
+from .work_poller import Found, WorkPoller
 
 logger = get_logger(__name__)
 
 _APPLICATION = "ostinato"
-_VERSION = "ostinato-1"  # of the workflow's arguments; programs of other agents may run it too
-_POLL = 0.25  # seconds between two looks of DBOS into its queue
-_AGAIN = 10.0  # seconds after which a workflow of a dead process is looked at again
-_AHEAD = 100  # workflows that one look enqueues at most
+_VERSION = "ostinato-1"  # of the workflow's arguments, shared by programs with other agents
+_POLL = 0.25  # seconds between polls of DBOS's queue
+_AGAIN = 10.0  # seconds until a workflow of a dead process is checked again
+_AHEAD = 100  # workflows per poll at most
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A message that comes at fixed times, once each, however many processes serve.
+    """A message sent at fixed times, once each for any number of processes.
 
     Attributes:
-      name: names it; one given again under its name replaces the one before.
+      name: unique name; a new schedule replaces an earlier one of its name.
       cron: when, as a cron expression of five fields, or six with seconds in front.
       user_id, session_id: the session it is for.
       message: the user's message.
-      timezone: IANA name of the time zone that `cron` counts in; None for UTC.
+      timezone: IANA name of the time zone of `cron`; None for UTC.
     """
 
     name: str
@@ -56,18 +57,18 @@ class Schedule:
 
 
 class DBOSEngine:
-    """Runs what waits in the store of a runner as workflows of DBOS; an `Engine`.
+    """Runs queued and abandoned work in the store of a runner as DBOS workflows; an `Engine`.
 
-    There can be one in a process, and no other use of DBOS beside it.
+    A process can have one, and no other use of DBOS.
 
     Args:
       runner: runs the app's agents; its sessions are in the same PostgreSQL.
-      database_url: that database, as the session service has it.
+      database_url: the session service's database URL.
       concurrency: how many invocations at once in this process.
-      global_concurrency: how many at once in all processes; None for any number.
-      limit: how many invocations may begin, and within how many seconds; None for any number.
-      schedules: messages that come again and again.
-      grace_seconds: how long running invocations may go on after `stop`; the rest is handed over.
+      global_concurrency: how many at once in all processes; None for no limit.
+      limit: how many invocations may start within how many seconds; None for no limit.
+      schedules: recurring messages.
+      grace_seconds: how long invocations may run after `stop`; the rest is handed over.
 
     Raises:
       InputValidationError: the database is not PostgreSQL, or `concurrency` is not positive.
@@ -86,7 +87,7 @@ class DBOSEngine:
         grace_seconds: float = 30.0,
     ) -> None:
         if concurrency < 1:
-            raise InputValidationError(f"concurrency has to be 1 or more, not {concurrency}.")
+            raise InputValidationError(f"concurrency must be 1 or more, not {concurrency}.")
         scheme, _, rest = database_url.partition("://")
         if scheme.partition("+")[0] != "postgresql":
             raise InputValidationError(
@@ -96,8 +97,8 @@ class DBOSEngine:
         self._dbos: Any = need("dbos", extra="dbos")
         self._url = f"postgresql+psycopg://{rest}"
         self._backlog = runner.backlog()
-        self._lookout = Lookout(self._backlog)
-        self._deliveries = Deliveries(self._backlog, self._lookout.stir)
+        self._poller = WorkPoller(self._backlog, outage_log_of(self._backlog.store))
+        self._deliveries = Deliveries(self._backlog, self._poller.wake)
         self._queue = f"ostinato:{self._backlog.app_name}"
         self._limits: dict[str, Any] = {
             "worker_concurrency": concurrency,
@@ -106,14 +107,14 @@ class DBOSEngine:
         }
         self._grace = grace_seconds
         self._workflow: Any = None
-        self._executor = _clock.new_id()
+        self._executor = _clock.unique_id()
         self._schedules = schedules
         self._resumed: dict[str, float] = {}
         self._next_sweep = 0.0
 
     @property
     def failed(self) -> int:
-        """How many of the invocations that ran here have failed or were parked."""
+        """How many invocations of this process failed or were parked."""
         return self._deliveries.failed
 
     async def submit(self, work: Work) -> str:
@@ -122,30 +123,41 @@ class DBOSEngine:
 
     def stop(self) -> None:
         """End `serve`; see `Engine`."""
-        self._lookout.stop()
+        self._poller.stop()
 
     async def serve(self, *, drain: bool = False) -> None:
-        """Run what waits, until `stop`; see `Engine`.
+        """Run work until `stop`; see `Engine`.
 
         Raises:
-          StoreError: the store does not answer at the start, or while it is drained.
+          StoreError: the store does not answer at the start, or during a drain.
         """
-        await self._launch()
-        lookout = self._lookout
-        lookout.patient = not drain
+        await self._launch_dbos()
+        poller, outage = self._poller, outage_log_of(self._backlog.store)
+        poller.patient = not drain
         try:
-            while not lookout.stops:
-                found = await lookout.look(_AHEAD, self._deliveries.places())
+            while not poller.stops:
+                found = await poller.look(_AHEAD, self._deliveries.places())
                 for one in found:
-                    await self._enqueue(one)
-                await self._sweep()
-                if drain and not found and not len(self._deliveries) and not await self._queued():
+                    await self._enqueue_workflow(one)
+                try:
+                    await self._finish_orphans()
+                    outage.note_answer()
+                except StoreError as error:
+                    if drain:
+                        raise
+                    outage.note_failure(error)
+                if (
+                    drain
+                    and not found
+                    and not len(self._deliveries)
+                    and not await self._has_workflows()
+                ):
                     return
-                await lookout.rest()
+                await poller.rest()
         finally:
-            await self._end()
+            await self._shut_down()
 
-    async def _launch(self) -> None:
+    async def _launch_dbos(self) -> None:
         dbos, loop = self._dbos, asyncio.get_running_loop()
         dbos.DBOS(
             config={
@@ -159,20 +171,20 @@ class DBOSEngine:
         )
 
         async def here(work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
-            # DBOS has an event loop of its own; agents and store are used in this one.
+            # DBOS has its own event loop; agents and store run in this one.
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*args), loop))
 
         async def invocation(place: list[str], invocation_id: str, token: int) -> None:
             step = {"name": "invocation"}
             found = Found(Place(*place), invocation_id, token)
-            await dbos.DBOS.run_step_async(step, here, self._deliver, found)
+            await dbos.DBOS.run_step_async(step, here, self._deliver_invocation, found)
 
         async def message(scheduled: datetime, context: list[str]) -> None:
             await dbos.DBOS.run_step_async(
-                {"name": "message"}, here, self._submit, scheduled, context
+                {"name": "message"}, here, self._submit_scheduled, scheduled, context
             )
 
-        # The names say whose agents they run: one DBOS database may serve many apps.
+        # The names contain the app: one DBOS database may serve many apps.
         self._workflow = dbos.DBOS.workflow(name=self._queue)(invocation)
         scheduled = dbos.DBOS.workflow(name=f"{self._queue}:message")(message)
         dbos.DBOS.listen_queues([self._queue])
@@ -194,43 +206,44 @@ class DBOSEngine:
                 ]
             )
 
-    async def _submit(self, scheduled: datetime, context: list[str]) -> None:
-        """Put the message of a schedule into its session's inbox."""
+    async def _submit_scheduled(self, scheduled: datetime, context: list[str]) -> None:
+        """Enqueue the message of a schedule in its session's inbox."""
         name, user_id, session_id, text = context
         place = Place(self._backlog.app_name, user_id, session_id)
         invocation_id = keyed_invocation_id(place, f"{name} {scheduled.isoformat()}")
         message = types.UserContent(parts=[types.Part(text=text)])
         await self._backlog.put(Work(place, invocation_id, message, once=True))
 
-    async def _deliver(self, found: Found) -> None:
+    async def _deliver_invocation(self, found: Found) -> None:
         await self._deliveries.begin(found)
 
-    async def _enqueue(self, found: Found) -> None:
-        """Have DBOS run what was found; once, however many processes have found it."""
+    async def _enqueue_workflow(self, found: Found) -> None:
+        """Enqueue a workflow, once for any number of processes that found it."""
         dbos, workflow_id = self._dbos, found.invocation_id
-        known = await self._status(workflow_id)
-        if known == "PENDING":  # the process that ran it is gone: nobody is at it, says the store
-            await self._resume(workflow_id)
+        known = await self._find_status(workflow_id)
+        if known == "PENDING":  # the store says that its process is gone
+            await self._resume_workflow(workflow_id)
             return
         if known in ("ENQUEUED", "DELAYED"):
             return
-        if known is not None:  # it is over as far as DBOS knows
+        if known is not None:  # DBOS considers it finished
             workflow_id = f"{workflow_id}.{found.token or _clock.new_id()}"
         with dbos.SetWorkflowID(workflow_id):
             await dbos.DBOS.enqueue_workflow_async(
                 self._queue, self._workflow, list(found.place), found.invocation_id, found.token
             )
 
-    async def _resume(self, workflow_id: str) -> None:
+    async def _resume_workflow(self, workflow_id: str) -> None:
         now = time.monotonic()
         self._resumed = {k: t for k, t in self._resumed.items() if now - t < _AGAIN}
         if workflow_id not in self._resumed:
             self._resumed[workflow_id] = now
             await self._dbos.DBOS.resume_workflow_async(workflow_id, queue_name=self._queue)
 
-    async def _sweep(self) -> None:
-        """Finish workflows of dead processes whose invocations are finished: they count as running
-        otherwise, for the limits.
+    async def _finish_orphans(self) -> None:
+        """Finish workflows of dead processes whose invocations have ended.
+
+        Otherwise they would count as running for the limits.
         """
         if time.monotonic() < self._next_sweep:
             return
@@ -242,15 +255,15 @@ class DBOSEngine:
             place, invocation_id, _ = workflow.input["args"]
             mine = workflow.executor_id == self._executor
             if not mine and not await self._backlog.is_open(Place(*place), invocation_id):
-                await self._resume(workflow.workflow_id)
+                await self._resume_workflow(workflow.workflow_id)
 
-    async def _status(self, workflow_id: str) -> str | None:
+    async def _find_status(self, workflow_id: str) -> str | None:
         found = await self._dbos.DBOS.list_workflows_async(
             workflow_ids=[workflow_id], load_input=False, load_output=False
         )
         return found[0].status if found else None
 
-    async def _queued(self) -> bool:
+    async def _has_workflows(self) -> bool:
         return bool(
             await self._dbos.DBOS.list_workflows_async(
                 queue_name=self._queue,
@@ -261,11 +274,11 @@ class DBOSEngine:
             )
         )
 
-    async def _end(self) -> None:
-        """Take nothing more from the queue, let what runs come to its end, hand over the rest."""
+    async def _shut_down(self) -> None:
+        """Stop dequeuing, let running invocations finish, hand over the rest."""
         end = time.monotonic() + self._grace
-        lookout, dbos = self._lookout, self._dbos.DBOS
-        # This stops DBOS from taking more, and waits for what it runs as long as we do.
+        poller, dbos = self._poller, self._dbos.DBOS
+        # DBOS stops dequeuing, and waits as long for its workflows.
         destroyed = asyncio.create_task(
             asyncio.to_thread(
                 dbos.destroy,
@@ -273,7 +286,9 @@ class DBOSEngine:
                 workflow_completion_timeout_sec=math.ceil(self._grace) + 2,
             )
         )
-        while len(self._deliveries) and lookout.stops < 2 and time.monotonic() < end:
-            await lookout.stirred(end - time.monotonic())
+        while len(self._deliveries) and poller.stops < 2 and time.monotonic() < end:
+            await poller.wait_for_wake(end - time.monotonic())
         await self._deliveries.end()
         await destroyed
+        # DBOS put its own executor into the loop, and shut it down.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())

@@ -1,27 +1,25 @@
-"""Deliveries: the invocations that an engine runs in this process, with a line in the log for what
-became of each.
-"""
+"""Deliveries: the invocations that an engine runs in this process, each with its outcome logged."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-from .._log import get_logger
+from .._log import CURRENT, RunLabel, get_logger, outage_log_of
 from ..errors import StoreError
-from ..running.backlog import Backlog
-from ..sessions._durable_store import Place
-from .lookout import Found
+from ..execution.recovery.backlog import Backlog
+from ..sessions.store.durable_store import Place
+from .work_poller import Found
 
 logger = get_logger(__name__)
 
 
 class Deliveries:
-    """Tasks that run what was found, in the event loop that begins them.
+    """Tasks that run delivered work.
 
     Args:
-      backlog: what runs an invocation, unless that has been done.
-      ended: called when one has ended.
+      backlog: runs an invocation, unless it is done.
+      ended: called when a task has ended.
 
     Attributes:
       failed: how many invocations have failed or were parked.
@@ -37,23 +35,26 @@ class Deliveries:
         return len(self._tasks)
 
     def places(self) -> frozenset[Place]:
-        """Return the sessions in which something runs."""
+        """Return the sessions with a running task."""
         return frozenset(self._tasks.values())
 
     def begin(self, found: Found) -> asyncio.Task[None]:
-        """Run what was found; the task raises nothing."""
-        task = asyncio.create_task(self._run(found), name=f"ostinato-{found.invocation_id}")
+        """Start a task for an invocation; the task raises nothing."""
+        task = asyncio.create_task(
+            self._run_delivery(found), name=f"ostinato-{found.invocation_id}"
+        )
         self._tasks[task] = found.place
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._forget_task)
         return task
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         del self._tasks[task]
         self._ended()
 
-    async def _run(self, found: Found) -> None:
+    async def _run_delivery(self, found: Found) -> None:
         place, name = found.place, found.invocation_id
         ended = False
+        CURRENT.set(RunLabel(place, name))  # for the lines of this task
         logger.info("started %s in session %s", name, place.session_id)
         try:
             done = await self._backlog.ensure(place, name)
@@ -69,10 +70,11 @@ class Deliveries:
                     f": {one.reason}" if one.reason else "",
                 )
         except StoreError as error:
-            logger.warning("%s is left to others: %s", name, error)
-        except Exception:  # boundary: one session's trouble is not to end the others' worker
+            outage_log_of(self._backlog.store).note_failure(error)
+            logger.warning("%s is left to another owner: the store does not answer", name)
+        except Exception:  # boundary: a failure in one session must not end the worker
             self.failed += 1
-            logger.exception("%s is left to others.", name)
+            logger.exception("%s is left to another owner.", name)
         finally:
             if not ended and not found.token:
                 await self._give_back(found)
@@ -81,10 +83,10 @@ class Deliveries:
         try:
             await self._backlog.give_back(found.place, found.invocation_id)
         except StoreError as error:
-            logger.warning("A message was not given back, it is free in a while: %s", error)
+            logger.warning("Failed to return a message; its lease expires: %s", error)
 
     async def end(self) -> None:
-        """Hand over what still runs, and wait until that is done."""
+        """Hand over the running invocations, and wait until that is done."""
         if not self._tasks:
             return
         tasks = list(self._tasks)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from ostinato.workflow.edge import Edge as Edge
     from ostinato.workflow.failure import NodeTimeoutError as NodeTimeoutError
     from ostinato.workflow.function_node import FunctionNode as FunctionNode
-    from ostinato.workflow.join_node import JoinNode as JoinNode
     from ostinato.workflow.nodes import DEFAULT_ROUTE as DEFAULT_ROUTE
     from ostinato.workflow.nodes import START as START
+    from ostinato.workflow.nodes import JoinNode as JoinNode
     from ostinato.workflow.nodes import Node as Node
     from ostinato.workflow.nodes import node as node
     from ostinato.workflow.workflow import Workflow as Workflow

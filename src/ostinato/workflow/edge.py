@@ -58,43 +58,47 @@ def edges_of(chain: Sequence[Any], make: Callable[[Any], BaseNode]) -> Iterator[
       GraphError: the chain is too short, or an element is no node.
     """
     if len(chain) < 2:
-        raise GraphError(f"The chain {_shown(chain)} has no edge: it needs two elements or more.")
-    before = [way.node for way in _ways(chain[0], chain, make)]
+        raise GraphError(
+            f"The chain {_show_chain(chain)} has no edge: it needs two elements or more."
+        )
+    before = [way.node for way in _read_ways(chain[0], chain, make)]
     for element in chain[1:]:
-        ways = list(_ways(element, chain, make))
+        ways = list(_read_ways(element, chain, make))
         for source in before:
             for way in ways:
                 yield Edge(from_node=source, to_node=way.node, route=way.route)
         before = list({id(way.node): way.node for way in ways}.values())
 
 
-def _ways(element: Any, chain: Sequence[Any], make: Callable[[Any], BaseNode]) -> Iterator[_Way]:
+def _read_ways(
+    element: Any, chain: Sequence[Any], make: Callable[[Any], BaseNode]
+) -> Iterator[_Way]:
     if isinstance(element, dict):
         for route, target in cast(dict[Any, Any], element).items():
             if not isinstance(route, (bool, int, str)):
                 raise GraphError(
-                    f"The chain {_shown(chain)} has the route {route!r}, which is no text, number "
-                    "or bool."
+                    f"The chain {_show_chain(chain)} has the route {route!r}, which is not a "
+                    "text, number or bool."
                 )
-            for way in _ways(target, chain, make):
+            for way in _read_ways(target, chain, make):
                 yield _Way(way.node, route)
         return
     for one in cast(Sequence[Any], element if isinstance(element, (tuple, list)) else (element,)):
         try:
             yield _Way(make(one), None)
         except ValueError as error:
-            raise GraphError(f"In the chain {_shown(chain)}: {error}") from None
+            raise GraphError(f"In the chain {_show_chain(chain)}: {error}") from None
 
 
-def _shown(chain: Sequence[Any]) -> str:
-    return " -> ".join(_name(element) for element in chain) or "()"
+def _show_chain(chain: Sequence[Any]) -> str:
+    return " -> ".join(_show_one(element) for element in chain) or "()"
 
 
-def _name(element: Any) -> str:
+def _show_one(element: Any) -> str:
     if isinstance(element, dict):
         items = cast(dict[Any, Any], element).items()
-        return "{" + ", ".join(f"{route!r}: {_name(target)}" for route, target in items) + "}"
+        return "{" + ", ".join(f"{route!r}: {_show_one(target)}" for route, target in items) + "}"
     if isinstance(element, (tuple, list)):
-        return "(" + ", ".join(_name(one) for one in cast(Sequence[Any], element)) + ")"
+        return "(" + ", ".join(_show_one(one) for one in cast(Sequence[Any], element)) + ")"
     name = getattr(element, "name", None) or getattr(element, "__name__", None)
     return str(name) if name else repr(element)[:40]

@@ -34,7 +34,7 @@ class DynamicNodeFailError(Exception):
 
 
 class NodeInterruptedError(BaseException):
-    """A node that this one ran waits for somebody; raised out of `ctx.run_node`.
+    """A node that this one ran waits for a person; raised out of `ctx.run_node`.
 
     Not an Exception, so that a node's own `except Exception` lets it pass: the node ends here, and
     is run again once the answer is there.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard, cast
 from pydantic import BaseModel, PrivateAttr, create_model
 
 from .. import auth, types
+from .._aborted_tool import ABORTS, as_tool_error
 from .._aclosing import Aclosing
 from ..context.context import Context
 from ..context.node import BaseNode, RetryConfig
@@ -21,7 +22,8 @@ from ..events.request_input import RequestInput
 from ..sessions.state import SCOPED_PREFIXES
 from .node_credential import ask_for_credential
 from .node_run import Last, plain_model
-from .values import checked
+from .stored_output import is_content
+from .values import check_value
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
@@ -117,7 +119,7 @@ class FunctionNode(BaseNode):
                     )
 
     def _read_signature(self, func: Callable[..., Any]) -> None:
-        hints = _hints(func)
+        hints = _read_hints(func)
         for name, parameter in inspect.signature(func).parameters.items():
             if parameter.kind in _UNFILLED:
                 continue
@@ -144,24 +146,28 @@ class FunctionNode(BaseNode):
             if request is not None:
                 yield request
                 return
-        given = self._func(**self._arguments(ctx, node_input))
-        if inspect.isasyncgen(given):
-            async with Aclosing(given) as items:
-                async for item in items:
-                    yield item
-            return
-        if inspect.isgenerator(given):
-            for item in given:
-                yield item
-            return
-        if inspect.isawaitable(given):
-            given = await given
-        yield Last(given)
+        arguments = self._read_arguments(ctx, node_input)
+        try:
+            given = self._func(**arguments)
+            if inspect.isasyncgen(given):
+                async with Aclosing(given) as items:
+                    async for item in items:
+                        yield _as_message(item)
+                return
+            if inspect.isgenerator(given):
+                for item in given:
+                    yield _as_message(item)
+                return
+            if inspect.isawaitable(given):
+                given = await given
+        except ABORTS as abort:
+            raise as_tool_error(abort, f"Node {ctx.node_path}") from abort
+        yield Last(_as_message(given))
 
-    def _arguments(self, ctx: Context, node_input: Any) -> dict[str, Any]:
+    def _read_arguments(self, ctx: Context, node_input: Any) -> dict[str, Any]:
         found: dict[str, Any] = dict.fromkeys(self._context_names, ctx)
         if self._input is not None:
-            found[_INPUT] = self._fitted(ctx, self._input, node_input)
+            found[_INPUT] = self._convert_argument(ctx, self._input, node_input)
         if not self._parameters:
             return found
         source: Any = ctx.state
@@ -175,7 +181,7 @@ class FunctionNode(BaseNode):
         for parameter in self._parameters:
             if parameter.name in source:
                 value = cast(Any, source)[parameter.name]
-                found[parameter.name] = self._fitted(ctx, parameter, value)
+                found[parameter.name] = self._convert_argument(ctx, parameter, value)
             elif parameter.default is _NONE:
                 place = "state" if self.parameter_binding == "state" else "the node's input"
                 raise NodeError(
@@ -184,11 +190,18 @@ class FunctionNode(BaseNode):
                 )
         return found
 
-    def _fitted(self, ctx: Context, parameter: _Parameter, value: Any) -> Any:
+    def _convert_argument(self, ctx: Context, parameter: _Parameter, value: Any) -> Any:
         annotation = parameter.annotation
         if annotation is Any or type(value) is annotation:
             return value
-        return checked(value, annotation, f"Parameter {parameter.name!r} of node {ctx.node_path}")
+        return check_value(
+            value, annotation, f"Parameter {parameter.name!r} of node {ctx.node_path}"
+        )
+
+
+def _as_message(item: Any) -> Any:
+    """Return an event for a Content, which a function says; for other nodes it is the output."""
+    return Event(content=item) if is_content(item) else item
 
 
 def name_of(func: Callable[..., Any]) -> str:
@@ -198,7 +211,7 @@ def name_of(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", type(func).__name__)
 
 
-def _hints(func: Callable[..., Any]) -> dict[str, Any]:
+def _read_hints(func: Callable[..., Any]) -> dict[str, Any]:
     while isinstance(func, functools.partial):
         func = func.func
     target: Any = func

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, SkipValidation
 from ..context.node import BaseNode
 from ..errors import GraphError
 from .edge import Edge, Route, edges_of
-from .join_node import JoinNode
-from .nodes import DEFAULT_ROUTE, START, as_node
+from .nodes import DEFAULT_ROUTE, START, JoinNode, as_node
 
 
 @dataclass(slots=True)
@@ -40,8 +39,8 @@ class Stop:
     def last(self) -> bool:
         return not (self.always or self.by_route or self.default)
 
-    def after(self, route: Any) -> list[Stop] | None:
-        """Return where an end with a route leads; None where the route leads nowhere."""
+    def find_targets(self, route: Any) -> list[Stop] | None:
+        """Return where an end with a route leads, or None if the route leads nowhere."""
         if not self.by_route and not self.default:
             return self.always
         routes = cast("list[Any]", route) if isinstance(route, list) else [route]
@@ -83,7 +82,7 @@ class Graph(BaseModel):
         made: dict[int, BaseNode] = {}
         kept: list[Any] = []
 
-        def make(node_like: Any) -> BaseNode:
+        def make_node(node_like: Any) -> BaseNode:
             if id(node_like) not in made:
                 made[id(node_like)] = as_node(node_like)
                 kept.append(node_like)  # so that no other object gets its id
@@ -95,7 +94,7 @@ class Graph(BaseModel):
                 if isinstance(element, Edge):
                     found.append(element)
                 elif isinstance(element, (tuple, list)):
-                    found.extend(edges_of(cast(Sequence[Any], element), make))
+                    found.extend(edges_of(cast(Sequence[Any], element), make_node))
                 else:
                     raise GraphError(f"{element!r:.80} is neither an Edge nor a chain of nodes.")
             nodes: dict[int, BaseNode] = {}
@@ -103,7 +102,7 @@ class Graph(BaseModel):
                 for one in (edge.from_node, edge.to_node):
                     nodes.setdefault(id(one), one)
             graph = cls(nodes=list(nodes.values()), edges=found)
-            check(graph)
+            check_graph(graph)
         except GraphError as error:
             raise GraphError(f"Workflow {workflow!r} cannot work. {error}") from None
         return graph
@@ -132,7 +131,7 @@ class Graph(BaseModel):
                     source.by_route.setdefault(route, []).append(target)
 
 
-def check(graph: Graph) -> None:
+def check_graph(graph: Graph) -> None:
     """Raise GraphError where a graph cannot work."""
     _check_names(graph)
     _check_edges(graph)

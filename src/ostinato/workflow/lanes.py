@@ -1,4 +1,4 @@
-"""Lanes: async generators that run side by side, each of which goes on only when its event was
+"""Lanes: async generators that run side by side, each of which continues only when its event was
 taken, so that an event is committed before its maker sees the next line.
 
 Graphs, nodes that run other nodes, and ParallelAgent read from lanes.
@@ -43,12 +43,12 @@ class Lanes(Generic[K]):
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, key: K, run: AsyncGenerator[Event, None]) -> None:
+    def start_lane(self, key: K, run: AsyncGenerator[Event, None]) -> None:
         """Start a generator in a lane of its own."""
-        self._tasks[key] = asyncio.create_task(self._drain(key, run))
+        self._tasks[key] = asyncio.create_task(self._drain_run(key, run))
 
-    async def next(self) -> Step[K]:
-        """Return what comes next from any lane; what came before is thereby taken."""
+    async def next_step(self) -> Step[K]:
+        """Return the next step of any lane; this takes the step before it."""
         if self._taken is not None:
             if not self._taken.done():
                 self._taken.set_result(None)
@@ -58,7 +58,7 @@ class Lanes(Generic[K]):
             self._tasks.pop(step.key, None)
         return step
 
-    async def stop(self, key: K) -> None:
+    async def stop_lane(self, key: K) -> None:
         """Cancel one lane and close its generator; its end is not told."""
         task = self._tasks.pop(key, None)
         if task is not None:
@@ -73,19 +73,19 @@ class Lanes(Generic[K]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _drain(self, key: K, run: AsyncGenerator[Event, None]) -> None:
+    async def _drain_run(self, key: K, run: AsyncGenerator[Event, None]) -> None:
         error: BaseException | None = None
         try:
             async with Aclosing(run) as events:
                 async for event in events:
                     if key not in self._tasks:
-                        return  # stopped, and nobody takes what it says of that
+                        return  # stopped, so no caller takes its last step
                     taken = asyncio.get_running_loop().create_future()
                     self._queue.put_nowait((Step(key, event), taken))
                     await taken
         except asyncio.CancelledError:
             raise
-        except BaseException as raised:  # boundary: whoever reads the lanes gets it
+        except BaseException as raised:  # boundary: the reader of the lanes gets it
             error = raised
         finally:
             self._queue.put_nowait((Step(key, None, error), None))

@@ -13,7 +13,7 @@ from .. import auth, types
 from ..auth.asked import recall_request, remember_request
 from ..auth.redaction import public_config, public_credential
 from ..context.context import Context
-from ..errors import InputValidationError
+from ..errors import InvalidAnswerError
 from ..events.event import Event
 from ..sessions.state import State
 from .rehydrate import CREDENTIAL_ID, REQUEST_CREDENTIAL
@@ -28,20 +28,20 @@ _ANY = "Please provide your authentication credentials."
 
 
 async def ask_for_credential(ctx: Context, config: AuthConfig) -> Event | None:
-    """Return the event that asks for a node's credential; None where the run has it.
+    """Return the event that asks for a node's credential, or None if the run has it.
 
     Args:
       ctx: the node's context; `ctx.get_auth_response(config)` gives the credential.
       config: what is needed.
 
     Raises:
-      InputValidationError: the user's answer is no credential.
+      InvalidAnswerError: the user's answer is no credential.
       CredentialExchangeError: its code could not be exchanged for a reason the user cannot mend.
     """
     if ctx.get_auth_response(config) is not None:
         return None
     call_id = CREDENTIAL_ID + ctx.node_path
-    given = _answer(ctx, call_id)
+    given = _find_answer(ctx, call_id)
     if given is not None:
         asked = recall_request(ctx.session, call_id) or config
         # A throw-away delta keeps the credential out of events.
@@ -50,11 +50,12 @@ async def ask_for_credential(ctx: Context, config: AuthConfig) -> Event | None:
             return None
     request = auth.AuthHandler(config).generate_auth_request()
     remember_request(ctx.session, call_id, request)
+    tells = ctx.get_invocation_context().services.sends_client_secrets
     arguments = auth.AuthToolArguments(
-        function_call_id=call_id, auth_config=public_config(request)
+        function_call_id=call_id, auth_config=public_config(request, with_client_secret=tells)
     ).model_dump(mode="json", exclude_none=True, by_alias=True)
     call = types.FunctionCall(
-        name=REQUEST_CREDENTIAL, id=call_id, args={**arguments, "message": _message(config)}
+        name=REQUEST_CREDENTIAL, id=call_id, args={**arguments, "message": _write_message(config)}
     )
     return Event(
         content=types.Content(role="model", parts=[types.Part(function_call=call)]),
@@ -63,10 +64,10 @@ async def ask_for_credential(ctx: Context, config: AuthConfig) -> Event | None:
 
 
 def credential_in(response: Mapping[str, Any] | None) -> AuthCredential | None:
-    """Return the credential in an answer; None where it has none, or one without its secrets.
+    """Return the credential in an answer, or None if it has none, or one without its secrets.
 
     Raises:
-      InputValidationError: there is something else in its place.
+      InvalidAnswerError: there is something else in its place.
     """
     answer = response or {}
     given = answer.get("exchangedAuthCredential", answer.get("exchanged_auth_credential"))
@@ -75,16 +76,16 @@ def credential_in(response: Mapping[str, Any] | None) -> AuthCredential | None:
     try:
         credential = auth.AuthCredential.model_validate(given)
     except ValidationError as error:
-        raise InputValidationError(
+        raise InvalidAnswerError(
             "The answer to a node's request for a credential holds an exchangedAuthCredential with "
             f"{error.error_count()} invalid field(s). Answer with the request's authConfig and the "
             "credential filled in."
         ) from None
-    # The log keeps answers bare: who goes on after a crash has to ask again.
+    # The log keeps answers without secrets: a run that resumes after a crash has to ask again.
     return None if public_credential(credential) == credential else credential
 
 
-def _answer(ctx: Context, call_id: str) -> AuthCredential | None:
+def _find_answer(ctx: Context, call_id: str) -> AuthCredential | None:
     message = ctx.get_invocation_context().user_content
     for part in (message.parts if message is not None else None) or ():
         answer = part.function_response
@@ -93,7 +94,7 @@ def _answer(ctx: Context, call_id: str) -> AuthCredential | None:
     return None
 
 
-def _message(config: AuthConfig) -> str:
+def _write_message(config: AuthConfig) -> str:
     scheme = cast(Any, config.auth_scheme)
     kind = str(getattr(scheme.type_, "value", scheme.type_))
     if kind in ("oauth2", "openIdConnect"):

@@ -10,23 +10,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
 from .. import types
 from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..errors import NodeError, NodeSchemaError
-from ..events.event import MADE, Event, NodeInfo
+from ..events.event import EVENT_TEMPLATE, Event, NodeInfo
 from ..events.event_actions import EventActions
 from ..events.request_input import RequestInput
-from ..sessions.state import State
+from ..sessions.state import check_state
 from .lanes import Lanes
-from .past import mark_end, past_of
+from .past import mark_end, read_past
 from .rehydrate import PastRun
-from .values import checked
-
-PLAIN = (str, int, float, bool, type(None))
+from .stored_output import PLACES, StoredOutput, to_output
+from .values import check_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +77,17 @@ class NodeRun:
 
     @property
     def past(self) -> PastRun | None:
-        """What the log says about it; None where it says nothing."""
-        return past_of(self.invocation).runs.get(self.path)
+        """What the log says about it, or None if it says nothing."""
+        return read_past(self.invocation).runs.get(self.path)
 
     def is_over(self) -> bool:
-        """Tell whether the log says that it has ended, so that nothing of it is left to do."""
+        """Return whether the log says that it has ended, so that nothing of it is left to do."""
         past = self.past
         if past is None or past.finished is None:
             return False
         return past.closed or not (past.said and self.invocation.is_resumable)
 
-    def begin(self, resume_inputs: dict[str, Any]) -> Context:
+    def begin_attempt(self, resume_inputs: dict[str, Any]) -> Context:
         """Begin an attempt; return the node's context."""
         self.output, self.has_output, self.route = None, False, None
         self.delegated = self.ended = False
@@ -107,30 +105,36 @@ class NodeRun:
         ctx.event_author, ctx.node_run, ctx.interrupt_ids = self.author, self, self.interrupts
         return ctx
 
-    def deliver(self, output: Any) -> None:
-        """Take an output that a node below it gave and whose event says so."""
+    def deliver_output(self, output: Any) -> None:
+        """Take an output that a node below it gave and whose event says so.
+
+        Raises:
+          NodeSchemaError: it does not fit the node's output schema.
+        """
+        if self.node.output_schema is not None:
+            output = self._fit_output(output).value
         self.output, self.has_output, self.delegated = output, True, True
 
-    def take(self, item: Any) -> Event | None:
-        """Return the event of something that the node yielded; None where there is none."""
+    def take_item(self, item: Any) -> Event | None:
+        """Return the event for an item that the node yielded, or None."""
         if isinstance(item, Last):
             self.ended = True
-            event = self.take(item.value)
+            event = self.take_item(item.value)
             if event is None or not self._tells_end(event):
-                self._mark()
+                self._mark_end()
             return event
         if item is None:
             return None
-        event = self._event(item)
+        event = self._make_event(item)
         if self.delegated and event.content is None and event.actions.is_empty():
             return None  # nothing but an output, and a node below it has given that
         if event.node_info.path:  # of a run below this one
             self.interrupts.update(event.long_running_tool_ids or ())
             return event
-        self._stamp(event)
+        self._stamp_event(event)
         return event
 
-    def last(self) -> Event | None:
+    def last_event(self) -> Event | None:
         """Return the event of what is left to say when the node has ended."""
         ctx = self.context
         assert ctx is not None
@@ -138,17 +142,17 @@ class NodeRun:
             pending = self._pending_effects(ctx)
             if pending is not None:
                 return pending
-            event = MADE.fill(output=ctx.output)
+            event = EVENT_TEMPLATE.create(output=ctx.output)
             ctx.output = None
             if ctx.route is not None:
                 event.actions.route, ctx.route = ctx.route, None
-            self._stamp(event)
+            self._stamp_event(event)
             return event
         if ctx.route is not None and self.route is None:
             event = Event(actions=EventActions(route=ctx.route))
             ctx.route = None
             self._mark_unless_waiting()
-            self._stamp(event)
+            self._stamp_event(event)
             return event
         event = self._pending_effects(ctx)
         if not self.ended:
@@ -159,33 +163,31 @@ class NodeRun:
         self.ended = True
         if not self.interrupts and (not self.has_output or self.delegated):
             if not (self.delegated and self.node.runs_graph):
-                self._mark()
+                self._mark_end()
 
     def _pending_effects(self, ctx: Context) -> Event | None:
         if not ctx.actions.state_delta and not ctx.actions.artifact_delta:
             return None
         event = Event()
-        self._stamp(event)
+        self._stamp_event(event)
         return event
 
-    def _mark(self) -> None:
+    def _mark_end(self) -> None:
         route = self.route if self.context is None or not self.context.route else self.context.route
         mark_end(self.invocation, self.path, route, self.output if self.delegated else None)
 
     def _tells_end(self, event: Event) -> bool:
         return self.has_output or bool(event.long_running_tool_ids)
 
-    def _event(self, item: Any) -> Event:
+    def _make_event(self, item: Any) -> Event:
         if isinstance(item, Event):
             return item
         if isinstance(item, RequestInput):
             content = types.Content(role="model", parts=[item.part()])
             return Event(content=content, long_running_tool_ids={item.interrupt_id})
-        if _is_content(item):
-            return Event(content=item)
-        return MADE.fill(output=item)
+        return EVENT_TEMPLATE.create(output=item)
 
-    def _stamp(self, event: Event) -> None:
+    def _stamp_event(self, event: Event) -> None:
         """Fill in where an event comes from, and take what it says about the run."""
         assert self.context is not None
         event.author = event.author or self.author
@@ -221,31 +223,39 @@ class NodeRun:
         assert self.context is not None
         value = event.output
         if value is None:
-            value = self.context.output if self.context.output is not None else _text(event)
+            value = self.context.output if self.context.output is not None else _join_texts(event)
             self.context.output = None
         else:
-            event.output = value = self._checked_output(value)
+            event.output, places = self._fit_output(value)
+            value = event.output
+            if places:
+                event.custom_metadata = {**(event.custom_metadata or {}), PLACES: places}
         self.output, self.has_output = value, True
 
-    def _checked_output(self, value: Any) -> Any:
+    def _fit_output(self, value: Any) -> StoredOutput:
+        """Return an output in the type that the node declares, as the next node gets it.
+
+        Raises:
+          NodeSchemaError: it does not fit, or cannot be stored.
+        """
         if self.node.output_schema is not None:
-            value = checked(value, self.node.output_schema, f"The output of node {self.path}")
-        if type(value) in PLAIN:
-            return value
+            value = check_value(value, self.node.output_schema, f"The output of node {self.path}")
         try:
-            return to_jsonable_python(value, by_alias=False)
+            return to_output(value)
         except ValueError as error:
             raise NodeSchemaError(
                 f"The output of node {self.path} holds what JSON cannot carry: {error}. Give text, "
-                "numbers, lists, dicts or a pydantic model; put anything else into an artifact."
+                "numbers, bytes, lists, dicts, a Content or a pydantic model; put anything else "
+                "into an artifact."
             ) from None
 
     def _take_effects(self, event: Event, ctx: Context) -> None:
         """Let an event carry what the node wrote into its context."""
         actions, own = event.actions, ctx.actions
+        if ctx.state_schema is not None:
+            check_state(ctx.state_schema, own.state_delta)
+            check_state(ctx.state_schema, actions.state_delta)
         if actions is not own:
-            if actions.state_delta and ctx.state_schema is not None:
-                State({}, {}, ctx.state_schema).update(actions.state_delta)
             if own.state_delta:
                 actions.state_delta = {**own.state_delta, **actions.state_delta}
                 own.state_delta.clear()
@@ -266,25 +276,18 @@ class Child:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.error: BaseException | None = None
 
-    def end(self, error: BaseException | None) -> None:
+    def note_end(self, error: BaseException | None) -> None:
         """Note its end."""
         self.error = error
         if not self.ended.done():
             self.ended.set_result(None)
 
 
-def _is_content(item: Any) -> bool:
-    """Tell whether something is a Content, of google-genai too."""
-    if isinstance(item, types.Content):
-        return True
-    return type(item).__name__ == "Content" and hasattr(item, "parts") and hasattr(item, "role")
-
-
-def _text(event: Event) -> str:
+def _join_texts(event: Event) -> str:
     parts = event.content.parts if event.content is not None else None
     return "".join(p.text for p in parts or () if p.text and not p.thought)
 
 
 def plain_model(value: Any) -> Any:
-    """Return a model as a dict, anything else as it is."""
+    """Return a model as a dict, any other value unchanged."""
     return value.model_dump() if isinstance(value, BaseModel) else value

@@ -1,18 +1,20 @@
-"""What counts as a node: `node` and `as_node` make nodes of functions, tools and agents."""
+"""Kinds of nodes, and `node` and `as_node`, which make nodes of functions, tools and agents."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, cast
 
-from pydantic import model_validator
+from pydantic import SkipValidation, model_validator
 
+from .._aborted_tool import ABORTS, as_tool_error
+from ..context.context import Context
 from ..context.node import BaseNode, RetryConfig
-from ..errors import GraphError
+from ..errors import GraphError, NodeError
 from ..tools.base_tool import BaseTool
 from .function_node import FunctionNode
+from .node_run import Last, plain_model
 from .parallel_worker import ParallelWorker, run_each
-from .tool_node import ToolNode
 
 DEFAULT_ROUTE = "__DEFAULT__"
 """The route of an edge that is taken where no other edge of its node is."""
@@ -54,14 +56,15 @@ def as_node(node_like: Any, **options: Any) -> BaseNode:
     """Return a node, an agent, a tool or a function as a node.
 
     Args:
-      node_like: what to make a node of; a node stays itself.
+      node_like: what to make a node of; a node stays itself, and an agent with `parallel_worker`
+        runs for each item of its input.
       options: fields of the node that is made.
 
     Raises:
-      GraphError: it is none of these.
+      GraphError: `node_like` has another type.
     """
     if isinstance(node_like, BaseNode):
-        return node_like
+        return _as_worker(node_like)
     if isinstance(node_like, str) and node_like == "START":
         return START
     if isinstance(node_like, BaseTool):
@@ -89,7 +92,7 @@ def node(
 
     Args:
       node_like: what to make a node of; of a node, a copy with the options is made.
-      name, rerun_on_resume, retry_config, timeout: fields of the node, left as they are where None.
+      name, rerun_on_resume, retry_config, timeout: fields of the node; None leaves one unchanged.
       parallel_worker: run it for each item of its input, side by side.
       auth_config: credential that a function needs; see `FunctionNode`. Ignored for other nodes.
 
@@ -118,7 +121,7 @@ def node(
     }
     options = {key: value for key, value in fields.items() if value is not None}
     if isinstance(node_like, BaseNode):
-        made = _changed(node_like, options) if options else node_like
+        made = _copy_with_options(node_like, options) if options else node_like
     else:
         if auth_config is not None:
             options["auth_config"] = auth_config
@@ -126,7 +129,56 @@ def node(
     return ParallelWorker(name=made.name, worker=made) if parallel_worker else made
 
 
-def _changed(old: BaseNode, options: dict[str, Any]) -> BaseNode:
+def _as_worker(one: BaseNode) -> BaseNode:
+    """Return a ParallelWorker for an agent that asks for one; a `Node` is its own."""
+    if isinstance(one, Node) or not getattr(one, "parallel_worker", None):
+        return one
+    return ParallelWorker(name=one.name, worker=_copy_with_options(one, {"parallel_worker": None}))
+
+
+def _copy_with_options(old: BaseNode, options: dict[str, Any]) -> BaseNode:
     """Return a copy of a node with other fields; that of an agent has children of its own."""
     clone = cast(Callable[..., BaseNode] | None, getattr(old, "clone", None))
     return clone(update=options) if clone is not None else old.model_copy(update=options)
+
+
+class ToolNode(BaseNode):
+    """Calls a tool (FEATURES A.25).
+
+    Attributes:
+      tool: the tool.
+    """
+
+    tool: SkipValidation[Any] = None
+
+    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
+        args = plain_model(node_input)
+        if args is None:
+            args = {}
+        if not isinstance(args, Mapping):
+            raise NodeError(
+                f"Node {ctx.node_path} calls tool {self.tool.name!r} and takes its arguments as a "
+                f"dict; it got {type(args).__name__}."
+            )
+        context = Context(
+            ctx.get_invocation_context(),
+            event_actions=ctx.actions,
+            function_call_id=f"{ctx.get_invocation_context().invocation_id}:{ctx.node_path}",
+        )
+        arguments = dict(cast(Mapping[str, Any], args))
+        try:
+            result = await self.tool.run_async(args=arguments, tool_context=context)
+        except ABORTS as abort:
+            raise as_tool_error(abort, f"Tool {self.tool.name!r}") from abort
+        yield Last(result)
+
+
+class JoinNode(BaseNode):
+    """Runs once each node before it has ended; its output is a dict of theirs, by name.
+
+    The join also waits for a node that is never reached because another route was taken, so join
+    only nodes that always run.
+    """
+
+    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
+        yield node_input

@@ -12,14 +12,15 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from ..events.request_input import REQUEST_INPUT
-from ..sessions._resume import is_last_word
-from ..sessions.event_log import (
+from ..sessions.log.event_log import (
     TASK_END,
     EventLog,
     EventRecord,
     is_task_of_graph,
 )
-from .answers import answer_of
+from ..sessions.log.resume import is_last_word
+from ..tools.json_fit import parse_answer
+from .stored_output import PLACES, from_json
 
 REQUEST_CREDENTIAL = "adk_request_credential"
 
@@ -50,20 +51,32 @@ class Request:
       call_id: id of the call that stands for it.
       path: the run that asked.
       own: whether the node itself asked a person; else a long-running tool of an agent waits.
-      schema: JSON schema of the answer; None where anything goes.
+      schema: JSON schema of the answer; None accepts any value.
       answered: whether the answer is there.
       answer: the answer.
-      withdrawn: whether nobody waits for it any more, because the run failed.
+      answered_at: index of the record that holds the answer; -1 without an answer.
+      withdrawn: whether the run failed, so that no node waits for it any more.
       task: whether it is a task that an agent works on, where `answered` says that it is the
         agent's turn.
     """
 
-    __slots__ = ("answer", "answered", "call_id", "own", "path", "schema", "task", "withdrawn")
+    __slots__ = (
+        "answer",
+        "answered",
+        "answered_at",
+        "call_id",
+        "own",
+        "path",
+        "schema",
+        "task",
+        "withdrawn",
+    )
 
     def __init__(self, call_id: str, path: str, own: bool, schema: dict[str, Any] | None) -> None:
         self.call_id, self.path, self.own, self.schema = call_id, path, own, schema
         self.answered = self.withdrawn = self.task = False
         self.answer: Any = None
+        self.answered_at = -1
 
 
 class PastRun:
@@ -71,7 +84,7 @@ class PastRun:
 
     Attributes:
       records: indexes of its records and of those below it.
-      finished: place of its end in the log; None where it has not ended.
+      finished: place of its end in the log, or None if it has not ended.
       output, route: what it gave.
       has_output: whether it gave an output.
       requests: what it and those below it asked for, by call id.
@@ -113,8 +126,13 @@ class PastRun:
         return {r.call_id: r.answer for r in self.requests.values() if r.answered and not r.task}
 
     @property
+    def has_new_answer(self) -> bool:
+        """Whether an answer came after the last record."""
+        return any(r.answered_at > self.records[-1] for r in self.requests.values())
+
+    @property
     def has_turn(self) -> bool:
-        """Whether an agent is to go on with a task, whoever else waits."""
+        """Whether an agent has an answer with which to continue its task."""
         return any(r.task and r.answered for r in self.requests.values())
 
 
@@ -140,7 +158,7 @@ class Past:
         self._read_to: int | None = None
         self._asked: dict[str, Request] = {}
 
-    def read(self, log: EventLog, marks: Iterable[Mark] = ()) -> None:
+    def read_log(self, log: EventLog, marks: Iterable[Mark] = ()) -> None:
         """Read the records that came since it was read last, and the marks."""
         start = self._read_to
         if start is None:
@@ -148,42 +166,42 @@ class Past:
         for index in range(start, len(log.records)):
             record = log.records[index]
             if record.invocation_id == self._invocation_id:
-                self._add(index, record)
+                self._add_record(index, record)
         self._read_to = len(log.records)
         for mark in marks:
-            self.note(mark)
+            self.add_mark(mark)
 
-    def note(self, mark: Mark) -> None:
+    def add_mark(self, mark: Mark) -> None:
         """Take a mark into account."""
-        run = self._run(mark.path)
+        run = self._ensure_run(mark.path)
         if run.finished is None:
             run.finished, run.route = mark.at - 0.5, mark.route
             if mark.output is not None:
                 run.output, run.has_output = mark.output, True
 
-    def request(self, call_id: str) -> Request | None:
-        """Return the newest request with an id; None where there is none."""
+    def find_request(self, call_id: str) -> Request | None:
+        """Return the newest request with an id, or None."""
         return self._asked.get(call_id)
 
-    def _run(self, path: str) -> PastRun:
+    def _ensure_run(self, path: str) -> PastRun:
         return self.runs.setdefault(path, PastRun())
 
-    def _add(self, index: int, record: EventRecord) -> None:
+    def _add_record(self, index: int, record: EventRecord) -> None:
         path = record.path
         if not path:
             if record.author == "user":
                 self.leg = index + 1
-                self._take_message(record)
+                self._take_message(index, record)
             return
         fields: dict[str, Any] = json.loads(record.data)
         info: dict[str, Any] = fields["nodeInfo"]
-        run = self._run(path)
-        above = [run, *(self._run(each) for each in _ancestors(path))]
+        run = self._ensure_run(path)
+        above = [run, *(self._ensure_run(each) for each in _list_ancestors(path))]
         for each in above:
             each.records.append(index)
-        for each in _ancestors(path):
-            self._count(each)
-        self._count(path)
+        for each in _list_ancestors(path):
+            self._count_run(each)
+        self._count_run(path)
         if "output" in fields or info.get("messageAsOutput"):
             said = "output" not in fields or bool(record.kinds & TASK_END)
             self._take_output(index, run, fields, path, said)
@@ -203,7 +221,7 @@ class Past:
         if run.said and actions.get("endOfAgent"):
             run.closed = True
 
-    def _count(self, path: str) -> None:
+    def _count_run(self, path: str) -> None:
         name, _, run_id = path.rpartition("@")
         if run_id.isdigit():
             self.newest[name] = max(self.newest.get(name, 0), int(run_id))
@@ -211,15 +229,17 @@ class Past:
     def _take_output(
         self, index: int, run: PastRun, fields: dict[str, Any], path: str, said: bool
     ) -> None:
-        value: Any = fields["output"] if "output" in fields else _text(fields)
+        value: Any = fields["output"] if "output" in fields else _join_texts(fields)
+        metadata: dict[str, Any] = fields.get("customMetadata") or {}
+        value = from_json(value, metadata.get(PLACES, ()))
         for each in fields["nodeInfo"].get("outputFor") or [path]:
-            above = self._run(each)
+            above = self._ensure_run(each)
             above.output, above.has_output = value, True
         run.finished, run.said = float(index), said
 
     def _take_requests(self, fields: dict[str, Any], path: str, above: list[PastRun]) -> None:
         long_running = set(fields["longRunningToolIds"])
-        for part in _parts(fields):
+        for part in _read_parts(fields):
             call: dict[str, Any] = part.get("functionCall") or {}
             call_id = call.get("id")
             if call_id not in long_running:
@@ -246,7 +266,7 @@ class Past:
             run.requests[scope] = request
         request.answered = not is_last_word(record)
 
-    def _take_message(self, record: EventRecord) -> None:
+    def _take_message(self, index: int, record: EventRecord) -> None:
         """Take what the user said: answers, or words for a task."""
         if record.scope in self._asked:
             self._asked[record.scope].answered = True
@@ -255,13 +275,13 @@ class Past:
             if request is None or request.answered or request.withdrawn:
                 continue
             try:
-                request.answer = answer_of(response.response, request.schema)
+                request.answer = parse_answer(response.response, request.schema)
             except ValueError:  # by another program, which did not look; it is asked for again
                 continue
-            request.answered = True
+            request.answered, request.answered_at = True, index
 
 
-def _ancestors(path: str) -> list[str]:
+def _list_ancestors(path: str) -> list[str]:
     found: list[str] = []
     while "/" in path:
         path = path.rpartition("/")[0]
@@ -269,10 +289,10 @@ def _ancestors(path: str) -> list[str]:
     return found
 
 
-def _parts(fields: dict[str, Any]) -> list[dict[str, Any]]:
+def _read_parts(fields: dict[str, Any]) -> list[dict[str, Any]]:
     content: dict[str, Any] = fields.get("content") or {}
     return content.get("parts") or []
 
 
-def _text(fields: dict[str, Any]) -> str:
-    return "".join(p["text"] for p in _parts(fields) if p.get("text") and not p.get("thought"))
+def _join_texts(fields: dict[str, Any]) -> str:
+    return "".join(p["text"] for p in _read_parts(fields) if p.get("text") and not p.get("thought"))

@@ -12,14 +12,18 @@ from heapq import heappop, heappush
 from typing import Any
 
 from .._aclosing import Aclosing
+from .._adk_mode import follows_adk
+from .._log import get_logger
 from ..context.invocation import InvocationContext
 from ..errors import NodeError
 from ..events.event import Event
 from .graph import Graph, Stop
 from .lanes import Lanes
 from .node_run import NodeRun
-from .past import past_of
-from .schedule import execute
+from .past import read_past
+from .schedule import execute_node
+
+logger = get_logger(__name__)
 
 _Ready = tuple[Stop, NodeRun]
 
@@ -43,9 +47,9 @@ class GraphRun:
         self._counts: dict[str, int] = {}
         self._joins: dict[str, dict[str, tuple[Any, str | None]]] = {}
         self._outputs: dict[str, Any] = {}
-        self._past = past_of(run.invocation).runs
+        self._past = read_past(run.invocation).runs
 
-    async def events(self, graph_input: Any) -> AsyncGenerator[Event, None]:
+    async def run_events(self, graph_input: Any) -> AsyncGenerator[Event, None]:
         """Run the graph and yield its events; the output goes to the run of its node.
 
         Raises:
@@ -53,18 +57,18 @@ class GraphRun:
           Exception: what a node raised; those beside it are cancelled.
         """
         start = self._graph.start
-        self._go_on(start.always, start.node.name, graph_input, self._run.invocation.branch)
+        self._start_targets(start.always, start.node.name, graph_input, self._run.invocation.branch)
         while True:
             while self._done:
-                self._end(*heappop(self._done)[2])
+                self._record_end(*heappop(self._done)[2])
             if not self._ready:
                 break
             if len(self._ready) == 1:
                 stop, run = self._ready.popleft()
-                async with Aclosing(execute(run)) as events:
+                async with Aclosing(execute_node(run)) as events:
                     async for event in events:
                         yield event
-                self._end(stop, run)
+                self._record_end(stop, run)
             else:
                 async with Aclosing(self._side_by_side()) as events:
                     async for event in events:
@@ -78,25 +82,25 @@ class GraphRun:
         try:
             while True:
                 while self._done:
-                    self._end(*heappop(self._done)[2])
+                    self._record_end(*heappop(self._done)[2])
                 while self._ready and (self._limit is None or len(lanes) < self._limit):
                     stop, run = self._ready.popleft()
                     running[run.path] = (stop, run)
-                    lanes.start(run.path, execute(run))
+                    lanes.start_lane(run.path, execute_node(run))
                 if not len(lanes):
                     return
-                step = await lanes.next()
+                step = await lanes.next_step()
                 if step.event is not None:
                     yield step.event
                     continue
                 if step.error is not None:
                     raise step.error
-                self._end(*running.pop(step.key))
+                self._record_end(*running.pop(step.key))
         finally:
             await lanes.aclose()
 
-    def _end(self, stop: Stop, run: NodeRun) -> None:
-        """Take the end of a node's run and go on with what comes after it."""
+    def _record_end(self, stop: Stop, run: NodeRun) -> None:
+        """Record the end of a node's run and start what follows."""
         if run.interrupts:
             self._run.interrupts |= run.interrupts
             return
@@ -106,27 +110,33 @@ class GraphRun:
             if run.has_output:
                 self._outputs[stop.node.name] = run.output
             return
-        targets = stop.after(run.route)
+        targets = stop.find_targets(run.route)
         if targets is None:
-            raise NodeError(
+            problem = (
                 f"Node {run.path} gave the route {run.route!r}, and no edge takes it. There are "
                 f"{list(stop.by_route)}; add an edge for it, or one for DEFAULT_ROUTE."
             )
-        self._go_on(targets, stop.node.name, run.output, run.invocation.branch)
+            if not follows_adk():
+                raise NodeError(problem)
+            logger.warning("%s The graph ends there.", problem)
+            return
+        self._start_targets(targets, stop.node.name, run.output, run.invocation.branch)
 
-    def _go_on(self, targets: list[Stop], source: str, value: Any, branch: str | None) -> None:
+    def _start_targets(
+        self, targets: list[Stop], source: str, value: Any, branch: str | None
+    ) -> None:
         for target in targets:
             if target.joins:
-                self._join(target, source, value, branch)
+                self._join_branch(target, source, value, branch)
                 continue
-            run_id = self._number(target)
+            run_id = self._next_number(target)
             own = branch
             if len(targets) > 1:
                 segment = f"{target.node.name}@{run_id}"
                 own = f"{branch}.{segment}" if branch else segment
-            self._add(target, run_id, value, own)
+            self._add_run(target, run_id, value, own)
 
-    def _join(self, target: Stop, source: str, value: Any, branch: str | None) -> None:
+    def _join_branch(self, target: Stop, source: str, value: Any, branch: str | None) -> None:
         name = target.node.name
         arrived = self._joins.setdefault(name, {})
         arrived[source] = (value, branch)
@@ -135,13 +145,13 @@ class GraphRun:
         del self._joins[name]
         inputs = {one: arrived[one][0] for one in target.before}
         branches = [arrived[one][1] for one in target.before]
-        self._add(target, self._number(target), inputs, _common(branches))
+        self._add_run(target, self._next_number(target), inputs, _common_branch(branches))
 
-    def _number(self, stop: Stop) -> int:
+    def _next_number(self, stop: Stop) -> int:
         number = self._counts[stop.node.name] = self._counts.get(stop.node.name, 0) + 1
         return number
 
-    def _add(self, stop: Stop, run_id: int, value: Any, branch: str | None) -> None:
+    def _add_run(self, stop: Stop, run_id: int, value: Any, branch: str | None) -> None:
         parent, node = self._run, stop.node
         path = f"{parent.path}/{node.name}@{run_id}"
         run = NodeRun(
@@ -170,7 +180,7 @@ class GraphRun:
                 f"({len(self._outputs)}): {', '.join(self._outputs)}. A workflow must have at most "
                 "one terminal output; join them, or let all but one give none."
             )
-        self._run.deliver(next(iter(self._outputs.values())))
+        self._run.deliver_output(next(iter(self._outputs.values())))
 
 
 def _on_branch(invocation: InvocationContext, branch: str | None) -> InvocationContext:
@@ -179,7 +189,7 @@ def _on_branch(invocation: InvocationContext, branch: str | None) -> InvocationC
     return invocation.model_copy(update={"branch": branch})
 
 
-def _common(branches: list[str | None]) -> str | None:
+def _common_branch(branches: list[str | None]) -> str | None:
     """Return the branch that several have grown from."""
     ways = [branch.split(".") if branch else [] for branch in branches]
     shared: list[str] = []

@@ -1,5 +1,4 @@
-"""Running one node: input and output checked, time-out, retries, what it had done before, and the
-nodes that it runs itself with `ctx.run_node`.
+"""Runs of single nodes: checks, time limit, retries, earlier results, and nested `ctx.run_node`.
 
 `execute` yields the events of a run; a graph, a node and an agent that holds a graph call it.
 """
@@ -15,18 +14,19 @@ from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..errors import CallerError, NodeError
 from ..events.event import Event, NodeInfo
-from .failure import DynamicNodeFailError, NodeInterruptedError, NodeTimeoutError
+from .failure import DynamicNodeFailError, NodeInterruptedError
 from .lanes import Lanes
 from .node_run import Child, NodeRun, plain_model
 from .nodes import as_node
-from .past import past_of, read_on
-from .values import checked
+from .past import read_past, reread_past
+from .rehydrate import PastRun
+from .time_limit import limit_time
+from .values import check_value
 
 _MAIN = ""  # the lane of the node itself, beside those of the nodes that it runs
-_END: Any = object()
 
 
-async def execute(run: NodeRun) -> AsyncGenerator[Event, None]:
+async def execute_node(run: NodeRun) -> AsyncGenerator[Event, None]:
     """Run a node to its end or to where it waits, and yield its events.
 
     A run that had finished, or waits for an answer that is not there, yields nothing.
@@ -34,25 +34,25 @@ async def execute(run: NodeRun) -> AsyncGenerator[Event, None]:
     Raises:
       Exception: what the node raised in its last attempt; the log says where.
     """
-    inputs = _pick_up(run)
+    inputs = _take_over(run)
     if inputs is None:
         return
     while True:
         try:
-            async with Aclosing(_attempt(run, inputs)) as events:
+            async with Aclosing(_run_attempt(run, inputs)) as events:
                 async for event in events:
                     yield event
             _keep_output(run)
             return
         except CallerError:
-            raise  # of the run itself: cancelled, taken over, an answer that nobody waits for
+            raise  # of the run itself: cancelled, taken over, an answer that no node waits for
         except DynamicNodeFailError as raised:
             error, raised_from = raised.error, raised
         except Exception as raised:  # boundary: on record with its place, and retried if so asked
             error, raised_from = raised, None
-        ports = run.invocation.ports
-        if ports.recorded is not error:
-            ports.recorded = error
+        state = run.invocation.run_state
+        if state.recorded_error is not error:
+            state.recorded_error = error
             if not hasattr(error, "__notes__"):
                 error.add_note(f"Raised by workflow node {run.path} (attempt {run.attempt}).")
             yield _error_event(run, error)
@@ -62,15 +62,15 @@ async def execute(run: NodeRun) -> AsyncGenerator[Event, None]:
             raise error from raised_from
         await asyncio.sleep(pause)
         run.attempt += 1
-        past = read_on(run.invocation).runs.get(run.path)
+        past = reread_past(run.invocation).runs.get(run.path)
         inputs = past.answers if past is not None else {}
 
 
-def _pick_up(run: NodeRun) -> dict[str, Any] | None:
+def _take_over(run: NodeRun) -> dict[str, Any] | None:
     """Take over what the log says about a run.
 
     Returns:
-      The answers to what it asked for, where it is to be run; None where it has ended or waits.
+      The answers to what it asked for, where it is to be run, or None if it has ended or waits.
     """
     past = run.past
     if past is None:
@@ -94,19 +94,32 @@ def _pick_up(run: NodeRun) -> dict[str, Any] | None:
         if waiting and not past.has_turn and not _broke_off(run):
             run.interrupts = waiting
             return None
+    if waiting and _stays_waiting(run, past):
+        run.interrupts = waiting
+        return None
     config = run.node.retry_config
     run.attempt = past.errors % (config.attempts if config is not None else 1) + 1
     return past.answers
 
 
-def _broke_off(run: NodeRun) -> bool:
-    """Tell whether a process died while a node's agents were at work."""
-    ports, past = run.invocation.ports, run.past
-    if ports.resume is None or past is None or not past.records:
+def _stays_waiting(run: NodeRun, past: PastRun) -> bool:
+    """Return whether a node that is run again for each answer has got none since it ran.
+
+    A graph runs in any case: it looks at each of its nodes by itself.
+    """
+    if not run.node.rerun_on_resume or run.node.runs_graph:
         return False
-    if past.records[-1] >= past_of(run.invocation).leg:
+    return not (past.has_turn or past.has_new_answer or _broke_off(run))
+
+
+def _broke_off(run: NodeRun) -> bool:
+    """Return whether a process died while a node's agents were at work."""
+    state, past = run.invocation.run_state, run.past
+    if state.resume is None or past is None or not past.records:
+        return False
+    if past.records[-1] >= read_past(run.invocation).leg:
         return True
-    # Or before that: somebody answered a call of another node, and nobody had gone on with this.
+    # Or before that: a call of another node was answered, and this one was not resumed.
     log = run.invocation.log
     made = (log.records[index] for index in past.records)
     return any(
@@ -123,9 +136,9 @@ def _keep_output(run: NodeRun) -> None:
         run.output, run.has_output = past.output, True
 
 
-async def _attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[Event, None]:
-    ctx, node = run.begin(inputs), run.node
-    events = _events(run, ctx)
+async def _run_attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[Event, None]:
+    ctx, node = run.begin_attempt(inputs), run.node
+    events = _run_events(run, ctx)
     if node.rerun_on_resume and not node.runs_graph:
         events = _with_children(run, events)
     async with Aclosing(events):
@@ -133,25 +146,25 @@ async def _attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[Event
             yield event
 
 
-async def _events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]:
+async def _run_events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]:
     """Yield the events of the node itself."""
     node, node_input = run.node, run.node_input
     if node.input_schema is not None:
-        fitted = checked(node_input, node.input_schema, f"The input of node {run.path}")
+        fitted = check_value(node_input, node.input_schema, f"The input of node {run.path}")
         node_input = plain_model(fitted) if isinstance(node_input, dict) else fitted
     items = node.run(ctx=ctx, node_input=node_input)
     if node.timeout is not None:
-        items = _within(items, node.timeout, node.name)
+        items = limit_time(items, node.timeout, node.name)
     asked = run.past.requests if run.past is not None else {}
     try:
         async with Aclosing(items):
             async for item in items:
-                event = run.take(item)
+                event = run.take_item(item)
                 if event is None:
                     continue
                 ids = event.long_running_tool_ids
                 if ids and ids <= asked.keys() and not _asks_anew(ids, asked):
-                    continue  # it asked before, and nobody has answered yet
+                    continue  # it asked before, and has no answer yet
                 yield event
     except NodeInterruptedError:
         return
@@ -159,7 +172,7 @@ async def _events(run: NodeRun, ctx: Context) -> AsyncGenerator[Event, None]:
         if group.split(NodeInterruptedError)[1] is not None:
             raise
         return
-    while (event := run.last()) is not None:
+    while (event := run.last_event()) is not None:
         yield event
 
 
@@ -167,43 +180,22 @@ def _asks_anew(ids: set[str], asked: dict[str, Any]) -> bool:
     return any(asked[one].answered or asked[one].withdrawn for one in ids)
 
 
-async def _within(
-    items: AsyncGenerator[Any, None], seconds: float, name: str
-) -> AsyncGenerator[Any, None]:
-    """Yield what comes, as long as the time allows."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
-    async with Aclosing(items):
-        while True:
-            limit = asyncio.timeout_at(deadline)
-            try:
-                async with limit:
-                    item = await anext(items, _END)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                raise NodeTimeoutError(node_name=name, timeout=seconds) from None
-            if item is _END:
-                return
-            yield item
-
-
 async def _with_children(
     run: NodeRun, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
     """Yield the events of a node and of the nodes that it runs, as they come."""
     lanes = run.lanes = Lanes[str]()
-    lanes.start(_MAIN, events)
+    lanes.start_lane(_MAIN, events)
     try:
         while len(lanes):
-            step = await lanes.next()
+            step = await lanes.next_step()
             if step.event is not None:
                 yield step.event
             elif step.key == _MAIN:
                 if step.error is not None:
                     raise step.error
             else:
-                run.children[step.key].end(step.error)
+                run.children[step.key].note_end(step.error)
     finally:
         run.lanes = None
         await lanes.aclose()
@@ -232,36 +224,36 @@ async def run_node(
     if not parent.node.rerun_on_resume or lanes is None:
         raise NodeError(
             f"Node {parent.path} runs node {target.name!r} and must have rerun_on_resume=True: "
-            "where that one waits for somebody, this one is run again to get its output."
+            "when that node waits for a person, this one is run again to get its output."
         )
-    name = _segment(parent, target.name, run_id)
+    name = _make_segment(parent, target.name, run_id)
     path = f"{parent.path}/{name}"
     child = parent.children.get(path)
     if child is None:
         run = NodeRun(
             target,
             path,
-            _placed(
+            _with_place(
                 parent.invocation,
-                override_branch or (_below(parent, name) if use_sub_branch else None),
+                override_branch or (_child_branch(parent, name) if use_sub_branch else None),
                 override_isolation_scope,
             ),
             node_input,
             parent.author,
-            _stands_for(parent, path, use_as_output),
+            _list_output_owners(parent, path, use_as_output),
             parent,
         )
         child = parent.children[path] = Child(run)
-        lanes.start(path, execute(run))
+        lanes.start_lane(path, execute_node(run))
     try:
         await asyncio.shield(child.ended)
     except asyncio.CancelledError:
-        await lanes.stop(path)
+        await lanes.stop_lane(path)
         raise
-    return _outcome(parent, child, use_as_output, raise_on_wait)
+    return _read_outcome(parent, child, use_as_output, raise_on_wait)
 
 
-def _outcome(parent: NodeRun, child: Child, use_as_output: bool, raise_on_wait: bool) -> Any:
+def _read_outcome(parent: NodeRun, child: Child, use_as_output: bool, raise_on_wait: bool) -> Any:
     run = child.run
     if isinstance(child.error, CallerError):
         raise child.error
@@ -275,11 +267,11 @@ def _outcome(parent: NodeRun, child: Child, use_as_output: bool, raise_on_wait: 
     if raise_on_wait and run.node.wait_for_output and not run.has_output:
         raise NodeInterruptedError
     if use_as_output and run.has_output:
-        parent.deliver(run.output)
+        parent.deliver_output(run.output)
     return run.output
 
 
-def _segment(parent: NodeRun, name: str, run_id: str | None) -> str:
+def _make_segment(parent: NodeRun, name: str, run_id: str | None) -> str:
     if run_id is None:
         number = parent.counts[name] = parent.counts.get(name, 0) + 1
         return f"{name}@{number}"
@@ -291,7 +283,7 @@ def _segment(parent: NodeRun, name: str, run_id: str | None) -> str:
     return f"{name}@{run_id}"
 
 
-def _stands_for(parent: NodeRun, path: str, use_as_output: bool) -> list[str]:
+def _list_output_owners(parent: NodeRun, path: str, use_as_output: bool) -> list[str]:
     if not use_as_output:
         return [path]
     for other in parent.children.values():
@@ -303,12 +295,12 @@ def _stands_for(parent: NodeRun, path: str, use_as_output: bool) -> list[str]:
     return [path, *parent.output_for]
 
 
-def _below(parent: NodeRun, segment: str) -> str:
+def _child_branch(parent: NodeRun, segment: str) -> str:
     branch = parent.invocation.branch
     return f"{branch}.{segment}" if branch else segment
 
 
-def _placed(
+def _with_place(
     invocation: InvocationContext, branch: str | None, scope: str | None
 ) -> InvocationContext:
     changes: dict[str, Any] = {}
@@ -322,19 +314,19 @@ def _placed(
 async def _run_alone(ctx: Context, node: Any, node_input: Any, run_id: str | None) -> Any:
     """Run a node for a tool or a callback: its events are committed, but not handed on."""
     invocation = ctx.get_invocation_context()
-    past = past_of(invocation)
+    past = read_past(invocation)
     if run_id is None:
         run_id = str(past.newest.get(node.name, 0) + 1)
         past.newest[node.name] = int(run_id)
     path = f"{node.name}@{run_id}"
     run = NodeRun(node, path, invocation, node_input, node.name, [path])
-    async with Aclosing(execute(run)) as events:
+    async with Aclosing(execute_node(run)) as events:
         async for event in events:
             if not event.partial:
-                await invocation.ports.commit((event,))
+                await invocation.services.commit((event,))
     if run.interrupts:
         raise NodeError(
-            f"Node {path} waits for somebody, and was run by a tool or a callback, which cannot "
+            f"Node {path} waits for a person, but a tool or a callback ran it, and these cannot "
             "wait. Put it into a graph, or run it from a node."
         )
     return run.output

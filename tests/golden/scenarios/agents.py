@@ -40,7 +40,7 @@ async def transfer_to_peer(kit):
 @scenario(154, words=("ghost", "child"))
 async def transfer_to_nobody(kit):
     child = kit.agent("child", "Me.", description="Helps.")
-    root = kit.agent("root", _to(kit, "ghost"), "Next turn.", sub_agents=[child])
+    root = kit.agent("root", _to(kit, "ghost"), "Next turn.", "Last.", sub_agents=[child])
     talk = await kit.open(root)
     await talk.say("Help", raises=("ValueError", "ghost"))
     await talk.say("Again")

@@ -74,8 +74,10 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, 
   /** Wait until the live region says this. */
   const readOut = async (wanted) => {
     await page.locator("[role=status]").getByText(wanted).waitFor({ state: "attached" });
-    const nodes = await tree();
-    const region = nodes.find((one) => one.role?.value === "status");
+    let nodes = await tree();
+    const status = () => nodes.find((one) => one.role?.value === "status");
+    for (let tries = 0; !status() && tries < 50; tries++) nodes = await tree(); // Chromium is behind
+    const region = status();
     assert.equal(property(region, "live"), "polite");
     assert.match(text(nodes, region), wanted);
   };

@@ -28,6 +28,8 @@ await scenario(options, async ({ page, server, shot }) => {
   await says("lookup gave");
   await says("I need lookup for that.");
   await says("Event 4 of 4");
+  assert.equal(await page.getByText("#4", { exact: true }).count(), 1);
+  assert.equal(await page.getByText("#5", { exact: true }).count(), 0); // the end of the stream is no event
   await page.locator("svg").getByText("wire_money").first().waitFor(); // the graph of the event
   await shot("chat");
 
@@ -51,6 +53,15 @@ await scenario(options, async ({ page, server, shot }) => {
   await shot("approve");
   await page.getByRole("button", { name: "Submit" }).last().click();
   await says("wire_money gave");
+
+  await page.locator("mat-icon:visible").filter({ hasText: "more_vert" }).last().click();
+  await page.getByText("Streaming", { exact: true }).click();
+  await page.keyboard.press("Escape");
+  await box.fill("tell me more");
+  await box.press("Enter");
+  await says("You said: tell me more");
+  assert.equal(await page.getByText("You said: tell me more").count(), 1); // parts are joined
+  await shot("streamed");
 
   await page.locator("#toolbar-new-session-button").click();
   await page.getByText("wire_money gave", { exact: false }).first().waitFor({ state: "hidden" });

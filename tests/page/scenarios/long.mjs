@@ -40,7 +40,7 @@ async def main(db, count):
         one = SpanRecord(f"{n:016x}", "t", f"{0:016x}" if n else None, "chat m" if n else "invocation",
                          "chat" if n else "invocation", 1000.0 + n, 1001.0 + n)
         one.place, one.invocation_id = ("desk", "user", "long"), f"e-{(count - 1) // 4}"
-        spans.ended(one)
+        spans.on_end(one)
     await spans.close()
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -8,7 +8,7 @@ import google.auth
 import pytest
 from google.oauth2.credentials import Credentials
 
-from ostinato.sessions import _agent_engine
+from ostinato.sessions.agent_engine import agent_engine_client as _agent_engine
 from tests.wire.agent_engine.engine import AgentEngine, served
 
 TOKEN = "secret-token"

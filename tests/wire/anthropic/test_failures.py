@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from email.utils import formatdate
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from pydantic import SecretStr
 
 from ostinato import errors
 from ostinato.errors import ProviderError
-from ostinato.models import response_bound
+from ostinato.models.http import transport
+from ostinato.models.http.messages import Bounds
 from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.fake_server import Answer, FakeServer, sse
 from tests.wire.turns import Call, Turn
@@ -133,7 +135,7 @@ async def test_a_wrong_key(stream: bool, caplog: pytest.LogCaptureFixture) -> No
     quoting = refusal("authentication_error", f"invalid x-api-key: {KEY}")
     got = await failing(Answer(quoting, status=401), stream=stream)
     assert isinstance(got, errors.ModelAuthError)
-    assert "ANTHROPIC_API_KEY" in str(got)
+    assert "Check the api_key that was passed." in str(got)
     assert KEY not in caplog.text
 
 
@@ -221,18 +223,22 @@ async def test_nobody_at_that_address(stream: bool) -> None:
     assert "base_url" in str(got)
 
 
-@pytest.mark.parametrize(
-    "url", ["no url", "ftp://x", "http://[::bad", "http://user:pw@127.0.0.1:1"]
-)
+@pytest.mark.parametrize("url", ["no url", "ftp://x", "http://[::bad"])
 async def test_an_address_that_is_none(url: str) -> None:
     got = await failure_at(url, stream=False)
+    assert isinstance(got, errors.ModelRequestError)
+    assert "is no URL" in str(got)
+
+
+async def test_a_login_in_an_address_is_not_shown() -> None:
+    got = await failure_at("http://user:pw@127.0.0.1:1", stream=False)
     assert isinstance(got, errors.ModelConnectionError)
     assert "pw" not in str(got)
 
 
 @STREAMED
 async def test_an_answer_over_the_limit(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_bound, "MAX_RESPONSE_BYTES", 1000)
+    monkeypatch.setattr(transport, "Bounds", partial(Bounds, answer=1000))
     [answer] = answers([Turn(text="x" * 2000)], stream=stream)
     got = await failing(answer, stream=stream)
     assert isinstance(got, errors.ModelAnswerError)

@@ -249,6 +249,52 @@ async def test_code_is_told_as_text() -> None:
     ]
 
 
+def tied(body: Any) -> list[tuple[str, str, str]]:
+    """Return kind, id and name or text of each call and result in a body."""
+    return [
+        ("call", block["id"], block["name"])
+        if block["type"] == "tool_use"
+        else ("result", block["tool_use_id"], block["content"][0]["text"])
+        for message in body["messages"]
+        for block in message["content"]
+        if block["type"] in ("tool_use", "tool_result")
+    ]
+
+
+async def test_calls_without_ids_get_ids_of_their_own() -> None:
+    body = await sent(
+        user("Look"),
+        model(called("look", x=1), called("look", "", x=2)),
+        user(result("look", result="one"), result("look", "", result="two")),
+        model(called("look", x=3)),
+        user(result("look", result="three")),
+    )
+    found = tied(body)
+    asked = [made for kind, made, _ in found if kind == "call"]
+    assert len({*asked, ""}) == 4
+    assert [made for kind, made, _ in found if kind == "result"] == asked
+
+
+async def test_an_id_that_a_model_used_again_is_sent_once() -> None:
+    again = [
+        content
+        for text in ("one", "two", "three")
+        for content in (model(called("look", "c.0")), user(result("look", "c.0", result=text)))
+    ]
+    body = await sent(
+        user("Look"),
+        *again,
+        model(called("look", "c:0"), called("look", "d")),
+        user(result("look", "c:0", result="four"), result("look", "d", result="five")),
+    )
+    found = tied(body)
+    calls = [made for kind, made, _ in found if kind == "call"]
+    assert len(set(calls)) == 5 and calls[0] == "c_0" and calls[4] == "d"
+    assert [(made, text) for kind, made, text in found if kind == "result"] == list(
+        zip(calls, ["one", "two", "three", "four", "five"], strict=True)
+    )
+
+
 @pytest.mark.parametrize(
     ("part", "says"),
     [

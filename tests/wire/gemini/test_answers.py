@@ -271,7 +271,7 @@ async def test_text_before_a_block_is_kept_beside_the_error() -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ({"candidates": [], "usageMetadata": {"promptTokenCount": 3}}, "UNKNOWN_ERROR"),
+        ({"candidates": [], "usageMetadata": {"promptTokenCount": 3}}, "EMPTY_RESPONSE"),
         (candidate(finish="STOP"), "EMPTY_RESPONSE"),
     ],
 )

@@ -15,6 +15,8 @@ from ostinato.apps.app import App
 from ostinato.events.event import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.cache_metadata import CacheMetadata
+from ostinato.models.gemini_context_cache_manager import GeminiContextCacheManager
+from ostinato.models.llm_request import LlmRequest
 from ostinato.runners import InMemoryRunner
 from tests.wire.fake_server import Answer, FakeServer, Received
 from tests.wire.gemini.script import candidate, llm
@@ -112,6 +114,31 @@ async def test_min_tokens_tests_the_previous_prompt(tokens: int, made: int) -> N
     service = Service(tokens)
     await talk(service, 2, min_tokens=8000)
     assert len(service.made) == made
+
+
+async def test_the_first_fingerprint_stays_while_no_cache_can_be_made() -> None:
+    service = Service(4095)
+    events = await talk(service, 3)
+    assert not service.made
+    first, *later = (known(event) for event in events)
+    assert first.contents_count == 1 and later == [first, first]
+
+
+async def test_a_fingerprint_that_no_longer_fits_is_taken_anew() -> None:
+    contents = [types.UserContent(text) for text in ("a", "b", "c")]
+    manager = GeminiContextCacheManager(None)
+    settings = ContextCacheConfig()
+
+    async def note(*contents: types.Content, before: CacheMetadata | None = None) -> CacheMetadata:
+        request = LlmRequest(contents=[*contents], cache_config=settings, cache_metadata=before)
+        noted = await manager.handle_context_caching(request)
+        assert noted is not None
+        return noted
+
+    first = await note(*contents[:2])
+    assert await note(*contents, before=first) == first
+    other = await note(contents[2], *contents[1:], before=first)
+    assert other.contents_count == 3 and other.fingerprint != first.fingerprint
 
 
 async def test_a_cache_is_made_anew_after_its_intervals() -> None:

@@ -7,6 +7,7 @@ import json
 import logging
 import socket
 import traceback
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,8 +24,9 @@ from ostinato.errors import (
     ModelUnavailableError,
     ProviderError,
 )
-from ostinato.models import response_bound
 from ostinato.models.base_llm import BaseLlm
+from ostinato.models.http import transport
+from ostinato.models.http.messages import Bounds
 from ostinato.models.llm_response import LlmResponse
 from tests.wire.fake_server import Answer, FakeServer, sse
 from tests.wire.gemini.conftest import Weather, ask, request, run
@@ -135,7 +137,7 @@ async def test_a_proxy_that_answers_html(stream: bool) -> None:
 
 @BOTH
 async def test_an_answer_over_the_bound(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_bound, "MAX_RESPONSE_BYTES", 1000)
+    monkeypatch.setattr(transport, "Bounds", partial(Bounds, answer=1000))
     long = Turn(text="x" * 3000)
     error = await failure(answers([long], stream=stream)[0], stream=stream)
     assert isinstance(error, ModelAnswerError) and not error.retryable and "larger" in str(error)
@@ -195,6 +197,14 @@ async def test_an_error_inside_a_stream() -> None:
     pieces = [candidate({"text": "a"}), {"error": {"code": 503, "message": "overloaded"}}]
     error = await failure(Answer(sse(pieces)), stream=True)
     assert isinstance(error, ModelServerError)
+
+
+@BOTH
+async def test_an_error_with_status_200(stream: bool) -> None:
+    body = {"error": {"code": 429, "message": "quota exceeded", "status": "RESOURCE_EXHAUSTED"}}
+    error = await failure(Answer(body), stream=stream)
+    assert isinstance(error, ModelRateLimitError) and error.status == 429
+    assert "quota exceeded" in str(error)
 
 
 async def test_arguments_that_are_no_json_break_the_answer_not_the_run(weather: Weather) -> None:

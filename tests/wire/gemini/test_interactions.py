@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,13 +10,19 @@ import pytest
 from ostinato import types
 from ostinato.agents.llm_agent import LlmAgent
 from ostinato.agents.run_config import RunConfig, StreamingMode
-from ostinato.errors import ModelAnswerError, ModelRateLimitError, ModelTimeoutError
+from ostinato.errors import (
+    ModelAnswerError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+    ProviderError,
+)
 from ostinato.events.event import Event
 from ostinato.models.interactions_utils import convert_tools_config_to_interactions_format
 from ostinato.runners import InMemoryRunner
 from tests.wire.fake_server import Answer, FakeServer, sse
 from tests.wire.gemini.conftest import Weather, ask, request, trace
 from tests.wire.gemini.script import llm
+from tests.wire.mutations import mutations
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
 pytestmark = pytest.mark.spec(214)
@@ -199,3 +206,50 @@ def test_tools_that_the_service_runs() -> None:
     config = types.GenerateContentConfig(tools=tools)
     found = convert_tools_config_to_interactions_format(config)
     assert found == [{"type": "google_search"}, {"type": "url_context"}]
+
+
+async def test_calls_without_ids_get_ids_of_their_own() -> None:
+    def look(role: str, *parts: types.Part) -> types.Content:
+        return types.Content(role=role, parts=list(parts))
+
+    def asked(call_id: str | None) -> types.Part:
+        return types.Part(function_call=types.FunctionCall(id=call_id, name="look", args={}))
+
+    def answered(call_id: str | None) -> types.Part:
+        answer = types.FunctionResponse(id=call_id, name="look", response={})
+        return types.Part(function_response=answer)
+
+    said_before = [
+        types.UserContent("Look"),
+        look("model", asked(None), asked(None), asked("adk-1")),
+        look("user", answered(None), answered(None), answered("adk-1")),
+    ]
+    async with FakeServer([said(interaction("i1", output("Seen.")), stream=False)]) as server:
+        model = llm(server.url, use_interactions_api=True)
+        await ask(model, request(contents=said_before))
+        await model.aclose()
+    steps = server.requests[0].json["input"]
+    calls = [step["id"] for step in steps if step["type"] == "function_call"]
+    results = [step["call_id"] for step in steps if step["type"] == "function_result"]
+    assert calls == results and len({*calls, ""}) == 4 and calls[2] == "adk-1"
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:.* is not a valid:UserWarning")
+async def test_wrong_types_in_every_field(stream: bool) -> None:
+    right = interaction("i1", THOUGHT, output("Hello"), CALL, status="requires_action")
+    bodies: list[Any] = list(mutations(right))
+    if stream:
+        lines = b"".join(said(right, stream=True).pieces).decode().split("\n\n")
+        bodies = list(mutations([json.loads(x.removeprefix("data: ")) for x in lines if x]))
+    async with FakeServer(otherwise=lambda _: script.pop(0)) as server:
+        model = llm(server.url, use_interactions_api=True)
+        for body in bodies:
+            script = [Answer(sse(body)) if stream else Answer(json.dumps(body))]
+            try:
+                got = [x async for x in model.generate_content_async(request("x"), stream=stream)]
+            except ProviderError:
+                continue
+            assert got and not got[-1].partial, body
+        await model.aclose()
+        assert server.connections < len(bodies)

@@ -220,3 +220,22 @@ async def test_a_request_leaves_the_history_as_it_is() -> None:
         await ask(model, asked)
     assert [content.model_dump() for content in history] == before
     assert server.requests[0].body == server.requests[1].body
+
+
+async def test_ids_of_calls_that_were_made_here_are_not_sent() -> None:
+    contents = [
+        types.UserContent("Look"),
+        types.ModelContent(
+            [types.Part(function_call=types.FunctionCall(id=i, name="f")) for i in ("adk-1", "c2")]
+        ),
+        types.UserContent(
+            [
+                types.Part(function_response=types.FunctionResponse(id=i, name="f", response={}))
+                for i in ("adk-1", "c2")
+            ]
+        ),
+    ]
+    body = await sent(request(contents=contents))
+    calls, results = (content["parts"] for content in body["contents"][1:])
+    assert [part["functionCall"].get("id") for part in calls] == [None, "c2"]
+    assert [part["functionResponse"].get("id") for part in results] == [None, "c2"]

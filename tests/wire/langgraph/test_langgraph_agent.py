@@ -24,8 +24,8 @@ from ostinato.agents.langgraph_agent import LangGraphAgent
 from ostinato.context.run_config import RunConfig, StreamingMode
 from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import AgentTool
-from tests.durable.crash import DyingStore, Killed
-from tests.flows.kit import SESSION, Store, Talk
+from tests.unit.durable.crash import DyingStore, Killed
+from tests.unit.flows.kit import SESSION, Store, Talk
 
 SSE = RunConfig(streaming_mode=StreamingMode.SSE)
 

@@ -6,8 +6,8 @@ import ssl
 
 import pytest
 
-from tests.flows.kit import memory as memory
-from tests.flows.kit import store as store
+from tests.unit.flows.kit import memory as memory
+from tests.unit.flows.kit import store as store
 from tests.wire.live.socket_server import certificate
 
 

@@ -1,4 +1,4 @@
-"""Gemini Live through google-genai, against a server that speaks its messages."""
+"""Gemini Live, against a server that speaks its messages."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ostinato.errors import (
     ProviderError,
 )
 from ostinato.models.google_llm import Gemini
-from tests.flows.kit import Store, Talk
-from tests.flows.live.kit import converse, lines, said
+from tests.unit.flows.kit import Store, Talk
+from tests.unit.flows.live.kit import converse, lines, said
 from tests.wire.live.socket_server import HANG, Close, Heard, Refuse, SocketServer
 
 KEY = "AIzaSECRET0123456789"
@@ -138,10 +138,9 @@ async def test_settings_of_the_run_reach_the_setup(tls: ssl.SSLContext, memory: 
     assert generation["responseModalities"] == ["AUDIO"]
     assert generation["temperature"] == 0.5
     assert "Kore" in json.dumps(generation["speechConfig"])
-    # Within a field the SDK keeps the names of Python, which the service takes too.
-    assert setup["realtimeInputConfig"] == {"automatic_activity_detection": {"disabled": True}}
+    assert setup["realtimeInputConfig"] == {"automaticActivityDetection": {"disabled": True}}
     assert setup["sessionResumption"] == {}
-    assert setup["contextWindowCompression"] == {"trigger_tokens": 1000}
+    assert setup["contextWindowCompression"] == {"triggerTokens": 1000}
     assert setup["inputAudioTranscription"] == {}
     assert setup["outputAudioTranscription"] == {}
     assert setup["tools"][0]["functionDeclarations"][0]["name"] == "look"
@@ -275,7 +274,7 @@ async def test_a_call_is_taken_back(tls: ssl.SSLContext, memory: Store) -> None:
         talk, queue = talk_of(model(server), memory, tools=[look])
         events = await converse(talk, queue)
         await talk.runner.agent.model.aclose()
-    assert any("took the call back" in line for line in lines(events))
+    assert any("cancelled the call" in line for line in lines(events))
     assert not any("tool_response" in message for message in server.received[0])
 
 
@@ -335,7 +334,7 @@ async def test_newer_models_take_turns_as_history_only(tls: ssl.SSLContext, memo
         await talk.runner.agent.model.aclose()
     assert server.received[0][1] == {"realtime_input": {"text": "Hi"}}
     seeded = server.received[1][0]["setup"]["historyConfig"]
-    assert seeded == {"initial_history_in_client_content": True}
+    assert seeded == {"initialHistoryInClientContent": True}
     assert server.received[1][1]["client_content"]["turnComplete"] is True
 
 

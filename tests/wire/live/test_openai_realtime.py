@@ -25,8 +25,8 @@ from ostinato.errors import (
 )
 from ostinato.models.openai_realtime_llm import OpenAIRealtimeLlm
 from ostinato.models.registry import LLMRegistry
-from tests.flows.kit import Store, Talk
-from tests.flows.live.kit import converse, lines, said
+from tests.unit.flows.kit import Store, Talk
+from tests.unit.flows.live.kit import converse, lines, said
 from tests.wire.live.socket_server import HANG, Close, Heard, Refuse, SocketServer
 
 KEY = "sk-SECRET-0123456789"

@@ -1,1 +1,1 @@
-"""What agents with a model have beside themselves; a package for its path, no code of its own."""
+"""Package of google-adk's module paths below `agents.llm`."""

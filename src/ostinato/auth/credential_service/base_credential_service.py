@@ -16,7 +16,7 @@ class BaseCredentialService(ABC):
     async def load_credential(
         self, auth_config: AuthConfig, callback_context: CredentialContext
     ) -> AuthCredential | None:
-        """The stored credential, None if there is none.
+        """Return the stored credential, or None.
 
         Args:
             auth_config: names the credential.

@@ -21,7 +21,7 @@ class InMemoryCredentialService(BaseCredentialService):
     async def load_credential(
         self, auth_config: AuthConfig, callback_context: CredentialContext
     ) -> AuthCredential | None:
-        """A copy of the stored credential, None if there is none."""
+        """Return a copy of the stored credential, or None."""
         stored = self._credentials.get(_owner(auth_config, callback_context))
         return stored.model_copy(deep=True) if stored else None
 

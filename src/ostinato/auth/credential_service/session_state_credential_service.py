@@ -1,7 +1,8 @@
 """Credentials kept in the session's state, under their own key.
 
-They live as long as the session and are stored with it in clear text: wherever the session's
-database is read, so are they.
+They live as long as the session and are stored with it in clear text, refresh tokens included:
+anyone who can read the session's database, backups or state reads them. For anything beyond a
+trial, implement `BaseCredentialService` over a secret store or with encryption.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class SessionStateCredentialService(BaseCredentialService):
     async def load_credential(
         self, auth_config: AuthConfig, callback_context: CredentialContext
     ) -> AuthCredential | None:
-        """The credential in the session's state, None if there is none.
+        """Return the credential in the session's state, or None.
 
         Raises:
             InputValidationError: the state holds something else under the credential's key.

@@ -19,5 +19,5 @@ class CredentialExchangerRegistry:
         self._exchangers[credential_type] = exchanger_instance
 
     def get_exchanger(self, credential_type: AuthCredentialTypes) -> BaseCredentialExchanger | None:
-        """The exchanger for a type, None where such credentials are used as they are."""
+        """Return the exchanger for a type, or None if such credentials need no exchange."""
         return self._exchangers.get(credential_type)

@@ -10,14 +10,21 @@ from urllib.parse import parse_qs, urlsplit
 
 from ostinato.auth._token_endpoint import TokenEndpointError, ask_for_token
 from ostinato.auth.auth_credential import AuthCredential, OAuth2Auth
-from ostinato.auth.auth_schemes import AuthScheme, OAuth2, OAuthGrantType, OpenIdConnectWithConfig
+from ostinato.auth.auth_schemes import (
+    AuthScheme,
+    OAuth2,
+    OAuthGrantType,
+    OpenIdConnectWithConfig,
+    as_scheme,
+)
 from ostinato.auth.exchanger.base_credential_exchanger import (
     BaseCredentialExchanger,
     CredentialExchangeError,
     ExchangeResult,
 )
+from ostinato.auth.oauth2_credential_util import AUTHLIB_AVAILABLE as AUTHLIB_AVAILABLE
 from ostinato.auth.oauth2_credential_util import (
-    create_oauth2_session,
+    create_async_client,
     scopes_of,
     update_credential_with_tokens,
 )
@@ -33,7 +40,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
 
         An authorization code comes from `auth_code`, or from the query of `auth_response_uri`,
         whose `state` has to be the one that was sent out. Implicit and password flows, which need
-        no exchange or are not to be used, leave the credential as it is.
+        no exchange or are not to be used, leave the credential unchanged.
 
         Raises:
             CredentialExchangeError: there is no scheme, no client or no code, or the provider
@@ -44,16 +51,16 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
                 "An OAuth2 credential cannot be exchanged without an auth_scheme: give the "
                 "AuthConfig one with a token endpoint."
             )
-        oauth2 = auth_credential.oauth2
+        oauth2, auth_scheme = auth_credential.oauth2, as_scheme(auth_scheme)
         grant = grant_of(auth_scheme)
         if oauth2 is None or oauth2.access_token or grant is None:
             return ExchangeResult(auth_credential, False)
         form = (
-            _code_form(oauth2)
+            _code_form(oauth2, getattr(auth_scheme, "issuer_url", None))
             if grant == "authorization_code"
             else _client_form(oauth2, scopes_of(auth_scheme))
         )
-        session, endpoint = create_oauth2_session(auth_scheme, auth_credential)
+        session, endpoint = create_async_client(auth_scheme, auth_credential)
         if session is None or endpoint is None:
             raise CredentialExchangeError(
                 "A token is granted to a known client at a known address only: give "
@@ -72,7 +79,7 @@ class OAuth2CredentialExchanger(BaseCredentialExchanger):
 
 
 def grant_of(auth_scheme: AuthScheme) -> str | None:
-    """The grant that gets a token for the scheme; None where there is nothing to exchange."""
+    """Return the grant that gets a token for the scheme, or None without an exchange."""
     if isinstance(auth_scheme, OpenIdConnectWithConfig):
         grants = auth_scheme.grant_types_supported or ()
         alone = "client_credentials" in grants and "authorization_code" not in grants
@@ -89,22 +96,32 @@ def _client_form(oauth2: OAuth2Auth, scopes: list[str]) -> dict[str, str]:
     return {name: text for name, text in form.items() if text}
 
 
-def _code_form(oauth2: OAuth2Auth) -> dict[str, str]:
+def _code_form(oauth2: OAuth2Auth, issuer: str | None) -> dict[str, str]:
     form: dict[str, str | None] = {
-        "code": oauth2.auth_code or _code_in_answer(oauth2),
+        "code": oauth2.auth_code or _code_in_answer(oauth2, issuer),
         "redirect_uri": oauth2.redirect_uri,
         "code_verifier": oauth2.code_verifier,
     }
     return {name: text for name, text in form.items() if text}
 
 
-def _code_in_answer(oauth2: OAuth2Auth) -> str:
-    """The code in the address that the provider sent the user's browser back to."""
+def _code_in_answer(oauth2: OAuth2Auth, issuer: str | None) -> str:
+    """Return the code in the address that the provider sent the user's browser back to.
+
+    An answer that names its issuer (RFC 9207) has to come from the scheme's.
+    """
     answer = oauth2.auth_response_uri
     query: dict[str, Any] = parse_qs(urlsplit(answer).query) if answer else {}
     if oauth2.state and query and query.get("state") != [oauth2.state]:
         raise CredentialExchangeError(
             "The answer's state is not the one that was sent out: it belongs to another request. "
+            "Consent is needed again.",
+            ask_again=True,
+        )
+    named: str = (query.get("iss") or [""])[0]
+    if issuer and named and named.rstrip("/") != issuer.rstrip("/"):
+        raise CredentialExchangeError(
+            "The answer is of another issuer than the scheme's; its code is not sent anywhere. "
             "Consent is needed again.",
             ask_again=True,
         )

@@ -28,13 +28,13 @@ class BaseCredentialRefresher(ABC):
     async def is_refresh_needed(
         self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None
     ) -> bool:
-        """Tell whether a credential has expired or is about to."""
+        """Return whether a credential has expired or is about to."""
 
     @abstractmethod
     async def refresh(
         self, auth_credential: AuthCredential, auth_scheme: AuthScheme | None = None
     ) -> AuthCredential:
-        """The renewed credential, or the same one where it has nothing to renew it with.
+        """Return the renewed credential, or the same one where it has nothing to renew it with.
 
         Raises:
             CredentialRefresherError: the server refused or failed.

@@ -19,5 +19,5 @@ class CredentialRefresherRegistry:
         self._refreshers[credential_type] = refresher_instance
 
     def get_refresher(self, credential_type: AuthCredentialTypes) -> BaseCredentialRefresher | None:
-        """The refresher for a type, None where such credentials do not expire."""
+        """Return the refresher for a type, or None if such credentials do not expire."""
         return self._refreshers.get(credential_type)

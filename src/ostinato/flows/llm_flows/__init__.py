@@ -1,15 +1,15 @@
-"""The parts of the loop; a lazy face for those that most agents do without."""
+"""The parts of the loop; a lazy face for those that few agents need."""
 
 from typing import TYPE_CHECKING
 
 from ostinato._lazy import attach
 
 # pyright: reportUnusedImport=false
-# ruff: noqa: F401 - renamed, because every processor's module calls its own `request_processor`
+# ruff: noqa: F401 - renamed, because each processor's module has a `request_processor`
 
 if TYPE_CHECKING:
     from ostinato.flows.llm_flows._code_execution import (
-        kind_of_code as kind_of_code,
+        find_code_state as find_code_state,
     )
     from ostinato.flows.llm_flows._code_execution import (
         request_processor as code_execution_request_processor,

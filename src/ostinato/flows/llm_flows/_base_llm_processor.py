@@ -1,6 +1,6 @@
-"""Ports of the steps around a model call: one kind edits the request, the other the response.
+"""Ports of request and response processors, the steps around a model call.
 
-The flow runs them in order; every processor of `flows/llm_flows` is one, and users may write more.
+The flow runs its processors in order; programs may add their own.
 """
 
 from __future__ import annotations
@@ -18,31 +18,29 @@ from ...models.llm_response import LlmResponse
 class BaseLlmRequestProcessor(ABC):
     """Prepares the request before the model is called (Spec 2 §3.1)."""
 
-    # Whether `edit` does all there is to do, as in RequestEdit. Cheaper to ask than isinstance.
+    # Whether `edit` does everything, as in RequestEdit; cheaper than isinstance.
     edits_only: ClassVar[bool] = False
 
     def applies(self, invocation_context: InvocationContext) -> bool:
-        """Tell whether there is anything to do in this step; asked first, as it costs little."""
+        """Return whether the processor has anything to do in this step; a cheap check."""
         return True
 
     def edit(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> Awaitable[None] | None:
-        """Edit `llm_request` in place, where `edits_only`; what is returned, if anything, is
-        awaited.
-        """
+        """Edit `llm_request` in place, if `edits_only`; the flow awaits a returned awaitable."""
         raise NotImplementedError(f"{type(self).__name__} yields events; call run_async.")
 
     @abstractmethod
     def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        """Edit `llm_request` in place; yield events that are to be committed before the call.
+        """Edit `llm_request` in place; yield events to commit before the model call.
 
         Args:
           invocation_context: the run.
-          llm_request: the request as the processors before this one left it. Its `contents` are
-            shared with the session's history: replace entries of the list, never edit them.
+          llm_request: the request from the previous processors. Its `contents` are shared with the
+            session's history: replace entries of the list, never edit them.
 
         Returns:
           An async generator; it may yield nothing.
@@ -51,9 +49,9 @@ class BaseLlmRequestProcessor(ABC):
 
 
 class RequestEdit(BaseLlmRequestProcessor):
-    """A processor that edits the request and has no events to yield: all but a few of ours.
+    """A processor that edits the request and yields no events, as most do.
 
-    The flow calls `edit` itself; a generator for each would be the greater part of their cost.
+    The flow calls `edit` directly, because a generator would cost more than most edits.
     """
 
     edits_only = True
@@ -62,7 +60,7 @@ class RequestEdit(BaseLlmRequestProcessor):
     def edit(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> Awaitable[None] | None:
-        """Edit `llm_request` in place; what is returned, if anything, is awaited."""
+        """Edit `llm_request` in place; the flow awaits a returned awaitable."""
         raise NotImplementedError
 
     async def run_async(
@@ -77,21 +75,21 @@ class RequestEdit(BaseLlmRequestProcessor):
 
 
 class BaseLlmResponseProcessor(ABC):
-    """Works on a response of the model before it becomes an event (Spec 2 §3.3)."""
+    """Processes a model response before it becomes an event (Spec 2 §3.3)."""
 
     def applies(self, invocation_context: InvocationContext) -> bool:
-        """Tell whether there is anything to do in this step; asked first, as it costs little."""
+        """Return whether the processor has anything to do in this step; a cheap check."""
         return True
 
     @abstractmethod
     def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse
     ) -> AsyncGenerator[Event, None]:
-        """Edit `llm_response` in place; yield events that are to be committed before its own.
+        """Edit `llm_response` in place; yield events to commit before its own.
 
         Args:
           invocation_context: the run.
-          llm_response: the response; with `content` set to None it makes no event of its own.
+          llm_response: the response; with `content` set to None it becomes no event.
 
         Returns:
           An async generator; it may yield nothing.

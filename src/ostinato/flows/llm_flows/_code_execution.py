@@ -1,6 +1,6 @@
-"""Code execution around a model call: files and earlier code before it, the code it wrote after it.
+"""The code execution processors: data files before a model call, the model's code after it.
 
-The flow runs both processors for agents with a code executor.
+The flow runs both for agents with a code executor.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from mimetypes import guess_extension
 from typing import Literal
 
 from ... import _clock, types
+from ..._aborted_tool import ABORTS, as_tool_error
 from ...code_executors.base_code_executor import BaseCodeExecutor
 from ...code_executors.built_in_code_executor import BuiltInCodeExecutor
 from ...code_executors.code_execution_utils import (
@@ -28,8 +29,8 @@ from ...events.event_actions import EventActions
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
-from ._content_edits import edits_of
-from ._data_files import Extracted, exploring_code, extract_files
+from .data_files import Extracted, exploring_code, extract_files
+from .history.content_edits import get_edits
 
 _EXPLORING = "Processing input file: "
 
@@ -38,14 +39,14 @@ class CodeExecutionRequestProcessor(BaseLlmRequestProcessor):
     """Prepares a request for the agent's code executor (Spec 1 §16, FEATURES row 165).
 
     For BuiltInCodeExecutor it adds the tool. For any other it shows code and results of the
-    history as text, and with `optimize_data_file` it takes data files out of the messages and runs
-    code that looks into the new ones; that code and its result are events, too.
+    history as text. With `optimize_data_file` it extracts data files from the messages and runs
+    code that explores the new ones; that code and its result become events, too.
     """
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        executor = _executor_of(invocation_context)
+        executor = _get_executor(invocation_context)
         if executor is None:
             return
         if isinstance(executor, BuiltInCodeExecutor):
@@ -54,12 +55,12 @@ class CodeExecutionRequestProcessor(BaseLlmRequestProcessor):
         if executor.optimize_data_file:
             context = CodeExecutorContext(invocation_context.session.state)
             explored = set(context.get_processed_file_names())
-            for file in _take_files(invocation_context, context, llm_request):
+            for file in _collect_files(invocation_context, context, llm_request):
                 code = None if file.name in explored else exploring_code(file)
                 if code is None:
                     continue
                 explored.add(file.name)
-                async for event in _explore(invocation_context, executor, context, file, code):
+                async for event in _explore_file(invocation_context, executor, context, file, code):
                     if event.content is not None:
                         llm_request.contents.append(event.content)
                     yield event
@@ -69,15 +70,15 @@ class CodeExecutionRequestProcessor(BaseLlmRequestProcessor):
 class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
     """Runs the code of a response (Spec 1 §7, §16; FEATURES rows 166 to 168).
 
-    BuiltInCodeExecutor: images become artifacts. Any other: the first code is run, an event with
-    the code and one with its result take the response's place, and its content is cleared, so that
-    the model is called again and sees the result.
+    For BuiltInCodeExecutor, images become artifacts. For any other, it runs the first code block;
+    an event with the code and one with its result replace the response, whose content is cleared,
+    so that the next model call sees the result.
     """
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse
     ) -> AsyncGenerator[Event, None]:
-        executor = _executor_of(invocation_context)
+        executor = _get_executor(invocation_context)
         content = llm_response.content
         if executor is None or llm_response.partial or content is None or not content.parts:
             return
@@ -97,13 +98,13 @@ class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
         if not code:
             return
         llm_response.content = None
-        event = _event(invocation_context, shown)
-        # The response makes no event of its own any more; its token counts would be lost.
+        event = _make_event(invocation_context, shown)
+        # The response becomes no event of its own, so its token counts would be lost.
         event.usage_metadata = llm_response.usage_metadata
-        if not _is_said(invocation_context, code):
+        if not _is_code_committed(invocation_context, code):
             yield event
         files = context.get_input_files()
-        result = await _execute(invocation_context, executor, context, code, files)
+        result = await _execute_code(invocation_context, executor, context, code, files)
         if result.stderr:
             context.increment_error_count(invocation_context.invocation_id)
         else:
@@ -111,25 +112,25 @@ class CodeExecutionResponseProcessor(BaseLlmResponseProcessor):
         yield await _result_event(invocation_context, context, result)
 
 
-def kind_of_code(
+def find_code_state(
     invocation_context: InvocationContext, event: Event
 ) -> Literal["code", "ended", "model"]:
-    """Tell what is to be done with code that an interrupted run left without a result.
+    """Return how to resume a run that was interrupted before its code had a result.
 
     Returns:
-      `code` where it is to be run; `model` where it looks into a data file, which the next request
-      does again; `ended` where it is not this side's to run, and the event the agent's last word.
+      `code` to run the code; `model` if it explores a data file, which the next request repeats;
+      `ended` if the provider runs code, so that the event is the agent's final response.
     """
-    executor = _executor_of(invocation_context)
+    executor = _get_executor(invocation_context)
     if executor is None or isinstance(executor, BuiltInCodeExecutor):
         return "ended"
     parts = event.content.parts if event.content is not None else None
     return "model" if parts and (parts[0].text or "").startswith(_EXPLORING) else "code"
 
 
-def _is_said(invocation_context: InvocationContext, code: str) -> bool:
-    """Tell whether an interrupted run had committed the event with this code, and no more."""
-    if invocation_context.ports.resume is None:
+def _is_code_committed(invocation_context: InvocationContext, code: str) -> bool:
+    """Return whether an interrupted run had committed the event with this code last."""
+    if invocation_context.run_state.resume is None:
         return False
     ctx = invocation_context
     for record in ctx.log.invocation(ctx.invocation_id):
@@ -141,15 +142,15 @@ def _is_said(invocation_context: InvocationContext, code: str) -> bool:
     return False
 
 
-def _executor_of(invocation_context: InvocationContext) -> BaseCodeExecutor | None:
+def _get_executor(invocation_context: InvocationContext) -> BaseCodeExecutor | None:
     agent: LlmAgentLike = invocation_context.agent
     return agent.code_executor
 
 
-def _take_files(
+def _collect_files(
     invocation_context: InvocationContext, context: CodeExecutorContext, llm_request: LlmRequest
 ) -> list[File]:
-    """Take the data files out of the request's contents; return those the session has now."""
+    """Extract the data files from the request's contents; return all files of the session."""
     known = {file.name: file for file in context.get_input_files()}
     new: list[File] = []
 
@@ -161,10 +162,10 @@ def _take_files(
                 new.append(file)
         return extracted
 
-    edits = edits_of(invocation_context.log, ("data_files", invocation_context.agent.name))
+    edits = get_edits(invocation_context.log, ("data_files", invocation_context.agent.name))
     extracted: list[Extracted] = edits.apply(llm_request.contents, extract)
     llm_request.contents = [entry.content for entry in extracted]
-    # Files of contents that were known already: the state is younger than the edits after a reload.
+    # After a reload the state may lack files of contents whose edits are cached.
     for entry in extracted:
         for file in entry.files:
             if file.name not in known:
@@ -175,21 +176,21 @@ def _take_files(
     return list(known.values())
 
 
-async def _explore(
+async def _explore_file(
     invocation_context: InvocationContext,
     executor: BaseCodeExecutor,
     context: CodeExecutorContext,
     file: File,
     code: str,
 ) -> AsyncGenerator[Event, None]:
-    """Run code that looks into a data file. A failure is not the model's and is not counted."""
+    """Run code that explores a data file; a failure does not count as the model's error."""
     parts = [
         types.Part(text=f"{_EXPLORING}`{file.name}`"),
         CodeExecutionUtils.build_executable_code_part(code),
     ]
-    if not _is_said(invocation_context, code):
-        yield _event(invocation_context, types.Content(role="model", parts=parts))
-    result = await _execute(invocation_context, executor, context, code, [file])
+    if not _is_code_committed(invocation_context, code):
+        yield _make_event(invocation_context, types.Content(role="model", parts=parts))
+    result = await _execute_code(invocation_context, executor, context, code, [file])
     context.add_processed_file_names([file.name])
     yield await _result_event(invocation_context, context, result)
 
@@ -197,7 +198,7 @@ async def _explore(
 def _show_as_text(
     invocation_context: InvocationContext, executor: BaseCodeExecutor, llm_request: LlmRequest
 ) -> None:
-    """Replace code and results among the contents by delimited text."""
+    """Replace code and results in the contents by delimited text."""
     if not executor.code_block_delimiters:
         return
     code_delimiters = executor.code_block_delimiters[0]
@@ -212,28 +213,31 @@ def _show_as_text(
         return shown
 
     key = ("code_as_text", invocation_context.agent.name, code_delimiters, result_delimiters)
-    edits = edits_of(invocation_context.log, key)
+    edits = get_edits(invocation_context.log, key)
     llm_request.contents = edits.apply(llm_request.contents, convert)
 
 
-async def _execute(
+async def _execute_code(
     invocation_context: InvocationContext,
     executor: BaseCodeExecutor,
     context: CodeExecutorContext,
     code: str,
     files: list[File],
 ) -> CodeExecutionResult:
-    """Run code off the event loop and note the run."""
+    """Run code off the event loop and record the result."""
     execution_id = None
     if executor.stateful:
         execution_id = context.get_execution_id()
         if execution_id is None:
             execution_id = invocation_context.session.id
             context.set_execution_id(execution_id)
-    result = await executor.execute_code_async(
-        invocation_context,
-        CodeExecutionInput(code=code, input_files=files, execution_id=execution_id),
-    )
+    try:
+        result = await executor.execute_code_async(
+            invocation_context,
+            CodeExecutionInput(code=code, input_files=files, execution_id=execution_id),
+        )
+    except ABORTS as abort:
+        raise as_tool_error(abort, f"Code executor {type(executor).__name__}") from abort
     context.update_code_execution_result(
         invocation_context.invocation_id, code, result.stdout, result.stderr
     )
@@ -252,15 +256,15 @@ async def _result_event(
         part = types.Part.from_bytes(data=file.read_bytes(), mime_type=file.mime_type)
         await artifacts.save_artifact(file.name, part)
     shown = CodeExecutionUtils.build_code_execution_result_part(result)
-    return _event(invocation_context, types.Content(role="model", parts=[shown]), actions)
+    return _make_event(invocation_context, types.Content(role="model", parts=[shown]), actions)
 
 
 async def _save_images(
     invocation_context: InvocationContext, llm_response: LlmResponse, content: types.Content
 ) -> Event | None:
-    """Save the response's images as artifacts and put their names in their place.
+    """Save the response's images as artifacts and replace them by their names.
 
-    Without an artifact service they stay where they are: there is no other copy of them.
+    Without an artifact service the images stay, because there is no other copy.
     """
     if invocation_context.artifact_service is None:
         return None
@@ -278,13 +282,13 @@ async def _save_images(
     if not actions.artifact_delta:
         return None
     llm_response.content = types.Content(role=content.role, parts=parts)
-    return _event(invocation_context, None, actions)
+    return _make_event(invocation_context, None, actions)
 
 
 def _image_name(image: types.Blob, taken: set[str]) -> str:
-    """Return the image's own name, or one made of the time (UTC); no other image's of the response.
+    """Return the image's own name or one made of the UTC time, unique in the response.
 
-    Folders are cut off, and a colon is replaced: in names of artifacts it has a meaning.
+    Folders are removed, and colons are replaced because they have a meaning in artifact names.
     """
     given = (image.display_name or "").replace("\\", "/").rpartition("/")[2].replace(":", "_")
     stem, dot, ending = given.rpartition(".")
@@ -299,7 +303,7 @@ def _image_name(image: types.Blob, taken: set[str]) -> str:
     return name
 
 
-def _event(
+def _make_event(
     invocation_context: InvocationContext,
     content: types.Content | None,
     actions: EventActions | None = None,

@@ -1,6 +1,6 @@
-"""Planning around a model call: the planner's instruction before it, the reading of tags after it.
+"""The planning processors: the planner's instruction before a model call, its tags after it.
 
-The flow runs both processors for agents with a planner.
+The flow runs both for agents with a planner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...models.llm_response import LlmResponse
 from ...planners.base_planner import BasePlanner
 from ...planners.built_in_planner import BuiltInPlanner
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
-from ._content_edits import edits_of
+from .history.content_edits import get_edits
 
 _VIEW = "nl_planning"
 
@@ -27,14 +27,14 @@ class NlPlanningRequestProcessor(BaseLlmRequestProcessor):
     """Prepares a request for the agent's planner (Spec 1 §15, FEATURES rows 162, 163).
 
     For BuiltInPlanner it sets the thinking configuration. For any other it appends the planning
-    instruction, and shows the model its earlier plans as plain text: they are marked as thoughts
-    for the reader's sake, and a model without thinking would not see them.
+    instruction and shows the model its earlier plans as plain text, because a model without
+    thinking would not see parts that are marked as thoughts.
     """
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        planner = _planner_of(invocation_context)
+        planner = _get_planner(invocation_context)
         if isinstance(planner, BuiltInPlanner):
             planner.apply_thinking_config(llm_request)
         elif planner is not None:
@@ -43,23 +43,23 @@ class NlPlanningRequestProcessor(BaseLlmRequestProcessor):
             )
             if instruction:
                 llm_request.append_instructions([instruction])
-            edits = edits_of(invocation_context.log, (_VIEW, invocation_context.agent.name))
-            llm_request.contents = edits.apply(llm_request.contents, _without_thought_marks)
+            edits = get_edits(invocation_context.log, (_VIEW, invocation_context.agent.name))
+            llm_request.contents = edits.apply(llm_request.contents, _clear_thought_marks)
         return
         yield
 
 
 class NlPlanningResponseProcessor(BaseLlmResponseProcessor):
-    """Lets the planner read a response (Spec 1 §7, FEATURES rows 163, 164).
+    """Lets the planner process a response (Spec 1 §7, FEATURES rows 163, 164).
 
-    State that the planner writes is committed by an event of its own, before the response's. A
-    partial response is only marked: partial events carry no effects.
+    An event of its own, before the response's, commits the planner's state changes. A partial
+    response has no effects.
     """
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_response: LlmResponse
     ) -> AsyncGenerator[Event, None]:
-        planner = _planner_of(invocation_context)
+        planner = _get_planner(invocation_context)
         content = llm_response.content
         if planner is None or content is None or not content.parts:
             return
@@ -76,12 +76,12 @@ class NlPlanningResponseProcessor(BaseLlmResponseProcessor):
             )
 
 
-def _planner_of(invocation_context: InvocationContext) -> BasePlanner | None:
+def _get_planner(invocation_context: InvocationContext) -> BasePlanner | None:
     agent: LlmAgentLike = invocation_context.agent
     return agent.planner
 
 
-def _without_thought_marks(index: int, content: types.Content) -> types.Content:
+def _clear_thought_marks(index: int, content: types.Content) -> types.Content:
     """Return the content itself, or a copy of it in which no part is marked as thought."""
     parts = content.parts or []
     if all(part.thought is None for part in parts):

@@ -1,6 +1,4 @@
-"""Structured output by a tool: for models that know no schemas, or none beside tools (Spec 2 §3.8,
-Spec 1 §21).
-"""
+"""Structured output by a tool, for models without output schemas, or without them beside tools."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ _INSTRUCTION = (
 
 
 class _OutputSchemaRequestProcessor(RequestEdit):
-    """Offers `set_model_response` where the model does not take the output schema by itself."""
+    """Adds `set_model_response` if the model does not support the output schema (Spec 2 §3.8)."""
 
     def edit(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> Awaitable[None] | None:
         """Add tool and instruction."""
         agent = invocation_context.agent
-        if agent.output_schema is None or agent.mode == "task" or takes_schema(agent):
+        if agent.output_schema is None or agent.mode == "task" or has_schema_support(agent):
             return None
         return self._offer_tool(invocation_context, llm_request)
 
@@ -41,8 +39,8 @@ class _OutputSchemaRequestProcessor(RequestEdit):
         llm_request.append_instructions([_INSTRUCTION])
 
 
-def takes_schema(agent: Any) -> bool:
-    """Tell whether the agent's model answers by its output schema by itself."""
+def has_schema_support(agent: Any) -> bool:
+    """Return whether the agent's model supports the output schema without a tool."""
     model: BaseLlm = agent.canonical_model
     if agent.tools or agent.delegates:
         return model.supports_output_schema_with_tools

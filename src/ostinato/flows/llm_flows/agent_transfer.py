@@ -1,6 +1,4 @@
-"""The transfer processor: offers `transfer_to_agent` and tells whom to transfer to (Spec 2 §3.7,
-§8).
-"""
+"""The transfer processor: adds `transfer_to_agent` and its instruction (Spec 2 §3.7, §8)."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..._absences import refuse_absent
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...models.llm_request import LlmRequest
@@ -17,9 +16,11 @@ from ._base_llm_processor import RequestEdit
 if TYPE_CHECKING:
     from ...context._ports import AgentLike
 
+__getattr__ = refuse_absent(__name__)  # of google-adk's further names here
+
 
 class _AgentTransferLlmRequestProcessor(RequestEdit):
-    """Adds the transfer tool and its instruction where there is somebody to transfer to."""
+    """Adds the transfer tool and its instruction if there is an agent to transfer to."""
 
     def edit(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -41,30 +42,63 @@ request_processor = _AgentTransferLlmRequestProcessor()
 
 @lru_cache(maxsize=1024)
 def _transfer_tool(names: tuple[str, ...]) -> TransferToAgentTool:
-    """Return the tool for these targets; its declaration is made once, not at each step."""
+    """Return the tool for these targets; cached, so that its declaration is built once."""
     return TransferToAgentTool(agent_names=list(names))
 
 
 def _get_transfer_targets(agent: Any) -> list[AgentLike]:
-    """Return sub-agents, the parent and peers, as far as the agent may transfer (Spec 2 §8.3).
+    """Return the sub-agents, parent and peers that the agent may transfer to (Spec 2 §8.3).
 
-    Agents that are called like tools are none of them; nor is the parent, where it made the call.
+    Agents that are called like tools are left out; so is the parent if it made the call.
     """
-    targets: list[AgentLike] = [a for a in agent.sub_agents if not _is_called(a)]
+    targets: list[AgentLike] = [a for a in agent.sub_agents if not _is_called_like_tool(a)]
     parent = agent.parent_agent
-    # Only an agent that itself transfers can be gone back to, or passed by to a peer.
+    # Only a parent that can transfer takes the conversation back or hands it to a peer.
     if parent is None or not hasattr(parent, "disallow_transfer_to_parent"):
         return targets
-    if not agent.disallow_transfer_to_parent and not _is_called(agent):
+    if not agent.disallow_transfer_to_parent and not _is_called_like_tool(agent):
         targets.append(parent)
     if not agent.disallow_transfer_to_peers:
         targets.extend(
-            peer for peer in parent.sub_agents if peer.name != agent.name and not _is_called(peer)
+            peer
+            for peer in parent.sub_agents
+            if peer.name != agent.name and not _is_called_like_tool(peer)
         )
     return targets
 
 
-def _is_called(agent: Any) -> bool:
+def check_transfer_target(agent: Any, target: Any) -> None:
+    """Check that a transfer requested by a tool leads to a neighbour in the agent tree.
+
+    Args:
+      agent: the agent that transfers.
+      target: the agent to transfer to.
+
+    Raises:
+      ValueError: it is the agent itself, or neither its parent nor a sub-agent of one of the two.
+    """
+    if target is agent:
+        raise ValueError(
+            f"Agent {agent.name!r} cannot transfer to itself: a tool set "
+            "actions.transfer_to_agent to its name. Leave it unset to stay with the agent."
+        )
+    above = agent.parent_agent
+    # Agents without a model, such as a SequentialAgent, only pass the conversation on.
+    while above is not None and not hasattr(above, "disallow_transfer_to_parent"):
+        if above is target or any(target is peer for peer in above.sub_agents):
+            return
+        above = above.parent_agent
+    near = [*agent.sub_agents, *(() if above is None else (above, *above.sub_agents))]
+    if not any(target is one for one in near):
+        names = ", ".join(one.name for one in near if one is not agent) or "none"
+        raise ValueError(
+            f"Agent {agent.name!r} cannot transfer to {target.name!r}, which is neither its "
+            "parent, nor a sub-agent of its parent, nor one of its own: a tool set "
+            f"actions.transfer_to_agent to it. Agents that it can transfer to: {names}."
+        )
+
+
+def _is_called_like_tool(agent: Any) -> bool:
     return getattr(agent, "mode", None) in ("task", "single_turn")
 
 

@@ -1,5 +1,6 @@
-"""AudioCacheManager: collects what is said in a live run and stores it as artifacts, so that the
-session can refer to it. The live flow uses it where `RunConfig.save_live_blob` is set.
+"""AudioCacheManager: collects the audio of a live run and stores it as artifacts.
+
+The live flow uses it with `RunConfig.save_live_blob`.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from ...context.invocation import InvocationContext, RealtimeCacheEntry
 from ...errors import AgentConfigError
 from ...events.event import Event
 
-# Types of raw sound, which the system's table does not know.
+# Types of raw audio, which the system's table does not know.
 _SUFFIXES = {"audio/pcm": ".pcm", "audio/pcmu": ".pcmu", "audio/pcma": ".pcma"}
 
 
 class AudioCacheConfig:
-    """How much is collected before it is stored.
+    """Limits of the audio caches.
 
     Args:
-      max_cache_size_bytes: greatest number of bytes in both caches; full ones are stored at once.
-      max_cache_duration_seconds: taken for compatibility, and not used.
-      auto_flush_threshold: taken for compatibility, and not used.
+      max_cache_size_bytes: maximum number of bytes in both caches; full caches are stored at once.
+      max_cache_duration_seconds: accepted for compatibility, and not used.
+      auto_flush_threshold: accepted for compatibility, and not used.
     """
 
     def __init__(
@@ -38,10 +39,10 @@ class AudioCacheConfig:
 
 
 class AudioCacheManager:
-    """Keeps pieces of sound in the invocation until a turn ends (FEATURES row 203).
+    """Keeps audio chunks in the invocation until a turn ends (FEATURES row 203).
 
     Args:
-      config: how much is collected.
+      config: limits of the caches.
     """
 
     def __init__(self, config: AudioCacheConfig | None = None) -> None:
@@ -54,15 +55,15 @@ class AudioCacheManager:
         audio_blob: types.Blob,
         cache_type: Literal["input", "output"],
     ) -> None:
-        """Add a piece.
+        """Add a chunk.
 
         Args:
           invocation_context: the run.
-          audio_blob: the piece.
+          audio_blob: the chunk.
           cache_type: `input` for the user's, `output` for the model's.
 
         Raises:
-          ValueError: `cache_type` is something else.
+          ValueError: `cache_type` is another value.
         """
         ctx = invocation_context
         if cache_type == "input":
@@ -82,7 +83,7 @@ class AudioCacheManager:
 
     @property
     def is_full(self) -> bool:
-        """Whether as much is collected as may be."""
+        """Whether the caches have reached their maximum size."""
         return self._held >= self.config.max_cache_size_bytes
 
     async def flush_caches(
@@ -91,7 +92,7 @@ class AudioCacheManager:
         flush_user_audio: bool = True,
         flush_model_audio: bool = True,
     ) -> list[Event]:
-        """Store what was collected as artifacts and empty the caches.
+        """Store the collected audio as artifacts and empty the caches.
 
         Args:
           invocation_context: the run.
@@ -99,50 +100,52 @@ class AudioCacheManager:
           flush_model_audio: whether to store the model's.
 
         Returns:
-          Events that refer to the files; they are to be appended to the session.
+          Events that refer to the files; the caller appends them to the session.
 
         Raises:
           AgentConfigError: the runner has no artifact service.
         """
         ctx, events = invocation_context, list[Event]()
         if flush_user_audio and ctx.input_realtime_cache:
-            pieces, ctx.input_realtime_cache = ctx.input_realtime_cache, []
-            events.append(await _stored(ctx, pieces, "input"))
+            chunks, ctx.input_realtime_cache = ctx.input_realtime_cache, []
+            events.append(await _store_chunks(ctx, chunks, "input"))
         if flush_model_audio and ctx.output_realtime_cache:
-            pieces, ctx.output_realtime_cache = ctx.output_realtime_cache, []
-            events.append(await _stored(ctx, pieces, "output"))
+            chunks, ctx.output_realtime_cache = ctx.output_realtime_cache, []
+            events.append(await _store_chunks(ctx, chunks, "output"))
         self._held = self.get_cache_stats(ctx)["total_bytes"]
         return events
 
     def get_cache_stats(self, invocation_context: InvocationContext) -> dict[str, int]:
-        """Return how many pieces and bytes are collected."""
-        said = invocation_context.input_realtime_cache or []
-        heard = invocation_context.output_realtime_cache or []
-        said_bytes = sum(len(piece.data.data or b"") for piece in said)
-        heard_bytes = sum(len(piece.data.data or b"") for piece in heard)
+        """Return the number of collected chunks and bytes."""
+        user_chunks = invocation_context.input_realtime_cache or []
+        model_chunks = invocation_context.output_realtime_cache or []
+        user_bytes = sum(len(chunk.data.data or b"") for chunk in user_chunks)
+        model_bytes = sum(len(chunk.data.data or b"") for chunk in model_chunks)
         return {
-            "input_chunks": len(said),
-            "output_chunks": len(heard),
-            "input_bytes": said_bytes,
-            "output_bytes": heard_bytes,
-            "total_chunks": len(said) + len(heard),
-            "total_bytes": said_bytes + heard_bytes,
+            "input_chunks": len(user_chunks),
+            "output_chunks": len(model_chunks),
+            "input_bytes": user_bytes,
+            "output_bytes": model_bytes,
+            "total_chunks": len(user_chunks) + len(model_chunks),
+            "total_bytes": user_bytes + model_bytes,
         }
 
 
-async def _stored(ctx: InvocationContext, pieces: list[RealtimeCacheEntry], kind: str) -> Event:
-    """Store pieces as one file and return the event that refers to it."""
+async def _store_chunks(
+    ctx: InvocationContext, chunks: list[RealtimeCacheEntry], kind: str
+) -> Event:
+    """Store chunks as one file and return the event that refers to it."""
     if ctx.artifact_service is None:
         raise AgentConfigError(
-            "RunConfig.save_live_blob stores sound as artifacts: give the Runner an "
+            "RunConfig.save_live_blob stores audio as artifacts: give the Runner an "
             "artifact_service."
         )
-    first = pieces[0]
+    first = chunks[0]
     mime_type = first.data.mime_type or "application/octet-stream"
     plain = mime_type.partition(";")[0].strip()
     suffix = _SUFFIXES.get(plain) or mimetypes.guess_extension(plain) or ".bin"
     name = f"adk_live_audio_storage_{kind}_audio_{int(first.timestamp * 1000)}{suffix}"
-    data = b"".join(piece.data.data or b"" for piece in pieces)
+    data = b"".join(chunk.data.data or b"" for chunk in chunks)
     address = {
         "app_name": ctx.app_name,
         "user_id": ctx.user_id,

@@ -1,4 +1,4 @@
-"""AudioTranscriber: the name; transcription by a service of its own is not built yet."""
+"""AudioTranscriber: a name of google-adk that raises; live models transcribe themselves."""
 
 from ..._later_on import NotBuilt
 
@@ -8,4 +8,4 @@ class AudioTranscriber(
     part="transcription by Google Cloud Speech",
     instead="use RunConfig.input_audio_transcription, which the live model fills",
 ):
-    """Makes text of collected audio."""
+    """Transcribes collected audio."""

@@ -1,28 +1,34 @@
-"""The credential processor: takes the user's credentials and runs the calls that waited for them.
+"""The credential processor, and the credentials of toolsets.
 
+It stores the user's credentials and runs the calls that waited for them.
 `ostinato.auth.auth_preprocessor` is its other path (FEATURES A.27 X28).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from ... import auth
 from ..._aclosing import Aclosing
-from ...auth.asked import recall_request
+from ...auth.asked import recall_request, remember_request
+from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...errors import InputValidationError
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...sessions.state import State
-from ._act import act
 from ._base_llm_processor import BaseLlmRequestProcessor
-from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME
-from ._user_answers import is_answered, message_answers, user_answers
+from .resume.user_answers import has_call_answers, is_answered, read_user_answers
+from .tool_calls.call_events import execute_calls
+from .tool_calls.framework_calls import (
+    REQUEST_EUC_FUNCTION_CALL_NAME,
+    build_auth_request_event,
+)
+from .tool_calls.tool_bundle import toolsets_of
 
 if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
@@ -31,11 +37,11 @@ TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
 
 
 class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
-    """Takes up the user's answers to `adk_request_credential` (Spec 1 §10, FEATURES row 148)."""
+    """Processes the user's answers to `adk_request_credential` (Spec 1 §10, FEATURES row 148)."""
 
     def applies(self, invocation_context: InvocationContext) -> bool:
-        """Only where the user's message answers a call."""
-        return message_answers(invocation_context)
+        """Return whether the user's message answers a call."""
+        return has_call_answers(invocation_context)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -43,15 +49,17 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
         """Store the credentials, run the waiting calls and yield their response events."""
         ctx = invocation_context
         waiting: dict[str, set[str]] = {}
-        for answer in user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
+        for answer in read_user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
             asked = auth.AuthToolArguments.model_validate(answer.arguments)
             call_id = asked.function_call_id
             if is_answered(call_id, answer.after):
                 continue
             for_toolset = call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX)
             if for_toolset and asked.auth_config.credential_key in ctx.credential_by_key:
-                continue  # taken up at an earlier step; no response marks a toolset's request
-            await _take(ctx, call_id, asked.auth_config, answer.response)
+                continue  # an earlier step used it; a toolset's request gets no response
+            if not for_toolset and answer.original is None:
+                continue  # the agent never made the call
+            await _accept_credential(ctx, call_id, asked.auth_config, answer.response)
             if for_toolset:
                 continue
             record = ctx.log.find_call(call_id)
@@ -63,17 +71,19 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
         for record in ctx.log.records:
             if record.id not in waiting:
                 continue
-            async with Aclosing(act(ctx, record.event(), tools, waiting[record.id])) as events:
+            async with Aclosing(
+                execute_calls(ctx, record.event(), tools, waiting[record.id])
+            ) as events:
                 async for event in events:
                     if event.actions.requested_auth_configs:
-                        ctx.end_invocation = True  # It asks again: the user's turn, not the model's
+                        ctx.end_invocation = True  # it asks again, so it is the user's turn
                     yield event
 
 
-async def _take(
+async def _accept_credential(
     ctx: InvocationContext, call_id: str, asked: AuthConfig, response: Mapping[str, Any]
 ) -> None:
-    """Keep the credential of one answer for this run."""
+    """Store the credential of one answer for this run."""
     given = response.get("exchangedAuthCredential", response.get("exchanged_auth_credential"))
     try:
         credential = auth.AuthCredential.model_validate(given) if given is not None else None
@@ -84,8 +94,32 @@ async def _take(
             "with the request's authConfig and the credential filled in."
         ) from None
     request = recall_request(ctx.session, call_id) or asked
-    # Credentials live in this run only: a throw-away delta keeps them out of events.
+    # Credentials belong to this run only; a separate delta keeps them out of events.
     await auth.AuthHandler(request).accept_answer(credential, State(ctx.session.state, {}))
+
+
+async def resolve_toolset_auth(
+    ctx: InvocationContext, tools: Sequence[Any]
+) -> AsyncGenerator[Event, None]:
+    """Resolve the toolsets' credentials; ask the user for missing ones and end the run.
+
+    Resolved credentials go into `ctx.credential_by_key` (Spec 1 §10, FEATURES row 95).
+    """
+    missing: dict[str, AuthConfig] = {}
+    for toolset in toolsets_of(tools):
+        config = toolset.get_auth_config()
+        if config is None:
+            continue
+        credential = await auth.CredentialManager(config).get_auth_credential(Context(ctx))
+        if credential is not None:
+            ctx.credential_by_key[config.credential_key or ""] = credential
+        else:
+            call_id = TOOLSET_AUTH_CREDENTIAL_ID_PREFIX + type(toolset).__name__
+            missing[call_id] = auth.AuthHandler(config).generate_auth_request()
+            remember_request(ctx.session, call_id, missing[call_id])
+    if missing:
+        yield build_auth_request_event(ctx, missing, role="model")
+        ctx.end_invocation = True
 
 
 request_processor = _AuthLlmRequestProcessor()

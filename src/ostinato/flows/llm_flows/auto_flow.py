@@ -11,5 +11,5 @@ class AutoFlow(SingleFlow):
 
     def __init__(self) -> None:
         super().__init__()
-        # Last, so that its text stands behind the agent's identity (FEATURES A.27 X1).
+        # Last, so that its text follows the agent's identity (FEATURES A.27 X1).
         self.request_processors.append(agent_transfer.request_processor)

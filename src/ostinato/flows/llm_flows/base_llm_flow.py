@@ -1,47 +1,67 @@
-"""The ReAct loop: build a request, call the model, act on what it asks for, until it is done.
+"""The ReAct loop: build a request, call the model, run the tools it calls, repeat until done.
 
-Read top-down: `run_async`, one step, then its parts in the order they happen. `LlmAgent` runs it.
+Read top-down: `run_async`, one step, then its parts in order. `LlmAgent` runs it.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Container
 from typing import Any, cast
 
 from ... import context as contexts
 from ... import types
+from ..._aborted_tool import ABORTS, as_tool_error
 from ..._aclosing import Aclosing
 from ..._log import get_logger
-from ...context.callbacks import checked
+from ...context.callbacks import check_answer
 from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
-from ...events.event import MADE, Event
-from ...models.llm_request import EMPTY_REQUEST, LlmRequest
+from ...context.run_path import enter_transfer
+from ...events.event import EVENT_TEMPLATE, Event
+from ...models.llm_request import REQUEST_TEMPLATE, LlmRequest
 from ...models.llm_response import LlmResponse
-from ...sessions._resume import Reached
-from ...telemetry.model_call import model_call
+from ...sessions.log.resume import ResumePoint
+from ...telemetry.model_call import AnyCall, model_call
+from ...tools.agent_tool import GROUNDING_KEY
 from ...tools.base_tool import BaseTool
+from ...tools.base_toolset import BaseToolset
+from ...tools.google.searching_agent import SEARCHING_AGENT
 from . import _output_schema_processor, contents, delegation, functions
-from ._act import act
-from ._asked_again import ask
 from ._base_llm_processor import BaseLlmRequestProcessor, BaseLlmResponseProcessor
-from ._call_journal import note_calls
-from ._empty_response import has_substance, without_content
-from ._going_on import pending_calls, recorded_response, take_reached
-from ._grounding import note_grounding
-from ._live import LiveSteps, run_live
-from ._model_hooks import after_model, before_model, on_model_error
-from ._output_check import correction, problem_of, reject_output
-from ._skeleton import Skeleton
-from ._tool_bundle import ToolBundle, is_foreign, toolsets_of
-from ._toolset_auth import resolve_toolset_auth
+from .agent_transfer import check_transfer_target
 from .auth_preprocessor import (
     TOOLSET_AUTH_CREDENTIAL_ID_PREFIX as TOOLSET_AUTH_CREDENTIAL_ID_PREFIX,
 )
+from .auth_preprocessor import resolve_toolset_auth
+from .history.projection import NO_REQUEST, RESERVED_CALLS
+from .interactions_processor import Chain, begin_chain, is_chained
+from .live.live_connection import MAX_RECONNECTS
+from .live.live_run import LiveSteps, run_live
+from .model_call.event_draft import EventDraft
+from .model_call.model_hooks import (
+    run_after_model_hooks,
+    run_before_model_hooks,
+    run_model_error_hooks,
+)
+from .model_call.output_check import find_problem, make_correction, reject_output
+from .model_call.response_retry import generate_responses, mark_as_empty, require_content
+from .resume.resume_point import consume_resume_point, find_pending_calls, replay_response
+from .tool_calls.call_events import execute_calls
+from .tool_calls.call_journal import register_calls
+from .tool_calls.readable_calls import make_calls_readable
+from .tool_calls.tool_bundle import ToolBundle, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
+
+DEFAULT_MAX_RECONNECT_ATTEMPTS = MAX_RECONNECTS
+# Programs for google-adk patch these delays in their tests; no live run of Ostinato uses them.
+DEFAULT_TASK_COMPLETION_DELAY = 1.0
+DEFAULT_TRANSFER_AGENT_DELAY = 1.0
+DEFAULT_ENABLE_CACHE_STATISTICS = False
+
+_SEARCH_AGENT: str = SEARCHING_AGENT["name"]
 
 
 class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors only
@@ -49,7 +69,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
 
     Attributes:
       request_processors: prepare each request, in order.
-      response_processors: work on each response, in order.
+      response_processors: process each response, in order.
     """
 
     def __init__(self) -> None:
@@ -58,7 +78,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         self._bundle = ToolBundle()
 
     async def run_live(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
-        """Run over a live connection (Spec 1 §17); see `_live.run_live`."""
+        """Run over a live connection (Spec 1 §17); see `live/live_run.py`."""
         steps = LiveSteps(
             self._preprocess_async,
             self._finalize_model_response_event,
@@ -71,23 +91,23 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     async def run_async(self, invocation_context: InvocationContext) -> AsyncGenerator[Event, None]:
         """Run steps until one ends with a final response (Spec 2 §2.3).
 
-        A resumed run begins where the interrupted one broke off.
+        A resumed run starts at its resume point.
 
         Args:
           invocation_context: the run.
 
         Yields:
-          The events of every step; each is committed before the next is made.
+          The events of every step; each is committed before the next one is created.
         """
         ctx = invocation_context
-        reached = take_reached(ctx)
-        if reached is not None and reached.kind == "ended":
+        resume_point = consume_resume_point(ctx)
+        if resume_point is not None and resume_point.kind == "ended":
             return
         while True:
             last_event: Event | None = None
             asked_for_credential = False
-            step = self._run_one_step_async(ctx, reached)
-            reached = None
+            step = self._run_one_step_async(ctx, resume_point)
+            resume_point = None
             try:
                 async for event in step:
                     last_event = event
@@ -95,8 +115,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
             finally:
                 await step.aclose()
-            if ctx.log.unanswered and delegation.waits(ctx):
-                ctx.end_invocation = True  # what follows a run, its last hooks, is yet to come
+            if ctx.log.unanswered and delegation.is_waiting(ctx):
+                ctx.end_invocation = True  # the after-agent hooks run when the task is done
                 return
             if last_event is None or last_event.is_final_response() or asked_for_credential:
                 return
@@ -107,21 +127,21 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 return
 
     async def _run_one_step_async(
-        self, ctx: InvocationContext, reached: Reached | None = None
+        self, ctx: InvocationContext, resume_point: ResumePoint | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Preprocess, go on with open calls, call the model, act (Spec 2 §2.5).
+        """Preprocess, resume open calls, call the model, run its calls (Spec 2 §2.5).
 
         Args:
           ctx: the run.
-          reached: how far an interrupted run had come, for the first step after it.
+          resume_point: the resume point of an interrupted run, for the first step after it.
         """
-        follows = _what_follows(ctx, reached)
-        if follows is not None:
-            yield follows
+        unsent = _unsent_output_event(ctx, resume_point)
+        if unsent is not None:
+            yield unsent
             return
-        llm_request = EMPTY_REQUEST.fill()
+        llm_request = REQUEST_TEMPLATE.create()
         asks_user = False
-        at = await self._prepare(ctx, llm_request)
+        at = await self._run_edits(ctx, llm_request)
         if at is not None:
             async with Aclosing(self._preprocess_async(ctx, llm_request, at)) as events:
                 async for event in events:
@@ -129,31 +149,33 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
         if ctx.end_invocation or asks_user:
             return
-        if ctx.is_resumable or ctx.ports.resumed:
-            pending = pending_calls(ctx, reached)
+        if ctx.is_resumable or ctx.run_state.is_resumed:
+            pending = find_pending_calls(ctx, resume_point)
             if pending.record is not None:
                 call_event = pending.record.event()
                 async with Aclosing(
-                    self._act_on(ctx, call_event, llm_request, pending.ids)
+                    self._execute_calls(ctx, call_event, llm_request, pending.ids)
                 ) as events:
                     async for event in events:
                         yield event
             if pending.pauses:
                 return
-        skeleton = Skeleton(ctx)
-        if reached is not None and reached.kind == "code" and reached.record is not None:
-            responses = recorded_response(reached.record)
+        draft = EventDraft(ctx)
+        has_code = resume_point is not None and resume_point.kind == "code"
+        code_record = resume_point.record if resume_point is not None and has_code else None
+        if code_record is not None:
+            responses = replay_response(code_record)
         else:
-            responses = self._call_llm_async(ctx, llm_request, skeleton)
+            responses = self._call_llm_async(ctx, llm_request, draft)
         try:
             async for response in responses:
-                events = self._postprocess_async(ctx, llm_request, response, skeleton)
+                events = self._postprocess_async(ctx, llm_request, response, draft)
                 try:
                     async for event in events:
                         yield event
                 finally:
                     await events.aclose()
-                skeleton.renew()
+                draft.start_next()
         finally:
             await responses.aclose()
 
@@ -163,35 +185,35 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         """Run the request processors, then let toolsets and tools add themselves (Spec 2 §3.9).
 
         Args:
-          begin: where `_prepare` left off; None where it is still to begin.
+          begin: the processor at which `_run_edits` stopped; None if it has not run yet.
         """
-        at = await self._prepare(ctx, llm_request) if begin is None else begin
+        at = await self._run_edits(ctx, llm_request) if begin is None else begin
         while at is not None and not ctx.end_invocation:
             if at == len(self.request_processors):
                 async for event in resolve_toolset_auth(ctx, ctx.agent.tools):
                     yield event
                 if not ctx.end_invocation:
-                    await self._add_tools(ctx, llm_request)
+                    await self._add_tools(ctx, llm_request, toolsets_of(ctx.agent.tools))
                 return
             processor = self.request_processors[at]
             if is_foreign(processor):
-                llm_request.contents = contents.copied(llm_request.contents)
+                llm_request.contents = contents.copy_contents(llm_request.contents)
             async for event in processor.run_async(ctx, llm_request):
                 yield event
             if not ctx.end_invocation:
-                at = await self._prepare(ctx, llm_request, at + 1)
+                at = await self._run_edits(ctx, llm_request, at + 1)
 
-    async def _prepare(
+    async def _run_edits(
         self, ctx: InvocationContext, llm_request: LlmRequest, begin: int = 0
     ) -> int | None:
-        """Do what yields no events: all there is to do for most agents.
+        """Run processors up to the first that may yield events; most agents have none that does.
 
         Args:
           begin: index of the first processor.
 
         Returns:
-          Index of the next processor that may yield events, behind the last for toolsets that may;
-          None where all is done.
+          Index of the next processor that may yield events; the number of processors if only
+          toolsets may; None if all have run.
         """
         for index in range(begin, len(self.request_processors)):
             processor = self.request_processors[index]
@@ -203,22 +225,25 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     return None
             elif processor.applies(ctx):
                 return index
-        if toolsets_of(ctx.agent.tools):
+        toolsets = toolsets_of(ctx.agent.tools)
+        if toolsets:
             return len(self.request_processors)
-        await self._add_tools(ctx, llm_request)
+        await self._add_tools(ctx, llm_request, toolsets)
         return None
 
-    async def _add_tools(self, ctx: InvocationContext, llm_request: LlmRequest) -> None:
-        """Add the agent's tools; plain ones together, from what was compiled once."""
+    async def _add_tools(
+        self, ctx: InvocationContext, llm_request: LlmRequest, toolsets: list[BaseToolset]
+    ) -> None:
+        """Add the agent's tools; plain ones as one precompiled bundle."""
         agent = ctx.agent
         if not (agent.tools or agent.mode == "task" or agent.delegates):
             return
         context: Context | None = None
-        for toolset in toolsets_of(agent.tools):
+        for toolset in toolsets:
             context = context or Context(ctx)
             await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
         if ctx.canonical_tools_cache is None:
-            # Once per run of the agent: listing a toolset may mean asking a server.
+            # Once per run of the agent, because listing a toolset may call a server.
             ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
         tools = cast(list[BaseTool], ctx.canonical_tools_cache)
         plain = self._bundle.add_plain(tools, llm_request)
@@ -227,24 +252,21 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             await tool.process_llm_request(tool_context=context, llm_request=llm_request)
 
     async def _call_llm_async(
-        self, ctx: InvocationContext, llm_request: LlmRequest, skeleton: Skeleton
+        self, ctx: InvocationContext, llm_request: LlmRequest, draft: EventDraft
     ) -> AsyncGenerator[LlmResponse, None]:
         """Call the model with its hooks around it (Spec 2 §5.1)."""
-        answer = await before_model(ctx, llm_request, skeleton)
-        if answer is not None:
-            yield answer
-            return
-        agent = ctx.agent
-        labels = llm_request.config.labels
-        llm_request.config.labels = {**(labels or {}), "adk_agent_name": agent.name}
-        ctx.increment_llm_call_count()
-        streaming = ctx.run_config is not None and (
-            ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
-        )
-        complete, spending = False, ctx.ports.spending
-        call = model_call(llm_request, invocation_id=ctx.invocation_id)
-        responses = ask(ctx, llm_request, streaming)
+        telemetry = None if ctx.run_config is None else ctx.run_config.telemetry
+        call = model_call(llm_request, telemetry, invocation_id=ctx.invocation_id)
+        failure: Exception | None = None
         try:
+            answer = await run_before_model_hooks(ctx, llm_request, draft, call)
+            if answer is not None:
+                call.end()
+                yield answer
+                return
+            streaming, chain = _begin_call(ctx, llm_request, call)
+            complete, spending = False, ctx.services.budget_usage
+            responses = generate_responses(ctx, llm_request, streaming)
             try:
                 while True:
                     call.resume()
@@ -252,42 +274,49 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                         response = await (
                             anext(responses, None)
                             if spending is None
-                            else spending.next_response(responses, agent)
+                            else spending.next_response(responses, ctx.agent)
                         )
-                    except Exception as error:  # boundary: hooks may answer a model's error
-                        response = await on_model_error(ctx, llm_request, skeleton, error)
-                        call.end(error)
-                        if response is None:
-                            raise
-                        complete = True
-                        yield await after_model(ctx, response, skeleton)
-                        break
+                    except (*ABORTS, Exception) as raised:  # boundary: hooks may answer it
+                        failure = _as_model_error(raised, llm_request)
+                        response = None
                     finally:
                         call.suspend()
+                    if failure is not None:
+                        yield await _handle_model_error(ctx, llm_request, draft, failure, call)
+                        return
                     if response is None:
                         break
                     call.note(response)
-                    checked(response, LlmResponse, f"model {llm_request.model!r}", agent.name)
+                    check_answer(
+                        response, LlmResponse, f"model {llm_request.model!r}", ctx.agent.name
+                    )
                     if response.partial and not streaming:
                         continue
+                    if chain is not None:
+                        chain.record_on(response)
                     if not response.partial:
                         complete = True
-                        if not has_substance(response):
-                            response = without_content(ctx, response)
-                    yield await after_model(ctx, response, skeleton)
+                        response = require_content(ctx, response)
+                    response = await run_after_model_hooks(ctx, response, draft, call)
+                    if complete:
+                        call.end()  # before the loop acts on the response
+                    yield response
             finally:
                 await responses.aclose()
+        except Exception as error:  # boundary: the span records what ended the call
+            call.end(error)
+            raise
         finally:
             call.end()
         if not complete:
-            yield without_content(ctx, LlmResponse())
+            yield mark_as_empty(ctx, LlmResponse())
 
     async def _postprocess_async(
         self,
         ctx: InvocationContext,
         llm_request: LlmRequest,
         llm_response: LlmResponse,
-        skeleton: Skeleton,
+        draft: EventDraft,
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
         for processor in self.response_processors:
@@ -296,80 +325,81 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
         response = llm_response
         if response.content is None and not response.error_code and not response.interrupted:
-            if not response.partial and not skeleton.actions.is_empty():
-                # A processor took the content; what callbacks wrote is committed all the same.
-                yield self._finalize_model_response_event(llm_request, LlmResponse(), skeleton)
+            if not response.partial and not draft.actions.is_empty():
+                # A processor took the content; state that callbacks wrote is committed anyway.
+                yield self._finalize_model_response_event(llm_request, LlmResponse(), draft)
             return
-        event = self._finalize_model_response_event(llm_request, response, skeleton)
-        note_grounding(ctx, event, llm_request.tools_dict)
+        event = self._finalize_model_response_event(llm_request, response, draft)
+        _copy_grounding(ctx, event, llm_request.tools_dict)
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             if ctx.log.scopes:
                 delegation.rename_taken_calls(ctx, event, llm_request)
-            note_calls(ctx, event, llm_request.tools_dict)
+            register_calls(ctx, event, llm_request.tools_dict)
         by_schema = ctx.agent.output_schema is not None and ctx.agent.mode != "task"
         wrong = reject_output(ctx, event) if by_schema else None
         yield event
         if wrong is not None:
-            yield correction(ctx, wrong)
+            yield make_correction(ctx, wrong)
         if asks:
-            acting = self._act_on(ctx, event, llm_request)
+            call_events = self._execute_calls(ctx, event, llm_request)
             try:
-                async for event in acting:
+                async for event in call_events:
                     yield event
             finally:
-                await acting.aclose()
+                await call_events.aclose()
 
     def _finalize_model_response_event(
         self,
         llm_request: LlmRequest,
         llm_response: LlmResponse,
-        model_response_event: Skeleton | Event,
+        model_response_event: EventDraft | Event,
     ) -> Event:
-        """Merge the response into the skeleton; fill in call ids (Spec 2 §6.2)."""
+        """Create the event of a response and fill in call ids (Spec 2 §6.2)."""
         given = llm_response.__dict__
         fields = {n: v for n in llm_response.model_fields_set if (v := given[n]) is not None}
-        skeleton = model_response_event
-        # What an adapter or a hook assigned later was not validated when the response was made.
+        draft = model_response_event
+        # Content that an adapter or a hook assigned later has not been validated yet.
         plain = llm_response.content is None or type(llm_response.content) is types.Content
-        make = MADE.fill if plain else Event
+        make = EVENT_TEMPLATE.create if plain else Event
         event = make(
             **fields,
-            id=skeleton.id,
-            timestamp=skeleton.timestamp,
-            invocation_id=skeleton.invocation_id,
-            author=skeleton.author,
-            branch=skeleton.branch,
-            actions=skeleton.actions,
+            id=draft.id,
+            timestamp=draft.timestamp,
+            invocation_id=draft.invocation_id,
+            author=draft.author,
+            branch=draft.branch,
+            actions=draft.actions,
         )
         calls = event.get_function_calls()
         if calls:
+            make_calls_readable(event)
             functions.populate_client_function_call_id(event)
             event.long_running_tool_ids = functions.get_long_running_function_calls(
                 event.get_function_calls(), llm_request.tools_dict
             )
+            if not RESERVED_CALLS.isdisjoint([call.name for call in event.get_function_calls()]):
+                event.custom_metadata = {**(event.custom_metadata or {}), NO_REQUEST: True}
         return event
 
-    async def _act_on(
+    async def _execute_calls(
         self,
         ctx: InvocationContext,
         call_event: Event,
         llm_request: LlmRequest,
         filters: set[str] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run the calls, then end with structured output or go on with another agent (Spec 2
-        §6.3).
-        """
-        tasks = delegation.task_calls(ctx, call_event, filters) if ctx.agent.delegates else ()
+        """Run calls, then yield structured output or transfer to another agent (Spec 2 §6.3)."""
+        tasks = delegation.find_task_calls(ctx, call_event, filters) if ctx.agent.delegates else ()
         if tasks:
-            filters = delegation.others(call_event, tasks, filters)
+            filters = delegation.find_other_calls(call_event, tasks, filters)
         response: Event | None = None
-        acting = act(ctx, call_event, llm_request.tools_dict, filters)
+        call_events = execute_calls(ctx, call_event, llm_request.tools_dict, filters)
         try:
-            async for response in acting:
+            async for response in call_events:
                 yield response
         finally:
-            await acting.aclose()
+            await call_events.aclose()
         if tasks:
             async with Aclosing(delegation.run_tasks(ctx, tasks, response)) as events:
                 async for event in events:
@@ -383,12 +413,16 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if target:
             agent = self._get_agent_to_run(ctx, target)
             ctx.forget_agent_states(agent)
-            async with Aclosing(agent.run_async(ctx)) as events:
+            async with Aclosing(agent.run_async(enter_transfer(ctx, agent))) as events:
                 async for event in events:
                     yield event
 
     def _get_agent_to_run(self, invocation_context: InvocationContext, agent_name: str) -> Any:
-        """Return the agent to transfer to (Spec 2 §8.2); raise ValueError where there is none."""
+        """Return the agent to transfer to (Spec 2 §8.2).
+
+        Raises:
+          ValueError: there is no such agent, or no transfer leads from this one to it.
+        """
         root = invocation_context.agent.root_agent
         agent = root.find_agent(agent_name)
         if agent is None:
@@ -397,32 +431,93 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 f"{invocation_context.agent.name!r} set actions.transfer_to_agent to it. "
                 f"Root of the tree is {root.name!r}."
             )
+        check_transfer_target(invocation_context.agent, agent)
         delegation.check_transfer(invocation_context, agent)
         return agent
 
 
-def _what_follows(ctx: InvocationContext, reached: Reached | None) -> Event | None:
-    """Return the event that an interrupted run owes to the output it had come to, if to any."""
-    if reached is None or reached.record is None:
+def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint | None) -> Event | None:
+    """Return the output event that an interrupted run had not emitted yet, or None."""
+    if resume_point is None or resume_point.record is None:
         return None
-    if reached.kind == "structured":
-        said = _output_schema_processor.get_structured_model_response(reached.record.event())
-        return _output_schema_processor.create_final_model_response_event(ctx, said or "null")
-    if reached.kind == "rejected":
-        return correction(ctx, problem_of(ctx, reached.record.event()) or "It is no output.")
+    if resume_point.kind == "structured":
+        text_response = _output_schema_processor.get_structured_model_response(
+            resume_point.record.event()
+        )
+        return _output_schema_processor.create_final_model_response_event(
+            ctx, text_response or "null"
+        )
+    if resume_point.kind == "rejected":
+        problem = find_problem(ctx, resume_point.record.event())
+        return make_correction(ctx, problem or "The response does not match the output schema.")
     return None
 
 
 def _asks_for_confirmation(event: Event) -> bool:
-    """Tell whether an event waits for the user's leave: once more, where the call is in doubt."""
+    """Return whether an event asks for tool confirmation; a call in doubt asks once more."""
     actions = event.actions
     return bool(actions.requested_tool_confirmations and actions.skip_summarization)
 
 
 def _asks_for_credential(event: Event) -> bool:
-    """Tell whether an event asks the user for a credential; the run waits for the answer."""
+    """Return whether an event asks the user for a credential; the run waits for the answer."""
     if event.actions.requested_auth_configs:
         return True
     return bool(event.long_running_tool_ids) and any(
         call.name == functions.REQUEST_EUC_FUNCTION_CALL_NAME for call in event.get_function_calls()
     )
+
+
+def _copy_grounding(ctx: InvocationContext, event: Event, tools: Container[str]) -> None:
+    """Copy the grounding metadata of the last search to the response of the agent that asked.
+
+    Args:
+      ctx: the run.
+      event: the response, after the hooks.
+      tools: names of the agent's tools; the search agent has to be one of them.
+    """
+    if _SEARCH_AGENT in tools:
+        found = ctx.session.state.get(GROUNDING_KEY)
+        if found is not None:
+            event.grounding_metadata = found
+
+
+def _begin_call(
+    ctx: InvocationContext, llm_request: LlmRequest, call: AnyCall
+) -> tuple[bool, Chain | None]:
+    """Label and count a model call.
+
+    Returns:
+      Whether its response is streamed, and the chain of interactions that it continues, if any.
+    """
+    labels = llm_request.config.labels
+    llm_request.config.labels = {**(labels or {}), "adk_agent_name": ctx.agent.name}
+    ctx.increment_llm_call_count()
+    call.begin(llm_request)
+    streaming = ctx.run_config is not None and (
+        ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
+    )
+    return streaming, begin_chain(ctx, llm_request) if is_chained(ctx) else None
+
+
+async def _handle_model_error(
+    ctx: InvocationContext,
+    llm_request: LlmRequest,
+    draft: EventDraft,
+    failure: Exception,
+    call: AnyCall,
+) -> LlmResponse:
+    """Return the error hooks' answer to a failed call; raise `failure` if they give none."""
+    response = await run_model_error_hooks(ctx, llm_request, draft, failure, call)
+    if response is None:
+        raise failure from failure.__cause__
+    response = await run_after_model_hooks(ctx, response, draft, call)
+    call.end(failure)
+    return response
+
+
+def _as_model_error(raised: BaseException, request: LlmRequest) -> Exception:
+    """Return the model's exception; SystemExit and its like become a typed error."""
+    if isinstance(raised, Exception):
+        return raised
+    return as_tool_error(raised, f"Model {request.model!r}")

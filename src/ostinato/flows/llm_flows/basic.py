@@ -6,7 +6,7 @@ from ... import context, types
 from ...context.invocation import InvocationContext
 from ...models.llm_request import LlmRequest
 from ._base_llm_processor import RequestEdit
-from ._output_schema_processor import takes_schema
+from ._output_schema_processor import has_schema_support
 
 _LIVE_FIELDS = frozenset(
     (
@@ -27,7 +27,7 @@ _LIVE_FIELDS = frozenset(
 
 
 class _BasicLlmRequestProcessor(RequestEdit):
-    """Names the model and copies the agent's settings, so that a request may be edited."""
+    """Sets the model and copies the agent's settings, so that others may edit the request."""
 
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
         """Fill in model and config."""
@@ -37,7 +37,7 @@ class _BasicLlmRequestProcessor(RequestEdit):
         settings: types.GenerateContentConfig | None = agent.generate_content_config
         if settings is not None:
             llm_request.config = settings.model_copy(deep=True)
-        if agent.output_schema is not None and agent.mode != "task" and takes_schema(agent):
+        if agent.output_schema is not None and agent.mode != "task" and has_schema_support(agent):
             llm_request.set_output_schema(agent.output_schema)
         _copy_live_settings(invocation_context, llm_request)
 
@@ -46,7 +46,7 @@ request_processor = _BasicLlmRequestProcessor()
 
 
 def _copy_live_settings(ctx: InvocationContext, llm_request: LlmRequest) -> None:
-    """Copy the run's live settings where they were set, or where the run is live."""
+    """Copy the live settings that the run sets; all of them if the run is live."""
     run = ctx.run_config
     if run is None:
         return

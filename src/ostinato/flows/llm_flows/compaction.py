@@ -1,4 +1,4 @@
-"""Compaction: replaces earlier events by a summary, after a run or before a request (Spec 1 §20).
+"""Compaction: a summary replaces earlier events, after a run or before a request (Spec 1 §20).
 
 `ostinato.apps.compaction` is its public face; the runner calls `compact_sliding_window`.
 """
@@ -14,7 +14,7 @@ from ...events.event import Event
 from ...events.event_actions import EventCompaction
 from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
-from ...sessions.event_log import COMPACTION, EventLog, EventRecord, visible_records
+from ...sessions.log.event_log import COMPACTION, EventLog, EventRecord, visible_records
 from ._base_llm_processor import BaseLlmRequestProcessor
 from .event_summarizer import LlmEventSummarizer
 
@@ -22,27 +22,31 @@ logger = get_logger(__name__)
 
 
 class CompactionRequestProcessor(BaseLlmRequestProcessor):
-    """Compacts before a request where the last one was above the token threshold."""
+    """Compacts before a request if the last prompt reached the token threshold."""
 
     def applies(self, invocation_context: InvocationContext) -> bool:
-        """Only where the app compacts."""
+        """Return whether the app compacts."""
         return invocation_context.events_compaction_config is not None
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
     ) -> AsyncGenerator[Event, None]:
-        """Yield a compaction event where one is due, once per run of the agent.
+        """Commit a compaction event if one is due, once per run of the agent; yield nothing.
 
-        It is committed like any event, and the contents that follow show the summary.
+        The contents that follow show the summary.
         """
         ctx = invocation_context
         config = ctx.events_compaction_config
         if config is None or ctx.token_compaction_checked:
             return
-        ctx.token_compaction_checked = True
         event = await compact_by_tokens(ctx.log, config, ctx.agent.canonical_model, ctx.agent.name)
-        if event is not None:
-            await ctx.ports.commit((event,))
+        if event is None:
+            return
+        ctx.token_compaction_checked = True
+        if ctx.services.has_runner:
+            await ctx.services.commit((event,))
+        else:
+            await ctx.session_service.append_event(session=ctx.session, event=event)
         return
         yield
 
@@ -53,16 +57,16 @@ request_processor = CompactionRequestProcessor()
 async def compact_by_tokens(
     log: EventLog, config: EventsCompactionConfig, model: BaseLlm | None, agent_name: str = ""
 ) -> Event | None:
-    """Summarise all but the newest events where the last prompt reached the token threshold.
+    """Summarise all but the newest events if the last prompt reached the token threshold.
 
-    The summary before goes into the new one. A prompt from before the last compaction says nothing
-    about the next one, so it does not count.
+    The new summary includes the previous one. A prompt from before the last compaction does not
+    count, because it says nothing about the size of the next one.
 
     Args:
       log: the session's records.
-      config: threshold, number of events to leave and summariser.
-      model: makes the summary where the config names no summariser.
-      agent_name: whose prompts count; anybody's where empty.
+      config: threshold, number of events to retain and summariser.
+      model: summarises if the config names no summariser.
+      agent_name: the agent whose prompts count; empty for all agents.
 
     Returns:
       The event to append, or None.
@@ -72,7 +76,9 @@ async def compact_by_tokens(
     tokens = _latest_prompt_token_count(log, agent_name)
     if tokens is None or tokens < config.token_threshold:
         return None
-    return await _summarise(config, model, _old_events(log, config.event_retention_size or 0))
+    return await _summarise_events(
+        config, model, _find_old_events(log, config.event_retention_size or 0)
+    )
 
 
 async def compact_sliding_window(
@@ -85,22 +91,22 @@ async def compact_sliding_window(
     Args:
       log: the session's records.
       config: interval, overlap and summariser.
-      model: makes the summary where the config names no summariser.
+      model: summarises if the config names no summariser.
 
     Returns:
       The event to append, or None.
     """
-    window = window_of(visible_records(log), config.compaction_interval, config.overlap_size)
-    return await _summarise(config, model, [r.event() for r in window])
+    window = find_window(visible_records(log), config.compaction_interval, config.overlap_size)
+    return await _summarise_events(config, model, [r.event() for r in window])
 
 
 def is_window_due(log: EventLog, config: EventsCompactionConfig) -> bool:
-    """Tell whether enough invocations have completed since the last compaction."""
-    return bool(window_of(visible_records(log), config.compaction_interval, 0))
+    """Return whether enough invocations have completed since the last compaction."""
+    return bool(find_window(visible_records(log), config.compaction_interval, 0))
 
 
-def window_of(records: Sequence[EventRecord], interval: int, overlap: int) -> list[EventRecord]:
-    """Return the records of the sliding window that is due, or none."""
+def find_window(records: Sequence[EventRecord], interval: int, overlap: int) -> list[EventRecord]:
+    """Return the records of the sliding window that is due; empty if none is."""
     order: list[str] = []
     seen: set[str] = set()
     new = 0
@@ -122,11 +128,11 @@ def window_of(records: Sequence[EventRecord], interval: int, overlap: int) -> li
     if new < interval:
         return []
     window = [r for r in records if r.invocation_id in seen and not r.kinds & COMPACTION]
-    return _self_contained(window)
+    return _cut_at_open_call(window)
 
 
-def _self_contained(records: list[EventRecord]) -> list[EventRecord]:
-    """Cut off the end from the first call on whose response is not among the records."""
+def _cut_at_open_call(records: list[EventRecord]) -> list[EventRecord]:
+    """Return the records before the first call that none of them answers."""
     answered = {call for record in records for call, _ in record.responses}
     for index, record in enumerate(records):
         if any(call not in answered for call, _ in record.calls):
@@ -134,10 +140,10 @@ def _self_contained(records: list[EventRecord]) -> list[EventRecord]:
     return records
 
 
-def _old_events(log: EventLog, retain: int) -> list[Event]:
-    """Return what token compaction may summarise: the last summary, and what came since.
+def _find_old_events(log: EventLog, retain: int) -> list[Event]:
+    """Return the events that token compaction may summarise: the last summary and later events.
 
-    The newest `retain` events stay, and no call is parted from its response.
+    The newest `retain` events stay, and a call stays together with its response.
     """
     records = visible_records(log)
     last = _last_compaction(records)
@@ -146,7 +152,7 @@ def _old_events(log: EventLog, retain: int) -> list[Event]:
     end = len(open_records) - retain
     while 0 < end < len(open_records) and open_records[end].responses:
         end -= 1
-    events = [r.event() for r in _self_contained(open_records[: max(0, end)])]
+    events = [r.event() for r in _cut_at_open_call(open_records[: max(0, end)])]
     if not events or last is None:
         return events
     seed = Event(author="model", content=last.compacted_content, timestamp=last.start_timestamp)
@@ -171,7 +177,7 @@ def _latest_prompt_token_count(log: EventLog, agent_name: str) -> int | None:
     return None
 
 
-async def _summarise(
+async def _summarise_events(
     config: EventsCompactionConfig, model: BaseLlm | None, events: list[Event]
 ) -> Event | None:
     events = [event for event in events if event.isolation_scope is None]
@@ -184,6 +190,6 @@ async def _summarise(
         summarizer = LlmEventSummarizer(model)
     try:
         return await summarizer.maybe_summarize_events(events=events)
-    except Exception:  # boundary: a summary is a convenience; the conversation goes on without it
-        logger.exception("Compaction failed; the conversation goes on uncompacted.")
+    except Exception:  # boundary: the conversation can continue without a summary
+        logger.exception("Compaction failed; the conversation continues uncompacted.")
         return None

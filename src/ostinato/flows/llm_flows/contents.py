@@ -1,29 +1,31 @@
 """The contents processor: puts the conversation, as this agent sees it, into the request.
 
-The work is done in `_history.py`; this file keeps one projection per session, agent and branch.
-The functions that take Events serve programs that call them directly (Spec 2 §4).
+It caches one projection (`history/projection.py`) per session, agent and branch. The functions that
+take Events serve programs that call them directly (Spec 2 §4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from functools import cache
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from ... import types
 from ...context.invocation import InvocationContext
+from ...errors import ModelUnavailableError
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ...sessions.event_log import EventLog, EventRecord
-from . import _history
+from ...sessions.log.event_log import EventLog, EventRecord
 from ._base_llm_processor import RequestEdit
-from ._history import Projection, View
-from ._tool_bundle import hands_out_request
+from .history import projection as _history
+from .history.projection import Projection, View
+from .tool_calls.tool_bundle import is_request_exposed
 
 
 @cache
-def _adapter() -> TypeAdapter[list[types.Content]]:
+def _contents_adapter() -> TypeAdapter[list[types.Content]]:
     return TypeAdapter(list[types.Content])
 
 
@@ -35,10 +37,11 @@ class _ContentLlmRequestProcessor(RequestEdit):
     ) -> Awaitable[None] | None:
         """Fill in the contents."""
         instructions = llm_request.contents
-        llm_request.contents = request_contents(invocation_context)
+        keep_ids = _should_keep_ids(invocation_context.agent)
+        llm_request.contents = build_contents(invocation_context, keep_ids=keep_ids)
         run = invocation_context.run_config
-        if (run is not None and run.copy_contents) or hands_out_request(invocation_context):
-            llm_request.contents = copied(llm_request.contents)
+        if (run is not None and run.copy_contents) or is_request_exposed(invocation_context):
+            llm_request.contents = copy_contents(llm_request.contents)
         if not instructions:
             return None
         return _add_instructions_to_user_content(invocation_context, llm_request, instructions)
@@ -47,43 +50,72 @@ class _ContentLlmRequestProcessor(RequestEdit):
 request_processor = _ContentLlmRequestProcessor()
 
 
-def request_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[types.Content]:
-    """Return a fresh list of the contents that the current agent is to be sent.
+def build_contents(ctx: InvocationContext, *, keep_ids: bool = False) -> list[types.Content]:
+    """Return a new list of the contents to send to the current agent's model.
 
-    The Contents in it are shared with later requests; `copied` gives editable ones.
+    The Contents in it are shared with later requests; `copied` makes editable ones.
 
     Args:
       ctx: the run.
-      keep_ids: whether ids made by the client stay in calls and responses.
+      keep_ids: whether client-made ids stay in calls and responses.
     """
     log, agent = ctx.log, ctx.agent
     quote = bool(ctx.run_config and ctx.run_config.quote_agents)
     start = 0
     if agent.include_contents == "none":
-        start = current_turn_start(log, ctx.branch, agent.name, ctx.isolation_scope)
+        start = find_turn_start(log, ctx.branch, agent.name, ctx.isolation_scope)
     scope, path = ctx.isolation_scope, None
-    told = ctx.ports.told.get(scope or ctx.node_path or "") if ctx.ports.told else None
-    if told is not None and scope is None:  # a node of a graph: it was told its input, and sees
-        path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0  # this one run of it
+    prompts = ctx.run_state.initial_prompts
+    prompt = prompts.get(scope or ctx.node_path or "") if prompts else None
+    if prompt is not None and scope is None:  # a node of a graph sees its prompt and its own run
+        path, start = ctx.node_path, log.start_of(ctx.invocation_id) or 0
     view = View(agent.name, ctx.branch, keep_ids, quote, scope, path)
     projection = log.views.get(view)
     if projection is None or projection.start != start:
         projection = log.views[view] = Projection(view, start)
     seen = projection.update(log)
-    return list(seen) if told is None else [told, *seen]
+    if ctx.services.is_nested:
+        seen = _drop_open_calls(seen)
+    return list(seen) if prompt is None else [prompt, *seen]
 
 
-def copied(contents: list[types.Content]) -> list[types.Content]:
+def _should_keep_ids(agent: Any) -> bool:
+    """Return whether an agent's model matches results to calls by id."""
+    try:
+        model = agent.canonical_model
+    except (AttributeError, ModelUnavailableError):  # the call itself will raise it
+        return False
+    return getattr(model, "pairs_calls_by_id", False) is True  # a mock's would be a mock
+
+
+def _drop_open_calls(contents: Sequence[types.Content]) -> list[types.Content]:
+    """Leave out unanswered calls: those of the run that contains a nested run."""
+    kept: list[types.Content] = []
+    for index, content in enumerate(contents):
+        parts = content.parts or []
+        following = contents[index + 1].parts if index + 1 < len(contents) else None
+        if any(part.function_call for part in parts) and not any(
+            part.function_response for part in following or ()
+        ):
+            parts = [part for part in parts if part.function_call is None]
+            if not parts:
+                continue
+            content = types.Content(role=content.role, parts=parts)
+        kept.append(content)
+    return kept
+
+
+def copy_contents(contents: list[types.Content]) -> list[types.Content]:
     """Return a deep copy of contents, for a hook that may edit them."""
-    return _adapter().validate_python(_adapter().dump_python(contents))
+    return _contents_adapter().validate_python(_contents_adapter().dump_python(contents))
 
 
-def current_turn_start(
+def find_turn_start(
     log: EventLog, branch: str | None, agent_name: str, scope: str | None = None
 ) -> int:
-    """Index of the newest record that starts a turn: from the user or from another agent.
+    """Return the index of the newest record that starts a turn: of the user or another agent.
 
-    An answer to an earlier call does not start a turn, its call would be cut off (Spec 2 §4.2).
+    A response to an earlier call does not start a turn, because it needs its call (Spec 2 §4.2).
     """
     for index in range(len(log.records) - 1, -1, -1):
         record = log.records[index]
@@ -100,7 +132,7 @@ async def _add_instructions_to_user_content(
     llm_request: LlmRequest,
     instruction_contents: list[types.Content],
 ) -> None:
-    """Insert instruction contents before the user contents that end the conversation."""
+    """Insert instruction contents before the user contents at the end of the conversation."""
     contents = llm_request.contents
     at = len(contents)
     while at > 0:
@@ -111,11 +143,11 @@ async def _add_instructions_to_user_content(
     llm_request.contents = [*contents[:at], *instruction_contents, *contents[at:]]
 
 
-# The names below are given by the specification (Spec 2 §4); programs import them from here.
+# The specification gives the names below (Spec 2 §4); programs import them from here.
 # pyright: reportUnusedFunction=false
 
 
-def _log(events: Sequence[Event]) -> EventLog:
+def _make_log(events: Sequence[Event]) -> EventLog:
     return EventLog(EventRecord.of(e, fallback=repr) for e in events)
 
 
@@ -128,7 +160,7 @@ def _get_contents(
 ) -> list[types.Content]:
     """Return the contents of events as an agent on a branch sees them (Spec 2 §4.1)."""
     view = View(agent_name, current_branch, preserve_function_call_ids)
-    return Projection(view).update(_log(events))
+    return Projection(view).update(_make_log(events))
 
 
 def _get_current_turn_contents(
@@ -139,7 +171,7 @@ def _get_current_turn_contents(
     preserve_function_call_ids: bool = False,
 ) -> list[types.Content]:
     """Return the contents of the current turn only (Spec 2 §4.2)."""
-    start = current_turn_start(_log(events), current_branch, agent_name)
+    start = find_turn_start(_make_log(events), current_branch, agent_name)
     return _get_contents(
         current_branch,
         events[start:],
@@ -149,12 +181,12 @@ def _get_current_turn_contents(
 
 
 def _is_part_invisible(p: types.Part) -> bool:
-    """Tell whether a part does not count as content (Spec 2 §4.3)."""
+    """Return whether a part does not count as content (Spec 2 §4.3)."""
     return not _history.is_visible_part(p)
 
 
 def _contains_empty_content(event: Event) -> bool:
-    """Tell whether an event has nothing to show to a model (Spec 2 §4.3)."""
+    """Return whether an event has nothing to show to a model (Spec 2 §4.3)."""
     if event.actions.compaction or event.input_transcription or event.output_transcription:
         return False
     content = event.content
@@ -164,12 +196,12 @@ def _contains_empty_content(event: Event) -> bool:
 
 
 def _is_event_belongs_to_branch(invocation_branch: str | None, event: Event) -> bool:
-    """Tell whether an event is seen on a branch (Spec 2 §4.3)."""
+    """Return whether an event is visible on a branch (Spec 2 §4.3)."""
     return _history.belongs_to_branch(invocation_branch, event.branch)
 
 
 def _should_include_event_in_context(current_branch: str | None, event: Event) -> bool:
-    """Tell whether an event counts as context on a branch (Spec 2 §4.1 step 2)."""
+    """Return whether an event counts as context on a branch (Spec 2 §4.1 step 2)."""
     return (
         not _contains_empty_content(event)
         and _is_event_belongs_to_branch(current_branch, event)
@@ -177,9 +209,9 @@ def _should_include_event_in_context(current_branch: str | None, event: Event) -
     )
 
 
-def _entries(events: Sequence[Event]) -> list[_history.Entry]:
+def _make_entries(events: Sequence[Event]) -> list[_history.ContentEntry]:
     return [
-        _history.Entry(
+        _history.ContentEntry(
             event.content or types.Content(),
             frozenset(c.id for c in event.get_function_calls()),
             frozenset(r.id for r in event.get_function_responses()),
@@ -189,7 +221,7 @@ def _entries(events: Sequence[Event]) -> list[_history.Entry]:
     ]
 
 
-def _events(entries: Sequence[_history.Entry]) -> list[Event]:
+def _entry_events(entries: Sequence[_history.ContentEntry]) -> list[Event]:
     return [
         e.source
         if e.content is (e.source.content or e.content)
@@ -200,14 +232,14 @@ def _events(entries: Sequence[_history.Entry]) -> list[Event]:
 
 def _merge_function_response_events(function_response_events: list[Event]) -> Event:
     """Merge response events into the first (Spec 2 §4.4)."""
-    return _events([_history.merge_responses(_entries(function_response_events))])[0]
+    return _entry_events([_history.merge_responses(_make_entries(function_response_events))])[0]
 
 
 def _rearrange_events_for_latest_function_response(events: list[Event]) -> list[Event]:
     """Move a response that ends the list next to its call (Spec 2 §4.1 step 6A)."""
-    return _events(_history.place_latest_response(_entries(events)))
+    return _entry_events(_history.place_latest_response(_make_entries(events)))
 
 
 def _rearrange_events_for_async_function_responses_in_history(events: list[Event]) -> list[Event]:
-    """Put the latest response of each call behind it (Spec 2 §4.1 step 6B)."""
-    return _events(_history.place_responses(_entries(events)))
+    """Put the latest response of each call directly after it (Spec 2 §4.1 step 6B)."""
+    return _entry_events(_history.place_responses(_make_entries(events)))

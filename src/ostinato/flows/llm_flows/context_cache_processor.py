@@ -1,7 +1,4 @@
-"""The context-cache processor: tells the adapter what may be cached (FEATURES rows 212, 213).
-
-The caching itself is the provider adapter's.
-"""
+"""The context-cache processor: cache settings for the provider's adapter, which caches."""
 
 from __future__ import annotations
 
@@ -13,10 +10,12 @@ from ._base_llm_processor import RequestEdit
 
 
 class ContextCacheRequestProcessor(RequestEdit):
-    """Adds the app's cache settings and what the agent's last response said about its cache."""
+    """Adds the app's cache settings and the cache metadata of the agent's last response
+    (FEATURES rows 212, 213).
+    """
 
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
-        """Fill in cache fields where the app caches."""
+        """Fill in the cache fields if the app caches."""
         ctx = invocation_context
         if ctx.context_cache_config is None:
             return
@@ -32,15 +31,15 @@ class ContextCacheRequestProcessor(RequestEdit):
                 if usage is not None and usage.prompt_token_count is not None:
                     llm_request.cacheable_contents_token_count = usage.prompt_token_count
             if "cacheMetadata" in record.data:
-                llm_request.cache_metadata = _carried_on(ctx, record.event())
+                llm_request.cache_metadata = _carry_over(ctx, record.event())
                 break
 
 
 request_processor = ContextCacheRequestProcessor()
 
 
-def _carried_on(ctx: InvocationContext, event: Event) -> CacheMetadata | None:
-    """Return the cache metadata of `event`, one use older where this is a new invocation."""
+def _carry_over(ctx: InvocationContext, event: Event) -> CacheMetadata | None:
+    """Return the cache metadata of `event`; a new invocation counts as one more use."""
     metadata = event.cache_metadata
     if metadata is None or metadata.invocations_used is None:
         return metadata

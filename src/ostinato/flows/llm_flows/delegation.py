@@ -1,7 +1,7 @@
-"""Tasks: calls of agents of mode `task`, from the call to its answer, over as many turns of the
-user as it takes. The loop runs those of a response, the runner goes on with those that are open.
+"""Tasks: calls of agents in mode `task`, from the call to its answer, over several user turns.
 
-What is open is read from the log: a call without an answer, made by this agent in this place.
+The loop runs the tasks of a response; the runner resumes open ones. A task is open while the log
+holds a call of this agent without an answer.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any, cast
 
 from ... import types
 from ..._aclosing import Aclosing
-from ...context.delegation import delegated, in_scope
+from ...context.delegation import in_scope, make_delegated_context
 from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
 from ...events.event import Event, NodeInfo
 from ...models.invalid_args import INVALID_ARGS_KEY
 from ...models.llm_request import LlmRequest
-from ...sessions.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
+from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
 from ...tools.model_mistake import ModelMistake
 from ...tools.single_turn_tool import SingleTurnTool
 from ...tools.task_tool import TaskTool, wrong_input
-from ._call_ids import get_long_running_function_calls, populate_client_function_call_id
+from .history.call_ids import get_long_running_function_calls, populate_client_function_call_id
 
 Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 
-_NOT_BEGUN = "The task was not begun, as the run ended in the same response."
+_NOT_STARTED = "The task was not started because the run ended in the same response."
 
 
-def task_calls(
+def find_task_calls(
     ctx: InvocationContext, event: Event, ids: set[str] | None = None
 ) -> list[types.FunctionCall]:
     """Return the calls of an event that hand a task to a sub-agent.
@@ -37,7 +37,7 @@ def task_calls(
     Args:
       ctx: the run.
       event: the event with the calls.
-      ids: of these calls only; of all where None.
+      ids: ids of the calls to consider; None for all.
     """
     delegates = ctx.agent.delegates
     return [
@@ -49,10 +49,10 @@ def task_calls(
     ]
 
 
-def others(
+def find_other_calls(
     event: Event, tasks: Sequence[types.FunctionCall], ids: set[str] | None = None
 ) -> set[str]:
-    """Return the ids of the calls of an event that are none of these tasks."""
+    """Return the ids of the calls of an event that are not among these tasks."""
     handed = {call.id for call in tasks}
     return {
         call.id or ""
@@ -61,49 +61,49 @@ def others(
     }
 
 
-def runs_agent(tool: Any) -> bool:
-    """Tell whether a tool runs an agent whose events have to get out of the call."""
+def is_agent_tool(tool: Any) -> bool:
+    """Return whether a tool runs an agent whose events the call has to relay."""
     return isinstance(tool, SingleTurnTool | TaskTool)
 
 
-def open_tasks(ctx: InvocationContext) -> Iterator[tuple[EventRecord, str, str]]:
-    """Yield record, id and agent of each task that this agent has given and nobody has answered."""
+def find_open_tasks(ctx: InvocationContext) -> Iterator[tuple[EventRecord, str, str]]:
+    """Yield record, call id and agent name of each open task of this agent."""
     delegates = ctx.agent.delegates
-    for record, call_id, name in _open_calls(ctx) if delegates else ():
+    for record, call_id, name in _find_open_calls(ctx) if delegates else ():
         if delegates[name].mode == "task":
             yield record, call_id, name
 
 
-def waits(ctx: InvocationContext) -> bool:
-    """Tell whether this agent's run can not go on before an agent that it called is done."""
+def is_waiting(ctx: InvocationContext) -> bool:
+    """Return whether this agent's run has to wait for an agent that it called."""
     if not ctx.agent.delegates:
         return False
-    for record, _, name in _open_calls(ctx):
-        # Whoever runs once is waited for in that very invocation only.
+    for record, _, name in _find_open_calls(ctx):
+        # A single-turn agent blocks only the invocation that called it.
         if ctx.agent.delegates[name].mode == "task" or record.invocation_id == ctx.invocation_id:
             return True
     return False
 
 
 def is_done(ctx: InvocationContext) -> bool:
-    """Tell whether this agent has finished the task that it was given."""
+    """Return whether this agent has finished its task."""
     if ctx.agent.mode != "task":
         return False
     return ctx.log.scopes.get(ctx.isolation_scope or "") is not None
 
 
 def check_transfer(ctx: InvocationContext, target: Any) -> None:
-    """Raise AgentConfigError where control would pass to an agent that is called like a tool."""
+    """Raise AgentConfigError if a transfer leads to an agent that is called like a tool."""
     mode = getattr(target, "mode", None)
     if mode in ("task", "single_turn"):
         raise AgentConfigError(
-            f"Agent {ctx.agent.name!r} transferred to agent {target.name!r} of mode {mode!r}, that "
-            "is called like a tool and gives an answer. Call it, or give it mode='chat'."
+            f"Agent {ctx.agent.name!r} transferred to agent {target.name!r} of mode {mode!r}, "
+            "which is called like a tool. Call it instead, or set its mode to 'chat'."
         )
 
 
 def rename_taken_calls(ctx: InvocationContext, event: Event, llm_request: LlmRequest) -> None:
-    """Give calls whose id names a scope already an id of their own: models may use one again."""
+    """Give new ids to calls whose id is already the name of a scope, as models may reuse ids."""
     taken = ctx.log.scopes
     if all(call.id not in taken for call in event.get_function_calls()):
         return
@@ -113,7 +113,7 @@ def rename_taken_calls(ctx: InvocationContext, event: Event, llm_request: LlmReq
     )
 
 
-def _open_calls(ctx: InvocationContext) -> list[tuple[EventRecord, str, str]]:
+def _find_open_calls(ctx: InvocationContext) -> list[tuple[EventRecord, str, str]]:
     log, agent = ctx.log, ctx.agent
     return [
         (record, call_id, name)
@@ -129,7 +129,7 @@ def _open_calls(ctx: InvocationContext) -> list[tuple[EventRecord, str, str]]:
 
 
 def is_rewound(log: EventLog, record: EventRecord) -> bool:
-    """Tell whether a rewind hides a record."""
+    """Return whether a rewind hides a record."""
     for index in range(len(log.records) - 1, -1, -1):
         if log.records[index] is record:
             return False
@@ -139,27 +139,28 @@ def is_rewound(log: EventLog, record: EventRecord) -> bool:
 
 
 async def run_after_tasks(ctx: InvocationContext, run: Run) -> AsyncGenerator[Event, None]:
-    """Go on with the tasks that an agent has open, then, if none waits for the user, run it.
+    """Resume an agent's open tasks; if none waits for the user, run the agent.
 
     Args:
       ctx: the agent's context.
-      run: its run.
+      run: starts the agent.
     """
-    async with Aclosing(go_on(ctx)) as events:
+    async with Aclosing(resume_tasks(ctx)) as events:
         async for event in events:
             yield event
-    if any(True for _ in open_tasks(ctx)):
+    first = next(find_open_tasks(ctx), None)
+    if first is not None and not _is_resumed_by_loop(ctx, first[0]):
         return
     async with Aclosing(run(ctx)) as events:
         async for event in events:
             yield event
 
 
-async def go_on(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-    """Go on with the tasks that this agent has open, in their order, up to one that waits."""
-    for record, call_id, _ in list(open_tasks(ctx)):
-        if record.invocation_id == ctx.invocation_id and _has_other_open_calls(ctx, record):
-            return  # the loop does those first
+async def resume_tasks(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+    """Resume this agent's open tasks in order, up to one that waits for the user."""
+    for record, call_id, _ in list(find_open_tasks(ctx)):
+        if _is_resumed_by_loop(ctx, record):
+            return
         call = next(c for c in record.event().get_function_calls() if c.id == call_id)
         async with Aclosing(_run_task(ctx, call)) as events:
             async for event in events:
@@ -168,7 +169,10 @@ async def go_on(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
             return
 
 
-def _has_other_open_calls(ctx: InvocationContext, record: EventRecord) -> bool:
+def _is_resumed_by_loop(ctx: InvocationContext, record: EventRecord) -> bool:
+    """Return whether the agent's loop resumes the record's calls, because its tools run first."""
+    if record.invocation_id != ctx.invocation_id:
+        return False
     delegates = ctx.agent.delegates
     return any(
         call in ctx.log.unanswered
@@ -185,9 +189,8 @@ async def run_tasks(
 
     Args:
       ctx: the run.
-      calls: the calls that hand over the tasks.
-      response: what came of the other calls of the response; where the run ends with it, or waits,
-        no task begins.
+      calls: the calls of the tasks.
+      response: the response event of the other calls; no task starts if it ends or pauses the run.
     """
     if response is not None:
         actions = response.actions
@@ -195,7 +198,7 @@ async def run_tasks(
             return
         if response.output is not None or actions.transfer_to_agent:
             for call in calls:
-                yield answer(ctx, call, {"error": _NOT_BEGUN})
+                yield make_answer_event(ctx, call, {"error": _NOT_STARTED})
             return
     for call in calls:
         async with Aclosing(_run_task(ctx, call)) as events:
@@ -208,49 +211,51 @@ async def run_tasks(
 async def _run_task(
     ctx: InvocationContext, call: types.FunctionCall
 ) -> AsyncGenerator[Event, None]:
-    """Run a task until it is done or waits for the user; a task that is done is answered."""
+    """Run a task until it is done or waits for the user; answer the call of a finished task."""
     log, call_id, args = ctx.log, call.id or "", call.args or {}
     agent = ctx.agent.delegates[call.name or ""]
     mistake = wrong_input(agent, args)
     if mistake is not None:
         ctx.count_mistake(agent.name, mistake.message)
-        yield answer(ctx, call, {**mistake})
+        yield make_answer_event(ctx, call, {**mistake})
         return
-    if log.scopes.get(call_id) is None or ctx.ports.resume is not None:
+    if log.scopes.get(call_id) is None or ctx.run_state.resume is not None:
         text = json.dumps(args, ensure_ascii=False)
-        told = types.Content(role="user", parts=[types.Part(text=text)])
-        inner = delegated(ctx, agent, call_id, told)
+        prompt = types.Content(role="user", parts=[types.Part(text=text)])
+        inner = make_delegated_context(ctx, agent, call_id, prompt)
         if ctx.node_path:
             inner.node_path = f"{ctx.node_path}/{agent.name}@{call_id}"
+        elif ctx.run_path:
+            inner.run_path = f"{ctx.run_path}/{agent.name}@{call_id}"
         run = in_scope(run_after_tasks(inner, agent.run_async), call_id, inner.node_path)
         async with Aclosing(run) as events:
             async for event in events:
                 yield event
     end = log.scopes.get(call_id)
     if end is not None:
-        ctx.ports.mistakes.pop(agent.name, None)
+        ctx.run_state.mistakes.pop(agent.name, None)
         output: Any = end.event().output
         given = cast("dict[str, Any]", output) if isinstance(output, dict) else {"output": output}
-        yield answer(ctx, call, given)
+        yield make_answer_event(ctx, call, given)
 
 
-def answer(ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]) -> Event:
-    """Return the event that answers the call of a task: it has no tool that would (FEATURES row
-    73).
-    """
+def make_answer_event(
+    ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]
+) -> Event:
+    """Return the event that answers a task's call, which no tool does (FEATURES row 73)."""
     given = types.FunctionResponse(id=call.id, name=call.name, response=response)
     return Event(
         invocation_id=ctx.invocation_id,
         author="user",
         branch=ctx.branch,
-        # The path tells it from an answer of the user's.
-        node_info=NodeInfo(path=ctx.node_path or f"{ctx.agent.name}@1"),
+        # The path distinguishes it from an answer of the user.
+        node_info=NodeInfo(path=ctx.node_path or ctx.run_path or f"{ctx.agent.name}@1"),
         content=types.Content(role="user", parts=[types.Part(function_response=given)]),
     )
 
 
-def note_output(ctx: InvocationContext, call_event: Event, response: Event) -> None:
-    """Put the output of a task into the event that says that it is done."""
+def set_task_output(ctx: InvocationContext, call_event: Event, response: Event) -> None:
+    """Put the output of a task into the event that finishes it."""
     for part in response.get_function_responses():
         if part.name != FINISH_TASK or "error" in (part.response or {}):
             continue
@@ -262,5 +267,7 @@ def note_output(ctx: InvocationContext, call_event: Event, response: Event) -> N
         if isinstance(output, ModelMistake):
             continue
         response.output = {"output": None} if output is None else output
+        if ctx.run_path:
+            response.node_info.output_for = [ctx.run_path]
         if ctx.agent.output_key:
             response.actions.state_delta[ctx.agent.output_key] = output

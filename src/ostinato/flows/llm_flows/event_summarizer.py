@@ -1,4 +1,4 @@
-"""Summaries of events by a model. `ostinato.apps` offers these classes under ADK's paths."""
+"""Summaries of events by a model; `ostinato.apps` has these classes at google-adk's paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...models.base_llm import BaseLlm
 from ...models.llm_request import LlmRequest
 
 _MAX_RESULT_CHARS = 2000
-_TEMPLATE = """Summarise the conversation below so that it can go on without it.
+_TEMPLATE = """Summarise the conversation below so that it can continue from your summary alone.
 Keep what was asked and answered, facts, decisions, results of tools, names, numbers and open
 questions. Leave out greetings and repetition. Write plain text, in the language of the
 conversation.
@@ -42,19 +42,23 @@ class LlmEventSummarizer(BaseEventsSummarizer):
         self._template = prompt_template or _TEMPLATE
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """Ask the model for a summary; None where there is nothing to summarise or no answer."""
+        """Return the model's summary, or None if there is nothing to summarise or no answer.
+
+        The event holds the usage of the model call.
+        """
         if not events:
             return None
-        prompt = self._template.replace("{conversation_history}", _format(events))
+        prompt = self._template.replace("{conversation_history}", _format_events(events))
         request = LlmRequest(
             model=self._llm.model,
             contents=[types.Content(role="user", parts=[types.Part(text=prompt)])],
         )
         summary: types.Content | None = None
+        usage: types.GenerateContentResponseUsageMetadata | None = None
         async with Aclosing(self._llm.generate_content_async(request, stream=False)) as responses:
             async for response in responses:
                 if not response.partial and response.content is not None:
-                    summary = response.content
+                    summary, usage = response.content, response.usage_metadata
         if summary is None or not summary.parts:
             return None
         compaction = EventCompaction(
@@ -66,10 +70,11 @@ class LlmEventSummarizer(BaseEventsSummarizer):
             author="user",
             actions=EventActions(compaction=compaction),
             invocation_id=Event.new_id(),
+            usage_metadata=usage,
         )
 
 
-def _format(events: list[Event]) -> str:
+def _format_events(events: list[Event]) -> str:
     """Return the events as lines `author: text`, with calls and shortened results."""
     lines: list[str] = []
     for event in events:

@@ -1,83 +1,104 @@
-"""Tool calls: resolve, run with all hooks, answer errors, merge into one event (Spec 2 §6).
+"""Tool calls: find the tool, run it with all hooks, answer errors, merge responses (Spec 2 §6).
 
-The flow calls `run_function_calls` for each response of the model that asks for tools.
+The flow calls `run_function_calls` for each model response with function calls.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import types
+from ..._aborted_tool import ABORTS, as_tool_error
+from ..._adk_mode import follows_adk
 from ..._task_group import TaskGroup
-from ...context.callbacks import first_answer, plugin_answer
+from ...context.callbacks import first_result, plugin_result
 from ...context.context import Context
 from ...context.invocation import InvocationContext
-from ...errors import ModelBehaviorError, ModelRetry, ToolTimeoutError
-from ...events.event import MADE, Event
+from ...errors import (
+    ModelBehaviorError,
+    ModelRetry,
+    StateSchemaError,
+    ToolResultError,
+    ToolTimeoutError,
+)
+from ...events.event import EVENT_TEMPLATE, Event
+from ...events.event_actions import ACTIONS_TEMPLATE
 from ...models.invalid_args import INVALID_ARGS_KEY
-from ...sessions._resume import RERUN
+from ...sessions.log.ordered_delta import OrderedDelta, WriteOrder
+from ...sessions.log.resume import RERUN
 from ...sessions.session import copy_state
+from ...sessions.state import check_state
 from ...telemetry.model_call import note_tool
 from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
+from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
-from ...tools.waiting import WAITING
-from ._call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
-from ._call_ids import generate_client_function_call_id as generate_client_function_call_id
-from ._call_ids import get_long_running_function_calls as get_long_running_function_calls
-from ._call_ids import populate_client_function_call_id as populate_client_function_call_id
-from ._call_ids import remove_client_function_call_id as remove_client_function_call_id
-from ._call_journal import refused, result_text, settle
-from ._call_journal import reruns as reruns
-from ._call_journal import stored_event as stored_event
-from ._merged_responses import deep_merge_dicts as deep_merge_dicts
-from ._merged_responses import find_event_by_function_call_id as find_event_by_function_call_id
-from ._merged_responses import find_matching_function_call as find_matching_function_call
-from ._merged_responses import (
-    merge_parallel_function_response_events as merge_parallel_function_response_events,
-)
-from ._repeated_calls import note_result, refused_repeat
-from ._requests import (
+from .history.call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
+from .history.call_ids import generate_client_function_call_id as generate_client_function_call_id
+from .history.call_ids import get_long_running_function_calls as get_long_running_function_calls
+from .history.call_ids import populate_client_function_call_id as populate_client_function_call_id
+from .history.call_ids import remove_client_function_call_id as remove_client_function_call_id
+from .tool_calls.call_journal import load_response_event as load_response_event
+from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
+from .tool_calls.call_journal import refuse_rerun, resolve_doubt, restore_writes, serialize_result
+from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
-from ._requests import REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME
-from ._requests import REQUEST_INPUT_FUNCTION_CALL_NAME as REQUEST_INPUT_FUNCTION_CALL_NAME
-from ._requests import build_auth_request_event as build_auth_request_event
-from ._requests import generate_auth_event as generate_auth_event
-from ._requests import generate_request_confirmation_event as generate_request_confirmation_event
-from ._tool_result import ResultTooLarge, response_dict
+from .tool_calls.framework_calls import (
+    REQUEST_EUC_FUNCTION_CALL_NAME as REQUEST_EUC_FUNCTION_CALL_NAME,
+)
+from .tool_calls.framework_calls import (
+    REQUEST_INPUT_FUNCTION_CALL_NAME as REQUEST_INPUT_FUNCTION_CALL_NAME,
+)
+from .tool_calls.framework_calls import build_auth_request_event as build_auth_request_event
+from .tool_calls.framework_calls import generate_auth_event as generate_auth_event
+from .tool_calls.framework_calls import (
+    generate_request_confirmation_event as generate_request_confirmation_event,
+)
+from .tool_calls.merged_responses import deep_merge_dicts as deep_merge_dicts
+from .tool_calls.merged_responses import (
+    find_event_by_function_call_id as find_event_by_function_call_id,
+)
+from .tool_calls.merged_responses import find_matching_function_call as find_matching_function_call
+from .tool_calls.merged_responses import (
+    merge_parallel_function_response_events as merge_parallel_function_response_events,
+)
+from .tool_calls.repeated_calls import record_result, refuse_repeat
+from .tool_calls.tool_result import ResultTooLarge, make_response_dict
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
+STOPPED = "The call was cancelled because a parallel call failed."
 
 
-class Outcome:
-    """What came of one call, or of all calls of one response.
+class CallOutcome:
+    """The outcome of one call, or of all calls of one response.
 
     Attributes:
-      event: the response event; None where a long-running tool gave nothing yet.
-      error: what to raise to the caller once `event` is committed.
-      flagged: ids of calls whose tools may have run before.
+      event: the response event; None if a long-running tool has returned nothing yet.
+      error: the exception to raise once `event` is committed.
+      rerun_ids: ids of calls whose tools may have run twice.
     """
 
-    __slots__ = ("error", "event", "flagged")
+    __slots__ = ("error", "event", "rerun_ids")
 
     def __init__(
         self,
         event: Event | None,
         error: BaseException | None = None,
-        flagged: Sequence[str] = (),
+        rerun_ids: Sequence[str] = (),
     ) -> None:
         self.event = event
         self.error = error
-        self.flagged = flagged
+        self.rerun_ids = rerun_ids
 
 
-class _Call:
-    """One call on its way through the hooks."""
+class _ToolCall:
+    """One call that runs, with its tool and context."""
 
     __slots__ = ("agent", "args", "call", "context", "ctx", "in_doubt", "tool")
 
@@ -98,6 +119,37 @@ class _Call:
         self.args: dict[str, Any] = copy_state(call.args) if call.args else {}
 
 
+class _ParallelCalls:
+    """The tasks of parallel calls.
+
+    A call whose tool raises does not stop the others. google-adk cancels them, and so does Ostinato
+    for programs that import it as google-adk.
+
+    Attributes:
+      stopped: whether the others were cancelled because one failed.
+    """
+
+    __slots__ = ("_tasks", "stopped")
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._tasks: list[asyncio.Task[CallOutcome]] = []
+
+    def add(self, task: asyncio.Task[CallOutcome]) -> None:
+        """Watch a task if the first error cancels the others."""
+        if follows_adk():
+            self._tasks.append(task)
+            task.add_done_callback(self._cancel_others)
+
+    def _cancel_others(self, task: asyncio.Task[CallOutcome]) -> None:
+        if task.cancelled() or task.exception() is not None or task.result().error is None:
+            return
+        if not self.stopped:
+            self.stopped = True
+            for other in self._tasks:
+                other.cancel()
+
+
 async def handle_function_calls_async(
     invocation_context: InvocationContext,
     function_call_event: Event,
@@ -111,7 +163,7 @@ async def handle_function_calls_async(
       invocation_context: the run.
       function_call_event: the event that holds the calls.
       tools_dict: tools by name.
-      filters: ids of the calls to run; all where None.
+      filters: ids of the calls to run; None for all.
       tool_confirmation_dict: the user's answers by call id.
 
     Raises:
@@ -131,8 +183,16 @@ async def handle_function_calls_live(
     function_call_event: Event,
     tools_dict: Mapping[str, BaseTool],
 ) -> Event | None:
-    """Run the calls of an event of a live run; see `handle_function_calls_async`."""
-    return await handle_function_calls_async(invocation_context, function_call_event, tools_dict)
+    """Run the calls of an event of a live run; see `handle_function_calls_async`.
+
+    The response event names the live session of the calls.
+    """
+    response = await handle_function_calls_async(
+        invocation_context, function_call_event, tools_dict
+    )
+    if response is not None:
+        response.live_session_id = function_call_event.live_session_id
+    return response
 
 
 async def handle_function_call_list_async(
@@ -157,30 +217,35 @@ async def run_function_calls(
     tools_dict: Mapping[str, BaseTool],
     filters: set[str] | None = None,
     confirmations: Mapping[str, ToolConfirmation] | None = None,
-) -> Outcome:
-    """Run calls side by side and merge what came of them.
+) -> CallOutcome:
+    """Run calls concurrently and merge their outcomes.
 
-    No call is left without an answer: where tools raised, their siblings finish, an error response
-    stands in for each, and the first exception comes back beside the event.
+    Every call gets an answer: a call that raised gets an error response, its siblings finish (in
+    programs for google-adk they are cancelled), and the outcome carries the first exception.
     """
     wanted = [c for c in function_calls if filters is None or c.id in filters]
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), alone=True)]
+        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
     else:
+        order, siblings = restore_writes(ctx, wanted), _ParallelCalls()
+        tasks: list[asyncio.Task[CallOutcome]] = []
         async with TaskGroup() as group:
-            tasks = [
-                group.create_task(_run_call(ctx, c, tools_dict, answers.get(c.id or "")))
-                for c in wanted
-            ]
+            for c in wanted:
+                answer = answers.get(c.id or "")
+                run = _run_call(ctx, c, tools_dict, answer, order, siblings)
+                tasks.append(group.create_task(run))
+                siblings.add(tasks[-1])
         outcomes = [task.result() for task in tasks]
     events = [o.event for o in outcomes if o.event is not None]
     event = merge_parallel_function_response_events(events) if events else None
-    flagged = [call_id for o in outcomes for call_id in o.flagged]
-    if event is not None and flagged:
-        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: flagged}
-    return Outcome(event, next((o.error for o in outcomes if o.error is not None), None), flagged)
+    rerun_ids = [call_id for o in outcomes for call_id in o.rerun_ids]
+    if event is not None and rerun_ids:
+        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: rerun_ids}
+    return CallOutcome(
+        event, next((o.error for o in outcomes if o.error is not None), None), rerun_ids
+    )
 
 
 async def _run_call(
@@ -188,90 +253,156 @@ async def _run_call(
     function_call: types.FunctionCall,
     tools_dict: Mapping[str, BaseTool],
     confirmation: ToolConfirmation | None,
-    alone: bool = False,
-) -> Outcome:
-    """Run one call through all its hooks (Spec 2 §6.5), unless an earlier process did."""
+    order: WriteOrder | None = None,
+    siblings: _ParallelCalls | None = None,
+) -> CallOutcome:
+    """Run one call through all its hooks (Spec 2 §6.5), unless an earlier process did.
+
+    Args:
+      order: numbers the state writes of parallel calls; None for a single call.
+      siblings: the parallel calls; None for a single call.
+    """
     name = function_call.name or ""
-    past = None if ctx.ports.journal is None else ctx.ports.journal.row(function_call.id)
+    past = None if ctx.run_state.journal is None else ctx.run_state.journal.row(function_call.id)
     if past is not None and past.status == "finished":
-        event = stored_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
+        event = load_response_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
         if event is not None:
-            ctx.ports.finished[function_call.id or ""] = event
-        return Outcome(event, flagged=reruns(past))
+            ctx.run_state.finished_responses[function_call.id or ""] = event
+        return CallOutcome(event, rerun_ids=read_rerun_ids(past))
     tool = tools_dict.get(name)
-    context = Context(ctx, function_call_id=function_call.id, tool_confirmation=confirmation)
+    context = _make_tool_context(ctx, function_call, confirmation, order)
     in_doubt = past is not None and past.status == "started"
-    run = _Call(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
+    run = _ToolCall(ctx, function_call, tool or _UnknownTool(name), context, in_doubt)
     error: BaseException | None = None
     tracing = span("execute_tool", name, invocation_id=ctx.invocation_id, call_id=function_call.id)
     with tracing:
         try:
             if tool is None:
-                result = await _unknown_tool(run, tools_dict)
+                result = await _answer_unknown_tool(run, tools_dict)
             elif INVALID_ARGS_KEY in run.args:
-                result = _not_json(run)
+                result = _refuse_invalid_args(run)
             else:
                 seen = name in ctx.last_calls
-                refusal = refused_repeat(ctx, function_call) if seen else None
+                refusal = refuse_repeat(ctx, function_call) if seen else None
                 result = refusal or await _run_with_hooks(run)
+            if context.state_schema is not None and context.actions.state_delta:
+                _check_state_writes(context)
             if result is WAITING:
-                return Outcome(None)
+                return CallOutcome(None)
             if run.tool.is_long_running and not result:
-                await _store_end(run, None, alone=False)
-                return Outcome(None, flagged=_flagged(run))
-            response = _response(run, result)
+                await _store_outcome(run, None, alone=False)
+                return CallOutcome(None, rerun_ids=_get_rerun_ids(run))
+            response = _make_response(run, result)
             if isinstance(tracing, Span):
-                note_tool(tracing, run.args, response)
-            _count(run, result, response)
-        except ResultTooLarge as too_large:
-            response = {"error": str(too_large)}
-        except Exception as raised:  # boundary: a tool's exception waits until its siblings end
-            tracing.end(raised)
-            response, error = {"error": _describe(raised)}, _note(run, raised)
-    event = _response_event(run, response)
-    ctx.ports.finished[function_call.id or ""] = event
-    await _store_end(run, response, alone)
-    return Outcome(event, error, _flagged(run))
+                telemetry = None if ctx.run_config is None else ctx.run_config.telemetry
+                note_tool(tracing, run.args, response, telemetry)
+            _count_mistake(run, result, response)
+        except (asyncio.CancelledError, Exception) as raised:  # boundary: siblings end first
+            response, error = _answer_failure(run, raised, siblings)
+            if isinstance(raised, Exception) and not isinstance(raised, ResultTooLarge):
+                tracing.end(raised)
+    event = _make_response_event(run, response, order)
+    ctx.run_state.finished_responses[function_call.id or ""] = event
+    await _store_outcome(run, response, alone=order is None)
+    return CallOutcome(event, error, _get_rerun_ids(run))
 
 
-def _flagged(run: _Call) -> Sequence[str]:
-    return run.ctx.ports.repeated.get(run.call.id or "", ())
+def _answer_failure(
+    run: _ToolCall, raised: BaseException, siblings: _ParallelCalls | None
+) -> tuple[dict[str, Any], BaseException | None]:
+    """Return the error response of a call, and the exception to raise once it is committed.
+
+    Raises:
+      CancelledError: `raised`, if the run itself is cancelled.
+    """
+    if isinstance(raised, ResultTooLarge):
+        return {"error": str(raised)}, None
+    if isinstance(raised, Exception):
+        is_fed_back = _is_fed_back(run, raised)
+        return {"error": _describe_error(raised)}, None if is_fed_back else _add_error_note(
+            run, raised
+        )
+    if siblings is None or not siblings.stopped:
+        raise raised
+    return {"error": STOPPED}, None
 
 
-async def _store_end(run: _Call, response: dict[str, Any] | None, alone: bool) -> None:
-    """Store what came of a call, unless the commit of its response event does it just now."""
-    journal, actions = run.ctx.ports.journal, run.context.actions
+def _make_tool_context(
+    ctx: InvocationContext,
+    call: types.FunctionCall,
+    confirmation: ToolConfirmation | None,
+    order: WriteOrder | None,
+) -> Context:
+    """Return the context of a call; the state writes of parallel calls are numbered."""
+    actions = None if order is None else ACTIONS_TEMPLATE.create(state_delta=OrderedDelta(order))
+    return Context(
+        ctx,
+        event_actions=actions,
+        function_call_id=call.id,
+        tool_confirmation=confirmation,
+    )
+
+
+def _check_state_writes(context: Context) -> None:
+    """Check the state that a tool wrote; remove keys that do not match the schema.
+
+    Raises:
+      StateSchemaError: a value does not match the schema.
+    """
+    delta: dict[str, Any] = context.actions.state_delta
+    schema: Any = context.state_schema
+    found: StateSchemaError | None = None
+    for key, value in [*delta.items()]:
+        try:
+            check_state(schema, {key: value})
+        except StateSchemaError as error:
+            del delta[key]
+            found = found or error
+    if found is not None:
+        raise found
+
+
+def _get_rerun_ids(run: _ToolCall) -> Sequence[str]:
+    return run.ctx.run_state.repeated_call_ids.get(run.call.id or "", ())
+
+
+async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone: bool) -> None:
+    """Store the outcome of a call, unless the commit of its response event stores it."""
+    journal, actions = run.ctx.run_state.journal, run.context.actions
     asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
     if journal is None or (alone and not asks):
         return
-    text = result_text(response, actions, _flagged(run))
+    text = serialize_result(
+        response,
+        actions,
+        _get_rerun_ids(run),
+        with_client_secret=run.ctx.services.sends_client_secrets,
+    )
     if text is None:
         return
     rows = journal.finish(run.call.id, run.tool.name, text)
     if alone:
-        journal.add(rows)  # the event that asks comes first, and takes it along
+        journal.add(rows)  # committed together with the request event, which comes first
     else:
-        await run.ctx.ports.commit((), rows)
+        await run.ctx.services.commit((), rows)
 
 
-async def _run_with_hooks(run: _Call) -> Any:
-    """before_tool hooks, the tool, after_tool hooks; the first answer of each hook counts."""
+async def _run_with_hooks(run: _ToolCall) -> Any:
+    """Run before_tool hooks, the tool and after_tool hooks; the first answer of each counts."""
     hooks, agent, name = run.ctx.plugin_manager, run.agent, run.agent.name
     result: Any = None
     if hooks.overrides("before_tool_callback"):
-        result = await plugin_answer(
+        result = await plugin_result(
             hooks.run_before_tool_callback(
                 tool=run.tool, tool_args=run.args, tool_context=run.context
             ),
-            dict,
             "before_tool_callback",
             name,
         )
     callbacks = agent.canonical_before_tool_callbacks
     if result is None and callbacks:
-        result = await first_answer(
+        result = await first_result(
             callbacks,
-            dict,
             "before_tool_callback",
             name,
             tool=run.tool,
@@ -284,19 +415,17 @@ async def _run_with_hooks(run: _Call) -> Any:
         return result
     altered: Any = None
     if hooks.overrides("after_tool_callback"):
-        altered = await plugin_answer(
+        altered = await plugin_result(
             hooks.run_after_tool_callback(
                 tool=run.tool, tool_args=run.args, tool_context=run.context, result=result
             ),
-            dict,
             "after_tool_callback",
             name,
         )
     callbacks = agent.canonical_after_tool_callbacks
     if altered is None and callbacks:
-        altered = await first_answer(
+        altered = await first_result(
             callbacks,
-            dict,
             "after_tool_callback",
             name,
             tool=run.tool,
@@ -307,50 +436,53 @@ async def _run_with_hooks(run: _Call) -> Any:
     return result if altered is None else altered
 
 
-async def _run_tool(run: _Call) -> Any:
-    """Run the tool itself; what it raises goes to the error hooks first."""
+async def _run_tool(run: _ToolCall) -> Any:
+    """Run the tool; the error hooks see its exceptions first."""
     try:
         return await _run_body(run)
-    except Exception as error:  # boundary: the error hooks may answer what a tool raised
-        answer = await _error_answer(run, error)
-        if answer is not None:
-            return answer
-        if isinstance(error, ModelRetry):
-            return ModelMistake(error=error.message)
-        if isinstance(error, ToolTimeoutError) or run.ctx.ports.tool_errors == "feedback":
-            return {"error": _describe(error)}
-        raise
+    except Exception as raised:  # boundary: the error hooks may answer a tool's exception
+        error = raised
+    except ABORTS as abort:
+        error = as_tool_error(abort, f"Tool {run.tool.name!r}")
+    answer = await _run_error_hooks(run, error)
+    if answer is not None:
+        return answer
+    if isinstance(error, ModelRetry):
+        return ModelMistake(error=error.message)
+    if isinstance(error, ToolTimeoutError) or run.ctx.services.tool_errors == "feedback":
+        return {"error": _describe_error(error)}
+    raise error
 
 
-async def _run_body(run: _Call) -> Any:
-    """Run the tool, unless it had begun before a crash and is not to run twice."""
-    tool, context, spending = run.tool, run.context, run.ctx.ports.spending
-    answer = refused(tool, context)
+async def _run_body(run: _ToolCall) -> Any:
+    """Run the tool, unless it had started before a crash and must not run twice."""
+    tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
+    answer = refuse_rerun(tool, context)
     if answer is None and run.in_doubt:
-        answer = await settle(tool, run.args, context)
+        answer = await resolve_doubt(tool, run.args, context)
     if answer is not None:
         return answer
     if spending is not None:
         spending.begin_tool_call(run.agent)
-    if not tool.repeatable and not tool.asks_first:  # one that asks the user begins after that
+    if not tool.repeatable and not tool.asks_first:  # a tool that asks first starts later
         await run.ctx.begin_call(run.call.id, tool.name)
     work = tool.run_async(args=run.args, tool_context=context)
     return await (work if spending is None else spending.in_time(work, run.agent))
 
 
-def _not_json(run: _Call) -> ModelMistake:
-    """Answer a call whose arguments are no JSON; no hook sees it, there is nothing to hand it."""
+def _refuse_invalid_args(run: _ToolCall) -> ModelMistake:
+    """Answer a call whose arguments are not JSON; hooks have no arguments to look at."""
     return ModelMistake(
         error=f"Invoking `{run.tool.name}()` failed as its arguments are not valid JSON: "
         f"{run.args[INVALID_ARGS_KEY]!r:.500}. You could retry with a JSON object."
     )
 
 
-async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
+async def _answer_unknown_tool(run: _ToolCall, tools_dict: Mapping[str, BaseTool]) -> Any:
     """Answer a call of a tool that does not exist (FEATURES A.27 X10)."""
     name, known = run.tool.name, ", ".join(tools_dict) or "none"
     error = ValueError(f"Agent {run.agent.name!r} has no tool {name!r}; its tools are: {known}.")
-    answer = await _error_answer(run, error)
+    answer = await _run_error_hooks(run, error)
     if answer is not None:
         return answer
     return ModelMistake(
@@ -360,23 +492,21 @@ async def _unknown_tool(run: _Call, tools_dict: Mapping[str, BaseTool]) -> Any:
     )
 
 
-async def _error_answer(run: _Call, error: Exception) -> Any:
+async def _run_error_hooks(run: _ToolCall, error: Exception) -> Any:
     """Run the on_tool_error hooks."""
     hooks, name = run.ctx.plugin_manager, run.agent.name
     if hooks.overrides("on_tool_error_callback"):
-        answer: Any = await plugin_answer(
+        answer: Any = await plugin_result(
             hooks.run_on_tool_error_callback(
                 tool=run.tool, tool_args=run.args, tool_context=run.context, error=error
             ),
-            dict,
             "on_tool_error_callback",
             name,
         )
         if answer is not None:
             return answer
-    return await first_answer(
+    return await first_result(
         run.agent.canonical_on_tool_error_callbacks,
-        dict,
         "on_tool_error_callback",
         name,
         tool=run.tool,
@@ -387,27 +517,34 @@ async def _error_answer(run: _Call, error: Exception) -> Any:
 
 
 class _UnknownTool(BaseTool):
-    """Stands for a tool that the model asked for and the agent does not have."""
+    """Stands for a tool that the model called but the agent does not have."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name=name, description="A tool that does not exist.")
+        super().__init__(name="", description="A tool that does not exist.")
+        self.name = name  # set here, because the model may have made up a reserved name
 
 
-def _count(run: _Call, result: Any, response: dict[str, Any]) -> None:
-    """Count a mistake of the model, or forget the earlier ones of this tool."""
+def _count_mistake(run: _ToolCall, result: Any, response: dict[str, Any]) -> None:
+    """Count a mistake of the model, or reset the count of this tool."""
     if isinstance(result, ModelMistake):
         run.ctx.count_mistake(run.tool.name, result.message)
     else:
-        run.ctx.ports.mistakes.pop(run.tool.name, None)
-        note_result(run.ctx, run.call, response)
+        run.ctx.run_state.mistakes.pop(run.tool.name, None)
+        record_result(run.ctx, run.call, response)
 
 
-def _describe(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _note(run: _Call, error: Exception) -> Exception:
-    """Say in the exception where it comes from."""
+def _is_fed_back(run: _ToolCall, error: Exception) -> bool:
+    """Return whether an invalid result goes back to the model instead of ending the run."""
+    unfit = isinstance(error, (ToolResultError, StateSchemaError))
+    return unfit and run.ctx.services.tool_errors == "feedback"
+
+
+def _add_error_note(run: _ToolCall, error: Exception) -> Exception:
+    """Add the tool, agent and call to an exception's notes."""
     if not isinstance(error, ModelBehaviorError):
         error.add_note(
             f"raised by tool {run.tool.name!r} of agent {run.agent.name!r} "
@@ -416,9 +553,9 @@ def _note(run: _Call, error: Exception) -> Exception:
     return error
 
 
-def _response(run: _Call, result: Any) -> dict[str, Any]:
+def _make_response(run: _ToolCall, result: Any) -> dict[str, Any]:
     config = run.ctx.run_config
-    return response_dict(
+    return make_response_dict(
         result,
         tool=run.tool.name,
         agent=run.agent.name,
@@ -426,13 +563,23 @@ def _response(run: _Call, result: Any) -> dict[str, Any]:
     )
 
 
-def _response_event(run: _Call, response: dict[str, Any]) -> Event:
+def _make_response_event(
+    run: _ToolCall, response: dict[str, Any], order: WriteOrder | None
+) -> Event:
     """Build the response event of one call (Spec 2 §6.6)."""
+    actions = run.context.actions
+    if order is not None and not isinstance(actions.state_delta, OrderedDelta):
+        actions.state_delta = OrderedDelta(order, actions.state_delta)  # the tool assigned a dict
+    media: list[types.FunctionResponsePart] = []
+    if run.tool.returns_media is True:
+        response, media = run.tool.split_media(response)
     answer = types.FunctionResponse(id=run.call.id, name=run.tool.name, response=response)
-    return MADE.fill(
+    if media:
+        answer.parts = media
+    return EVENT_TEMPLATE.create(
         invocation_id=run.ctx.invocation_id,
         author=run.agent.name,
         branch=run.ctx.branch,
         content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
-        actions=run.context.actions,
+        actions=actions,
     )

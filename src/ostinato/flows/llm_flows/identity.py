@@ -14,7 +14,7 @@ class _IdentityLlmRequestProcessor(RequestEdit):
         """Append the identity."""
         agent = invocation_context.agent
         if agent.mode == "single_turn":
-            return  # it answers a call, and talks with nobody
+            return  # it answers a call and has no conversation
         text = f'You are an agent. Your internal name is "{agent.name}".'
         if agent.description:
             text += f' The description about you is "{agent.description}".'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ... import types
-from ...context.callbacks import checked
+from ...context.callbacks import check_answer
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.template import inject_session_state
@@ -22,12 +22,12 @@ class _InstructionsLlmRequestProcessor(RequestEdit):
         readonly = ReadonlyContext(invocation_context)
         root = agent.root_agent
         if getattr(root, "global_instruction", ""):
-            text = await _resolved(root.canonical_global_instruction(readonly), readonly)
+            text = await _resolve_instruction(root.canonical_global_instruction(readonly), readonly)
             llm_request.append_instructions([text])
         if agent.static_instruction:
-            llm_request.append_instructions(static_content(agent.static_instruction))
+            llm_request.append_instructions(_to_content(agent.static_instruction))
         if agent.instruction:
-            text = await _resolved(agent.canonical_instruction(readonly), readonly)
+            text = await _resolve_instruction(agent.canonical_instruction(readonly), readonly)
             if agent.static_instruction:
                 # The system instruction stays the same from turn to turn, so that it can be cached.
                 llm_request.contents.append(
@@ -40,22 +40,22 @@ class _InstructionsLlmRequestProcessor(RequestEdit):
 request_processor = _InstructionsLlmRequestProcessor()
 
 
-async def _resolved(pending: Any, readonly: ReadonlyContext) -> str:
+async def _resolve_instruction(pending: Any, readonly: ReadonlyContext) -> str:
     """Await an instruction; fill in state unless it came from a function."""
     text, is_final = await pending
-    checked(text, str, "the instruction function", readonly.agent_name)
+    check_answer(text, str, "the instruction function", readonly.agent_name)
     return text if is_final else await inject_session_state(text, readonly)
 
 
-def static_content(instruction: Any) -> types.Content:
+def _to_content(instruction: Any) -> types.Content:
     """Return a static instruction, given in any of its forms, as one Content."""
     if isinstance(instruction, types.Content):
         return instruction
     items = cast(list[Any], instruction if isinstance(instruction, list) else [instruction])
-    return types.Content(role="user", parts=[_part(item) for item in items])
+    return types.Content(role="user", parts=[_to_part(item) for item in items])
 
 
-def _part(item: Any) -> types.Part:
+def _to_part(item: Any) -> types.Part:
     if isinstance(item, types.Part):
         return item
     if isinstance(item, str):

@@ -1,32 +1,54 @@
-"""The confirmation processor: runs the calls that the user has just confirmed or rejected."""
+"""The confirmation processor: runs or rejects calls as the user has answered."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
-from ... import auth, types
+from ... import types
 from ..._aclosing import Aclosing
+from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
-from ._act import act
+from ...sessions.log.confirmation_answers import read_confirmation
+from ...tools.base_tool import BaseTool
+from ...tools.base_toolset import BaseToolset
+from ...tools.function_tool import REJECTED
 from ._base_llm_processor import BaseLlmRequestProcessor
-from ._requests import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
-from ._user_answers import is_answered, message_answers, user_answers
+from .resume.user_answers import has_call_answers, is_answered, read_user_answers
+from .tool_calls.call_events import execute_calls
+from .tool_calls.framework_calls import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
 
+class _RemovedTool(BaseTool):
+    """Stands for a tool that the agent no longer has, in a call that the user has rejected.
+
+    Args:
+      name: the tool's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, description="")
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> dict[str, str]:
+        """Return the error of a rejected call."""
+        confirmation = tool_context.tool_confirmation
+        if confirmation is not None and not confirmation.confirmed:
+            return {"error": REJECTED}
+        return {"error": f"Tool {self.name!r} is not available."}
+
+
 class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
-    """Takes up the user's answers to `adk_request_confirmation` (FEATURES row 147)."""
+    """Processes the user's answers to `adk_request_confirmation` (FEATURES row 147)."""
 
     def applies(self, invocation_context: InvocationContext) -> bool:
-        """Only where the user's message answers a call."""
-        return message_answers(invocation_context)
+        """Return whether the user's message answers a call."""
+        return has_call_answers(invocation_context)
 
     async def run_async(
         self, invocation_context: InvocationContext, llm_request: LlmRequest
@@ -35,17 +57,14 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
         ctx = invocation_context
         calls: list[types.FunctionCall] = []
         confirmations: dict[str, ToolConfirmation] = {}
-        for answer in user_answers(ctx, REQUEST_CONFIRMATION_FUNCTION_CALL_NAME):
-            asked = answer.arguments.get("originalFunctionCall")
-            call = types.FunctionCall.model_validate(asked or {})
-            if not call.id or is_answered(call.id, answer.after):
+        for answer in read_user_answers(ctx, REQUEST_CONFIRMATION_FUNCTION_CALL_NAME):
+            call = answer.original
+            if call is None or not call.id or is_answered(call.id, answer.after):
                 continue
-            fields = _answer_fields(answer.response)
-            edited = fields.pop("args", None)
-            if isinstance(edited, dict):
+            confirmations[call.id], edited = read_confirmation(answer.response)
+            if edited is not None:
                 call.args = edited
             calls.append(call)
-            confirmations[call.id] = _parse_tool_confirmation(fields)
         if not calls:
             return
         tools = await ctx.agent.canonical_tools(ReadonlyContext(ctx))
@@ -56,22 +75,27 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
             content=types.Content(role="model", parts=[types.Part(function_call=c) for c in calls]),
         )
         by_name = {tool.name: tool for tool in tools}
-        async with Aclosing(act(ctx, event, by_name, None, confirmations)) as events:
+        for one in calls:
+            if not one.id or one.name in by_name:
+                continue
+            if confirmations[one.id].confirmed:
+                await _list_toolsets(ctx)
+            else:
+                by_name[one.name or ""] = _RemovedTool(one.name or "")
+        async with Aclosing(execute_calls(ctx, event, by_name, None, confirmations)) as events:
             async for response in events:
                 yield response
 
 
+async def _list_toolsets(ctx: InvocationContext) -> None:
+    """List all toolsets, so that one that is down fails the run and the approval is not lost.
+
+    Raises:
+      Exception: a toolset cannot list its tools.
+    """
+    for toolset in ctx.agent.tools:
+        if isinstance(toolset, BaseToolset):
+            await toolset.get_tools_with_prefix(ReadonlyContext(ctx))
+
+
 request_processor = _RequestConfirmationLlmRequestProcessor()
-
-
-def _answer_fields(response: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer's fields; some clients wrap them as JSON text in `response`."""
-    wrapped = response.get("response")
-    if len(response) == 1 and isinstance(wrapped, str):
-        return dict(json.loads(wrapped))
-    return dict(response)
-
-
-def _parse_tool_confirmation(response: dict[str, Any]) -> ToolConfirmation:
-    """Read a ToolConfirmation out of an answer: `confirmed`, and `hint` and `payload` if given."""
-    return auth.ToolConfirmation.model_validate(_answer_fields(response))

@@ -1,5 +1,6 @@
-"""TranscriptionManager: makes events of what was heard in a live run, for programs that transcribe
-by themselves. Live models send their own transcriptions, which need none of this.
+"""TranscriptionManager: turns transcriptions of a live run into events.
+
+It is for programs that transcribe themselves; live models send their own transcriptions.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from ...events.event import Event
 
 
 class TranscriptionManager:
-    """Makes events of transcriptions (Spec 1 §17)."""
+    """Turns transcriptions into events (Spec 1 §17)."""
 
     async def handle_input_transcription(
         self, invocation_context: InvocationContext, transcription: types.Transcription
     ) -> Event:
-        """Return the event of something that the user said; it is not appended yet."""
+        """Return the event of the user's speech; the caller appends it."""
         ctx = invocation_context
         return Event(
             invocation_id=ctx.invocation_id,
@@ -27,7 +28,7 @@ class TranscriptionManager:
     async def handle_output_transcription(
         self, invocation_context: InvocationContext, transcription: types.Transcription
     ) -> Event:
-        """Return the event of something that the model said; it is not appended yet."""
+        """Return the event of the model's speech; the caller appends it."""
         ctx = invocation_context
         return Event(
             invocation_id=ctx.invocation_id,
@@ -37,12 +38,12 @@ class TranscriptionManager:
         )
 
     def get_transcription_stats(self, invocation_context: InvocationContext) -> dict[str, int]:
-        """Return how many transcriptions the session holds."""
+        """Return the number of transcriptions in the session."""
         events = invocation_context.session.events
-        said = sum(event.input_transcription is not None for event in events)
-        heard = sum(event.output_transcription is not None for event in events)
+        inputs = sum(event.input_transcription is not None for event in events)
+        outputs = sum(event.output_transcription is not None for event in events)
         return {
-            "input_transcriptions": said,
-            "output_transcriptions": heard,
-            "total_transcriptions": said + heard,
+            "input_transcriptions": inputs,
+            "output_transcriptions": outputs,
+            "total_transcriptions": inputs + outputs,
         }

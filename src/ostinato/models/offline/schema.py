@@ -1,8 +1,7 @@
-"""Schemas in one shape for the offline model: plain JSON schema with references written out."""
+"""JSON schemas as the offline model reads them: parameters of tools and fields of answers."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,131 +9,70 @@ from pydantic import TypeAdapter
 
 from ... import types
 
-_NESTED = ("items", "any_of", "anyOf", "oneOf", "allOf")
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument of a function, or one field of an answer.
-
-    `kind` is a JSON schema type; `item` describes an array's elements, `fields` an object's.
-    """
+    """One parameter of a tool, or one field of an answer; `kind` is its JSON type."""
 
     name: str
     kind: str
     required: bool
-    about: str = ""
-    enum: tuple[str, ...] = ()
-    form: str = ""
-    nullable: bool = False
-    item: Param | None = None
-    fields: tuple[Param, ...] = ()
+    enum: tuple[Any, ...]
+    schema: dict[str, Any]
 
 
-def plain_schema(schema: Any) -> dict[str, Any]:
-    """Return a class, a Schema record or a dict as a JSON schema."""
+def read_schema(schema: Any) -> dict[str, Any]:
+    """Return a class, a Schema record or a dict as a JSON schema without references."""
     if isinstance(schema, types.Schema):
         schema = schema.model_dump(mode="json", exclude_none=True)
     elif not isinstance(schema, dict):
         schema = TypeAdapter[Any](schema).json_schema()
     found = cast(dict[str, Any], schema)
-    return _written_out(found, found.get("$defs") or found.get("defs") or {}, 0)
+    return _expand(found, found.get("$defs") or found.get("defs") or {}, 0)
 
 
-def params_of(declaration: types.FunctionDeclaration) -> tuple[Param, ...]:
-    """Return the arguments that a declared function takes."""
-    schema: Any = declaration.parameters_json_schema or declaration.parameters
-    if schema is None:
-        return ()
-    described = _argument_lines(declaration.description or "")
-    return tuple(
-        _with_about(param, described.get(param.name, ""))
-        for param in fields_of(plain_schema(schema))
-    )
-
-
-def fields_of(schema: dict[str, Any]) -> tuple[Param, ...]:
+def list_params(schema: dict[str, Any]) -> list[Param]:
     """Return the fields of an object's schema."""
-    required = set[str](schema.get("required") or ())
-    return tuple(
-        _param(name, field, name in required)
-        for name, field in cast(dict[str, Any], schema.get("properties") or {}).items()
-    )
+    required = schema.get("required") or ()
+    params: list[Param] = []
+    for name, field in cast(dict[str, dict[str, Any]], schema.get("properties") or {}).items():
+        is_required = name in required and "default" not in field
+        enum = tuple(value for value in field.get("enum") or () if value is not None)
+        params.append(Param(name, kind_of(field), is_required, enum, field))
+    return params
 
 
-def param_of(schema: dict[str, Any]) -> Param:
-    """Return a schema as one nameless field."""
-    return _param("", schema, True)
-
-
-def _param(name: str, schema: dict[str, Any], required: bool) -> Param:
-    choices: list[dict[str, Any]] = schema.get("any_of") or schema.get("anyOf") or []
-    real = [choice for choice in choices if str(choice.get("type")).lower() != "null"]
-    nullable = bool(schema.get("nullable")) or len(real) < len(choices)
-    if real:
-        schema = {**schema, **real[0]}
-    kind = schema.get("type") or ("object" if schema.get("properties") else "string")
+def kind_of(schema: dict[str, Any]) -> str:
+    """Return the JSON type of a schema; that of the first type but null in a union."""
+    kind: Any = schema.get("type") or ("object" if schema.get("properties") else "string")
     if isinstance(kind, list):
-        named = [str(each) for each in cast(list[Any], kind)]
-        nullable = nullable or "null" in named
-        kind = next((each for each in named if each != "null"), "string")
-    kind = str(kind).lower()
-    item = schema.get("items")
-    values: list[Any] = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
-    return Param(
-        name=name,
-        kind=kind,
-        required=required and "default" not in schema,
-        about=schema.get("description") or "",
-        enum=tuple(str(value) for value in values if value is not None),
-        form=str(schema.get("format") or "").lower(),
-        nullable=nullable,
-        item=_param(name, cast(dict[str, Any], item), True)
-        if kind == "array" and isinstance(item, dict)
-        else None,
-        fields=fields_of(schema) if kind == "object" else (),
-    )
+        kind = next((one for one in cast(list[str], kind) if one != "null"), "string")
+    return str(kind).lower()
 
 
-def _with_about(param: Param, about: str) -> Param:
-    if param.about or not about:
-        return param
-    return Param(
-        param.name, param.kind, param.required, about, param.enum, param.form, param.nullable,
-        param.item, param.fields,
-    )  # fmt: skip
+def _expand(schema: dict[str, Any], definitions: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Replace references and unions by the schemas they stand for."""
+    choices: list[dict[str, Any]] = schema.get("anyOf") or schema.get("any_of") or []
+    real = [one for one in choices if str(one.get("type")).lower() != "null"]
+    reference = schema.get("$ref") or schema.get("ref") or ""
+    target = definitions.get(reference.rpartition("/")[2]) or (real[0] if real else None)
+    if target and depth < _DEEPEST:
+        rest = {k: v for k, v in schema.items() if k not in ("$ref", "ref", "anyOf", "any_of")}
+        return _expand({**target, **rest}, definitions, depth + 1)
+    fields: dict[str, dict[str, Any]] = schema.get("properties") or {}
+    properties = {name: _expand(field, definitions, depth + 1) for name, field in fields.items()}
+    return {**schema, "properties": properties} if properties else schema
 
 
-def _argument_lines(description: str) -> dict[str, str]:
-    """Return what a docstring's list of arguments says of each."""
-    section = re.search(r"\n\s*(?:Args|Arguments)\s*:\s*\n(.*?)(?:\n\s*\n|\Z)", description, re.S)
-    if section is None:
-        return {}
-    lines = re.findall(r"^\s*(\w+)\s*(?:\([^)]*\))?:\s*(.+)$", section[1], re.M)
-    return dict(lines)
-
-
-def _written_out(schema: Any, definitions: dict[str, Any], depth: int) -> Any:
-    if isinstance(schema, list):
-        return [_written_out(each, definitions, depth) for each in cast(list[Any], schema)]
-    if not isinstance(schema, dict):
-        return schema
-    fields = cast(dict[str, Any], schema)
-    ref = fields.get("$ref") or fields.get("ref")
-    if isinstance(ref, str):
-        target: dict[str, Any] = definitions.get(ref.rsplit("/", 1)[-1], {}) if depth < 8 else {}
-        return _written_out({**target, **_besides_ref(fields)}, definitions, depth + 1)
-    done = dict(fields)
-    for key in _NESTED:
-        if key in done:
-            done[key] = _written_out(done[key], definitions, depth)
-    if isinstance(done.get("properties"), dict):
-        done["properties"] = {
-            name: _written_out(field, definitions, depth)
-            for name, field in done["properties"].items()
-        }
-    return done
-
-
-def _besides_ref(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key not in ("$ref", "ref")}
+def empty_value(schema: dict[str, Any], text: str) -> Any:
+    """Return a value that follows a schema: a text, or an empty value of another kind."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = kind_of(schema)
+    if kind == "object":
+        fields = [one for one in list_params(schema) if one.required]
+        return {one.name: empty_value(one.schema, text) for one in fields}
+    empty: dict[str, Any] = {"boolean": False, "integer": 0, "number": 0, "array": []}
+    return empty.get(kind, text)

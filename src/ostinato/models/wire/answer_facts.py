@@ -1,6 +1,4 @@
-"""What surrounds an answer of OpenAI's APIs: usage, log probabilities, citations. Both formats of
-answers use it.
-"""
+"""Usage, log probabilities and citations of responses of OpenAI's APIs, in either format."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def usage_of(usage: object) -> types.GenerateContentResponseUsageMetadata | None
 
 
 def logprobs_of(tokens: Iterable[Any]) -> tuple[float, types.LogprobsResult] | None:
-    """Return the mean log probability and all of them; None where there are none."""
+    """Return the mean log probability and all of them, or None if there are none."""
     listed = [fields_of(one) for one in tokens]
     chosen = [_candidate(one) for one in listed]
     known = [one.log_probability for one in chosen if one.log_probability is not None]
@@ -63,7 +61,7 @@ def _candidate(token: dict[str, Any]) -> types.LogprobsResultCandidate:
 
 
 def citations_of(annotations: Iterable[Any]) -> types.CitationMetadata | None:
-    """Return the cited sources of either format's annotations; None where there are none."""
+    """Return the cited sources of either format's annotations, or None if there are none."""
     found: list[types.Citation] = []
     for one in annotations:
         fields = fields_of(one)
@@ -82,7 +80,7 @@ def citations_of(annotations: Iterable[Any]) -> types.CitationMetadata | None:
 
 
 def grounding_of(urls: Iterable[str], queries: Iterable[str]) -> types.GroundingMetadata | None:
-    """Return the web pages and queries behind an answer; None where there are none."""
+    """Return the web pages and queries behind an answer, or None if there are none."""
     pages = [
         types.GroundingChunk(web=types.GroundingChunkWeb(uri=url)) for url in dict.fromkeys(urls)
     ]

@@ -1,6 +1,4 @@
-"""Ids for calls and responses that have none: histories of models that give none need them before
-an API that ties the two by id.
-"""
+"""Ids for function calls and responses without one, for APIs that match the two by id."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from ... import types
 
 
 def lacks_ids(content: types.Content) -> bool:
-    """Tell whether a call or response of the content has no id."""
+    """Return whether a call or response of the content has no id."""
     return any(
         (part.function_call is not None and not part.function_call.id)
         or (part.function_response is not None and not part.function_response.id)

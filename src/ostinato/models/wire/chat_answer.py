@@ -1,5 +1,5 @@
-"""ChatAnswer: sums up an answer of chat completions, whole or in chunks. `OpenAILlm` and `LiteLlm`
-feed it.
+"""ChatAnswer, which reads a response of chat completions, complete or in chunks. `OpenAILlm` and
+`LiteLlm` use it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..llm_response import LlmResponse
 from .answer_facts import citations_of, grounding_of, logprobs_of, usage_of
 from .chat_thoughts import ChatThoughts
 from .faults import BadAnswer
+from .partial_text import partial_text
 from .reading import fields_of, items_of, signature_bytes, text_of
 
 _REASONS = {
@@ -28,9 +29,11 @@ _REASONS = {
     "content_filter": types.FinishReason.SAFETY,
 }
 
+_TEXT_FIELDS = frozenset(("role", "content"))
+
 
 class _Call:
-    """A call that is being put together."""
+    """A call whose chunks are still arriving."""
 
     __slots__ = ("arguments", "id", "name", "signature")
 
@@ -111,21 +114,26 @@ class ChatAnswer:
     def _first_choice(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Note what stands beside the choices and return the first one's fields."""
         self._model = text_of(fields.get("model")) or self._model
-        self._usage = (
-            fields.get("usage") or fields_of(fields.get("x_groq")).get("usage") or (self._usage)
-        )
-        self._urls += [url for url in items_of(fields.get("citations")) if isinstance(url, str)]
+        if usage := fields.get("usage") or fields_of(fields.get("x_groq")).get("usage"):
+            self._usage = usage
+        if "citations" in fields:
+            self._urls += [url for url in items_of(fields["citations"]) if isinstance(url, str)]
         for one in items_of(fields.get("choices")):
             choice = fields_of(one)
             if choice.get("index", 0) in (0, None):
                 self._reason = text_of(choice.get("finish_reason")) or self._reason
-                self._logprobs += items_of(fields_of(choice.get("logprobs")).get("content"))
+                if choice.get("logprobs"):
+                    self._logprobs += items_of(fields_of(choice["logprobs"]).get("content"))
                 return choice
         return {}
 
     def _add(self, delta: dict[str, Any]) -> list[LlmResponse]:
+        content = delta.get("content")
+        if delta.keys() <= _TEXT_FIELDS and isinstance(content, str):  # most of them are so
+            self._texts.append(content)
+            return [partial_text(content)] if content else []
         thought = self._thoughts.add(delta)
-        text, more_thought = _content(delta.get("content"))
+        text, more_thought = _content(content)
         if more_thought:
             self._thoughts.add({"reasoning_content": more_thought})
         self._texts.append(text)
@@ -139,9 +147,9 @@ class ChatAnswer:
             self._add_call({"index": 0, "function": old}, 0)
         partials: list[LlmResponse] = []
         if thought or more_thought:
-            partials.append(_partial(types.Part(text=thought + more_thought, thought=True)))
+            partials.append(partial_text(thought + more_thought, True))
         if text:
-            partials.append(_partial(types.Part(text=text)))
+            partials.append(partial_text(text))
         return partials
 
     def _add_call(self, delta: dict[str, Any], place: int) -> None:
@@ -171,11 +179,12 @@ class ChatAnswer:
         if reason is types.FinishReason.SAFETY:
             return parts  # a call in an answer that was withheld is not to be made
         whole = reason is types.FinishReason.STOP
-        return [*parts, *(_call_part(call, whole) for call in self._calls)]
+        calls = [call for call in self._calls if call.name or any(call.arguments)]
+        return [*parts, *(_call_part(call, whole) for call in calls)]  # some servers add empty ones
 
 
 def _call_part(call: _Call, whole: bool) -> types.Part:
-    """Return a call as a part; without arguments it is none where the answer was cut short."""
+    """Return a call as a part, with invalid arguments if they were cut off."""
     arguments = "".join(call.arguments)
     args = call_args(arguments)
     if not whole and not arguments.strip():
@@ -215,19 +224,15 @@ def _media(delta: dict[str, Any]) -> list[types.Part]:
         head, comma, data = url.partition(",")
         if comma and head.startswith("data:"):
             kind = head.removeprefix("data:").partition(";")[0]
-            parts.append(types.Part.from_bytes(data=_decoded(data), mime_type=kind))
+            parts.append(types.Part.from_bytes(data=_decode_media(data), mime_type=kind))
     audio = fields_of(delta.get("audio"))
     if data := text_of(audio.get("data")):
-        parts.append(types.Part.from_bytes(data=_decoded(data), mime_type="audio/wav"))
+        parts.append(types.Part.from_bytes(data=_decode_media(data), mime_type="audio/wav"))
     return parts
 
 
-def _decoded(data: str) -> bytes:
+def _decode_media(data: str) -> bytes:
     try:
         return base64.b64decode(data)
     except binascii.Error as error:
         raise BadAnswer("media that are not base64") from error
-
-
-def _partial(part: types.Part) -> LlmResponse:
-    return LlmResponse(content=types.Content(role="model", parts=[part]), partial=True)

@@ -1,10 +1,13 @@
-"""Chat dialects: in what servers that speak chat completions differ. `OpenAILlm` picks one by its
+"""Chat dialects: how servers that speak chat completions differ. `OpenAILlm` picks one by its
 provider.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 #: The field of an assistant's message that takes its thoughts back.
@@ -18,12 +21,16 @@ class ChatDialect:
     Attributes:
       max_tokens: the field that bounds the answer.
       seed: the field for the seed.
-      thoughts: where it wants thoughts back; None where it does not.
+      thoughts: the field in which it expects thoughts back, or None.
       json_schema: whether answers can be bound to a schema.
       stream_options: whether it must be asked for the usage of a stream.
       top_k: whether it takes top_k.
       service_tier: whether it takes a tier of service.
       signatures: the field of a call that takes its signature back.
+      refused: fields that the server refuses, which are left out.
+      tool_choices: its words for `tool_choice`; an empty one is left out.
+      efforts: its words for `reasoning_effort`.
+      short_call_ids: whether ids of calls must be nine letters and digits.
     """
 
     max_tokens: str = "max_tokens"
@@ -34,7 +41,19 @@ class ChatDialect:
     top_k: bool = False
     service_tier: bool = False
     signatures: Literal["extra_content", "provider_specific_fields"] | None = None
+    refused: frozenset[str] = frozenset()
+    tool_choices: Mapping[str, str] = field(default_factory=dict[str, str])
+    efforts: Mapping[str, str] = field(default_factory=dict[str, str])
+    short_call_ids: bool = False
 
+    def call_id(self, given: str | None) -> str | None:
+        """Return the id of a call as the server takes it; equal ids stay equal."""
+        if not self.short_call_ids or given is None or _SHORT_ID.fullmatch(given):
+            return given
+        return hashlib.sha256(given.encode()).hexdigest()[:9]
+
+
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 _OPENAI = ChatDialect(max_tokens="max_completion_tokens", service_tier=True)
 
@@ -42,12 +61,26 @@ _OPENAI = ChatDialect(max_tokens="max_completion_tokens", service_tier=True)
 DIALECTS = {
     "openai": _OPENAI,
     "openai-chat": _OPENAI,
+    "azure": ChatDialect(max_tokens="max_completion_tokens"),
     "vllm": ChatDialect(thoughts="reasoning_content", top_k=True),
     "llamacpp": ChatDialect(thoughts="reasoning_content", top_k=True),
     "lmstudio": ChatDialect(top_k=True),
     "openrouter": ChatDialect(thoughts="reasoning_details", top_k=True),
     "deepseek": ChatDialect(thoughts="reasoning_content", json_schema=False),
-    "mistral": ChatDialect(seed="random_seed", stream_options=False),
+    "mistral": ChatDialect(seed="random_seed", stream_options=False, short_call_ids=True),
+    "groq": ChatDialect(refused=frozenset(("logprobs", "top_logprobs", "n"))),
+    "together": ChatDialect(top_k=True),
+    "fireworks": ChatDialect(thoughts="reasoning_content", top_k=True),
+    "cerebras": ChatDialect(
+        max_tokens="max_completion_tokens",
+        refused=frozenset(("frequency_penalty", "presence_penalty")),
+    ),
+    "cohere": ChatDialect(
+        stream_options=False,
+        refused=frozenset(("n", "store", "modalities", "top_logprobs")),
+        tool_choices={"auto": ""},
+        efforts={"minimal": "none", "low": "high", "medium": "high"},
+    ),
 }
 #: LiteLLM translates what it gets, so that it takes what any of its providers takes.
 LITELLM = ChatDialect(thoughts="thinking_blocks", top_k=True, signatures="provider_specific_fields")

@@ -27,15 +27,15 @@ Message = dict[str, Any]
 
 
 def messages_of(content: types.Content, dialect: ChatDialect) -> list[Message]:
-    """Return the messages for one content; none where it is empty.
+    """Return the messages for one content; an empty content has no messages.
 
     Raises:
       Unsendable: a part that chat completions cannot carry.
     """
-    return _of_model(content, dialect) if content.role == "model" else _of_user(content)
+    return _of_model(content, dialect) if content.role == "model" else _of_user(content, dialect)
 
 
-def _of_user(content: types.Content) -> list[Message]:
+def _of_user(content: types.Content, dialect: ChatDialect) -> list[Message]:
     """Return responses as tool messages, which must follow their calls, then the rest."""
     answers: list[Message] = []
     pieces: list[Message] = []
@@ -44,14 +44,15 @@ def _of_user(content: types.Content) -> list[Message]:
         if response is None:
             pieces += _pieces(part)
             continue
+        call_id = dialect.call_id(response.id)
         answers.append(
-            {"role": "tool", "tool_call_id": response.id, "content": response_text(response)}
+            {"role": "tool", "tool_call_id": call_id, "content": response_text(response)}
         )
         media = response_media(response)
         if media:
             pieces.append(_text(f"[Media in the response of {response.name}]"))
             pieces += [piece for one in media for piece in _pieces(one)]
-    return [*answers, {"role": "user", "content": _joined(pieces)}] if pieces else answers
+    return [*answers, {"role": "user", "content": _join_texts(pieces)}] if pieces else answers
 
 
 def _of_model(content: types.Content, dialect: ChatDialect) -> list[Message]:
@@ -88,7 +89,7 @@ def _of_model(content: types.Content, dialect: ChatDialect) -> list[Message]:
 def _call(part: types.Part, call: types.FunctionCall, dialect: ChatDialect) -> Message:
     arguments = json.dumps(call.args or {}, ensure_ascii=False, default=str)
     message: Message = {
-        "id": call.id,
+        "id": dialect.call_id(call.id),
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }
@@ -122,8 +123,8 @@ def _text(text: str) -> Message:
     return {"type": "text", "text": text}
 
 
-def _joined(pieces: list[Message]) -> str | list[Message]:
-    """Return plain text where there is nothing else: some servers take no lists."""
+def _join_texts(pieces: list[Message]) -> str | list[Message]:
+    """Join pieces that are all text, because some servers do not accept lists."""
     if all(piece["type"] == "text" for piece in pieces):
         return "\n".join(piece["text"] for piece in pieces)
     return pieces

@@ -56,7 +56,11 @@ def chat_body(
     if functions:
         body["tools"] = [{"type": "function", "function": _function(one)} for one in functions]
         if choice is not None:
+            choice = dialect.tool_choices.get(choice, choice)
+        if choice:
             body["tool_choice"] = choice
+    for name in dialect.refused:
+        body.pop(name, None)
     return body
 
 
@@ -158,7 +162,8 @@ def _settings(config: types.GenerateContentConfig, dialect: ChatDialect) -> dict
     asked[dialect.seed] = config.seed
     asked["stop"] = config.stop_sequences or None
     asked["n"] = config.candidate_count
-    asked["reasoning_effort"] = effort_of(config)
+    effort = effort_of(config)
+    asked["reasoning_effort"] = dialect.efforts.get(effort, effort) if effort else None
     asked["store"] = config.store
     if config.response_logprobs:
         asked |= {"logprobs": True, "top_logprobs": config.logprobs}

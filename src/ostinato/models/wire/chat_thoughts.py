@@ -1,6 +1,4 @@
-"""ChatThoughts: the thoughts in an answer of chat completions, under the names that servers give
-them. `ChatAnswer` holds one.
-"""
+"""ChatThoughts, which collects the thoughts in a response of chat completions for `ChatAnswer`."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ _PIECES = ("text", "summary", "data", "signature")
 
 
 class ChatThoughts:
-    """Sums up thoughts.
+    """Collects thoughts.
 
     Servers say `reasoning_content` or `reasoning`; OpenRouter adds `reasoning_details` and LiteLLM
     `thinking_blocks`, which hold the proofs that have to be sent back.
@@ -42,11 +40,11 @@ class ChatThoughts:
         return text
 
     def parts(self) -> list[types.Part]:
-        """Return the thoughts as parts, with their proofs."""
+        """Return the thoughts as parts, with their signatures."""
         text = "".join(self._texts)
         signed = [block for block in self._blocks if block.get("signature") or block.get("data")]
         if signed:
-            return [_signed(block) for block in signed]
+            return [_build_thought(block) for block in signed]
         signature = None
         if self._details:
             signature = json.dumps(self._details, ensure_ascii=False).encode()
@@ -74,7 +72,7 @@ class ChatThoughts:
         last["signature"] = text_of(block.get("signature"))
 
 
-def _signed(block: dict[str, Any]) -> types.Part:
+def _build_thought(block: dict[str, Any]) -> types.Part:
     proof = text_of(block.get("signature")) or text_of(block.get("data"))
     text = text_of(block.get("thinking"))
     return types.Part(text=text or None, thought=True, thought_signature=signature_bytes(proof))

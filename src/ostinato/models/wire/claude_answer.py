@@ -12,6 +12,9 @@ from ..invalid_args import INVALID_ARGS_KEY, call_args
 from ..llm_response import LlmResponse
 from .claude_messages import OWN, Block
 from .faults import BadAnswer
+from .partial_text import partial_text
+from .reading import fields_of, text_of
+from .surrogates import load_json
 
 _FINISH = {
     "end_turn": types.FinishReason.STOP,
@@ -33,7 +36,7 @@ _COUNTS = (
 class ClaudeAnswer:
     """One answer, from the first block to the reason why it stopped.
 
-    A turn that the API paused goes on in a further message: `take` or `feed` that one, too.
+    A turn that the API paused continues in another message: `take` or `feed` that one, too.
     """
 
     def __init__(self) -> None:
@@ -47,13 +50,13 @@ class ClaudeAnswer:
         self._done = True
 
     def take(self, text: str) -> None:
-        """Take a whole message, as JSON.
+        """Read a complete message from JSON text.
 
         Raises:
-          BadAnswer: it is none.
+          BadAnswer: the text is not a message of the API.
         """
         try:
-            whole: Any = json.loads(text)
+            whole: Any = load_json(text)
         except (ValueError, RecursionError) as error:
             raise BadAnswer(_start(text)) from error  # as it came, so that a page is known for one
         if not isinstance(whole, dict) or "content" not in whole:
@@ -62,27 +65,27 @@ class ClaudeAnswer:
         self._begin(message)
         if not isinstance(message["content"], list):
             raise BadAnswer(f"a message whose content is no list: {_start(whole)}")
-        self.blocks.extend(_checked(block) for block in cast(list[Any], message["content"]))
+        self.blocks.extend(_check_block(block) for block in cast(list[Any], message["content"]))
         self._stop(message)
         self._done = True
 
     def feed(self, event: Any) -> LlmResponse | None:
-        """Take an event of a stream and return the piece that it brings, if any.
+        """Read a stream event and return its partial response, if any.
 
         Raises:
-          BadAnswer: it is none.
+          BadAnswer: the event is not one of the API.
         """
-        kind = _checked(event)["type"]
+        kind = _check_block(event)["type"]
         try:
             match kind:
                 case "message_start":
                     self._begin(event["message"])
                 case "content_block_start":
-                    block = dict(_checked(event["content_block"]))
+                    block = dict(_check_block(event["content_block"]))
                     self._open[event["index"]] = _OpenBlock(block)
                     self.blocks.append(block)
                 case "content_block_delta":
-                    return self._open[event["index"]].grow(_checked(event["delta"]))
+                    return self._open[event["index"]].grow(_check_block(event["delta"]))
                 case "content_block_stop":
                     self._open.pop(event["index"]).close()
                 case "message_delta":
@@ -98,11 +101,11 @@ class ClaudeAnswer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the message came to its end."""
+        """Whether the message is complete."""
         return self._done and self.stop_reason is not None
 
     def check_end(self) -> None:
-        """Raise BadAnswer where a stream ended before the message did."""
+        """Raise BadAnswer if a stream ended before the message did."""
         if not self.is_whole:
             raise BadAnswer("the stream was cut before the message ended")
 
@@ -145,15 +148,15 @@ class ClaudeAnswer:
 
     def _begin(self, message: Block) -> None:
         self._done, self.stop_reason = False, None
-        self._model = message.get("model")
+        self._model = text_of(message.get("model")) or None
         for name, count in self._counts.items():
             self._usage[name] = self._usage.get(name, 0) + count
         self._counts = {}
         self._count(message.get("usage"))
 
     def _stop(self, said: Block) -> None:
-        self.stop_reason = said.get("stop_reason")
-        self._stop_details = said.get("stop_details") or {}
+        self.stop_reason = text_of(said.get("stop_reason")) or None
+        self._stop_details = fields_of(said.get("stop_details"))
 
     def _count(self, usage: Any) -> None:
         """Keep the latest counts: those of a stream's end are sums, and repeat the start's."""
@@ -193,14 +196,14 @@ _GROWING = {
 
 
 class _OpenBlock:
-    """A block of a stream while it grows."""
+    """A block of a stream that is still open."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
         self._pieces: dict[str, list[str]] = {}
 
     def grow(self, delta: Block) -> LlmResponse | None:
-        """Add a delta and return the piece of text or thought that it brings."""
+        """Add a delta and return its partial text or thought."""
         kind = delta["type"]
         if kind == "citations_delta":
             self.block["citations"] = [*(self.block.get("citations") or []), delta["citation"]]
@@ -208,21 +211,17 @@ class _OpenBlock:
             piece: str = delta[name]
             self._pieces.setdefault(name, []).append(piece)
             if piece and name in ("text", "thinking"):
-                return _piece(types.Part(text=piece, thought=name == "thinking" or None))
+                return partial_text(piece, True if name == "thinking" else None)
         return None
 
     def close(self) -> None:
-        """Put the pieces together."""
+        """Join the deltas."""
         for name, pieces in self._pieces.items():
             whole = "".join(pieces)
             if name == "partial_json":
                 self.block["input"] = call_args(whole) if whole else self.block.get("input", {})
             else:
                 self.block[name] = (self.block.get(name) or "") + whole
-
-
-def _piece(part: types.Part) -> LlmResponse:
-    return LlmResponse(partial=True, content=types.Content(role="model", parts=[part]))
 
 
 def _parts(blocks: list[Block]) -> tuple[list[types.Part], list[types.Citation]]:
@@ -262,7 +261,9 @@ def _part(block: Block) -> types.Part | None:
         case "tool_use":
             # Read once more, for a number may be too large, which Python takes for infinite.
             args = call_args(json.dumps(block.get("input"), ensure_ascii=False))
-            call = types.FunctionCall(id=block.get("id"), name=block.get("name"), args=args)
+            if not block["name"]:
+                raise ValueError("a call without the name of its tool")
+            call = types.FunctionCall(id=block.get("id"), name=block["name"], args=args)
             return types.Part(function_call=call)
         case _:  # what the API's own tools did; it wants that back as it came
             return types.Part(part_metadata={OWN: block})
@@ -278,7 +279,7 @@ def _citation(source: Block, start: int, end: int) -> types.Citation:
     )
 
 
-def _checked(block: Any) -> Block:
+def _check_block(block: Any) -> Block:
     if not isinstance(block, dict) or not isinstance(cast(Block, block).get("type"), str):
         raise BadAnswer(f"something without a type: {_start(block)}")
     return cast(Block, block)

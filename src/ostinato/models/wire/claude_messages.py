@@ -7,7 +7,8 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any, cast
 
 from ... import types
@@ -25,22 +26,30 @@ _PDF = "application/pdf"
 _START = "The conversation so far:"
 
 
-def messages_of(content: types.Content) -> list[Block]:
-    """Return a Content as a message; none where nothing of it can be sent.
+def messages_of(
+    content: types.Content, media: Callable[[types.Part, str], Block] | None = None
+) -> list[Block]:
+    """Return a Content as a message, or an empty list if nothing of it can be sent.
+
+    Args:
+      content: the content.
+      media: makes a block of a part with media and its role, in place of the API's own form.
 
     Raises:
       Unsendable: a part of it is of a kind that the API does not take.
     """
     role = "assistant" if content.role in ("model", "assistant") else "user"
-    blocks = [block for part in content.parts or () if (block := _block(part, role)) is not None]
+    make = media or _media
+    made = [_block(part, role, make) for part in content.parts or ()]
+    blocks = [block for block in made if block is not None]
     return [{"role": role, "content": blocks}] if blocks else []
 
 
 def conversation(messages: Iterable[Block]) -> list[Block]:
-    """Put messages together as the API wants them.
+    """Merge messages as the API requires.
 
-    Roles alternate and the user begins, and results stand before all else in the message after
-    their calls. Blocks are shared with `messages`; the lists are not.
+    Roles alternate and the user begins, results stand before all else in the message after their
+    calls, and no two calls have the same id. Blocks are shared with `messages`; the lists are not.
     """
     joined: list[Block] = []
     for one in messages:
@@ -53,15 +62,41 @@ def conversation(messages: Iterable[Block]) -> list[Block]:
             one["content"].sort(key=_is_no_result)
     if joined and joined[0]["role"] != "user":
         joined.insert(0, {"role": "user", "content": [{"type": "text", "text": _START}]})
+    _rename_repeated_calls(joined)
     return joined
+
+
+def _rename_repeated_calls(messages: list[Block]) -> None:
+    """Give calls whose id an earlier call had an id of their own, and their results with them.
+
+    Some models begin to count anew in each response; the API refuses such a history.
+    """
+    used: set[str] = set()
+    renamed: dict[str, str] = {}
+    numbers: dict[str, Iterator[int]] = {}  # continues the count: a new search is quadratic
+    for message in messages:
+        blocks: list[Block] = message["content"]
+        for at, block in enumerate(blocks):
+            kind = block["type"]
+            if kind == "tool_use":
+                given: str = block["id"]
+                renamed.pop(given, None)
+                if given in used:
+                    after = numbers.setdefault(given, count(2))
+                    names = (f"{given}_{number}" for number in after)
+                    made = next(name for name in names if name not in used)
+                    renamed[given], blocks[at] = made, {**block, "id": made}
+                used.add(renamed.get(given, given))
+            elif kind == "tool_result" and block["tool_use_id"] in renamed:
+                blocks[at] = {**block, "tool_use_id": renamed[block["tool_use_id"]]}
 
 
 def _is_no_result(block: Block) -> bool:
     return block["type"] != "tool_result"
 
 
-def _block(part: types.Part, role: str) -> Block | None:
-    """Return a part as a block; None where there is nothing to send."""
+def _block(part: types.Part, role: str, media: Callable[[types.Part, str], Block]) -> Block | None:
+    """Return a part as a block, or None if there is nothing to send."""
     own = (part.part_metadata or {}).get(OWN)
     if part.thought:
         return _thought(part, own) if role == "assistant" else None
@@ -76,11 +111,9 @@ def _block(part: types.Part, role: str) -> Block | None:
             "input": call.args or {},
         }
     if part.function_response is not None:
-        return _result(part.function_response)
-    if part.inline_data is not None:
-        return _inline(part.inline_data, role)
-    if part.file_data is not None:
-        return _file(part.file_data, role)
+        return _result(part.function_response, media)
+    if part.inline_data is not None or part.file_data is not None:
+        return media(part, role)
     text = part.text or other_text(part)
     # The API refuses text that is empty or nothing but white space.
     return {"type": "text", "text": text} if text and text.strip() else None
@@ -97,22 +130,28 @@ def _thought(part: types.Part, own: Any) -> Block | None:
 
 
 def _id(given: str | None) -> str:
-    """Return an id in the characters that the API allows; calls and results alike."""
+    """Return an id with only the characters that the API allows."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", given or "")
 
 
-def _result(answer: types.FunctionResponse) -> Block:
+def _result(answer: types.FunctionResponse, media: Callable[[types.Part, str], Block]) -> Block:
     response = answer.response or {}
     value: Any = response["result"] if response.keys() == {"result"} else response
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     content: list[Block] = [{"type": "text", "text": text}] if text.strip() else []
-    content += [one for part in response_media(answer) if (one := _block(part, "user"))]
+    content += [one for part in response_media(answer) if (one := _block(part, "user", media))]
     block: Block = {"type": "tool_result", "tool_use_id": _id(answer.id)}
     if content:
         block["content"] = content
     if "error" in response:
         block["is_error"] = True
     return block
+
+
+def _media(part: types.Part, role: str) -> Block:
+    if part.inline_data is not None:
+        return _inline(part.inline_data, role)
+    return _file(part.file_data or types.FileData(), role)
 
 
 def _inline(blob: types.Blob, role: str) -> Block:

@@ -31,7 +31,8 @@ def tools(config: types.GenerateContentConfig) -> list[Block]:
     """Return the tools that a request may use.
 
     Raises:
-      Unsendable: a tool's name is outside the API's pattern, or it is no declared function.
+      Unsendable: a tool's name does not match the API's pattern, or a tool is not a declared
+        function.
     """
     for tool in config.tools or []:
         if not isinstance(tool, types.Tool):
@@ -39,7 +40,7 @@ def tools(config: types.GenerateContentConfig) -> list[Block]:
         others = [name for name, value in tool if value and name != "function_declarations"]
         if others:
             raise Unsendable(f"the built-in tool {others[0]!r}; use a function tool instead.")
-    wanted = _allowed(config)
+    wanted = _read_allowed_names(config)
     return [
         _tool(declaration)
         for declaration in declared_functions(config)
@@ -63,14 +64,14 @@ def tool_choice(config: types.GenerateContentConfig) -> Block | None:
     calling = config.tool_config and config.tool_config.function_calling_config
     mode = calling.mode.value if calling and calling.mode else ""
     if mode == "ANY":
-        names = _allowed(config)
+        names = _read_allowed_names(config)
         if names is not None and len(names) == 1:
             return {"type": "tool", "name": next(iter(names))}
         return {"type": "any"}
     return {"type": "none"} if mode == "NONE" else None
 
 
-def _allowed(config: types.GenerateContentConfig) -> set[str] | None:
+def _read_allowed_names(config: types.GenerateContentConfig) -> set[str] | None:
     calling = config.tool_config and config.tool_config.function_calling_config
     names = calling.allowed_function_names if calling else None
     return set(names) if names else None
@@ -123,7 +124,7 @@ def sampling(config: types.GenerateContentConfig) -> Block:
 def cache_control(
     cache: ContextCacheConfig | None, previous_tokens: int | None
 ) -> dict[str, str] | None:
-    """Return how long to cache; None where nothing is to be cached.
+    """Return the cache control, or None if nothing is to be cached.
 
     Args:
       cache: the app's settings.

@@ -1,10 +1,14 @@
-"""Contents as Gemini's API reads them. The adapter sends them, `Converted` keeps them."""
+"""Contents as Gemini's API reads them. The adapter sends them, `Converted` keeps them.
+
+Ids of calls that were made here are left out: Gemini never gave them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ... import types
+from ..llm_request import CLIENT_ID_PREFIX
 
 # What is only there while a call is streamed.
 _STREAMED = {"partial_args", "will_continue"}
@@ -32,4 +36,9 @@ def developer_content(content: types.Content) -> dict[str, Any]:
 
 
 def _json(content: types.Content, exclude: Any) -> dict[str, Any]:
-    return content.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)
+    made = content.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)
+    for part in made.get("parts", ()):
+        holder: dict[str, Any] = part.get("functionCall") or part.get("functionResponse") or {}
+        if holder.get("id", "").startswith(CLIENT_ID_PREFIX):
+            del holder["id"]
+    return made

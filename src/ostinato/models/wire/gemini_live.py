@@ -1,17 +1,19 @@
-"""Settings and messages of Gemini's live API as google-genai takes and gives them. The Gemini
-adapter and its live connection use these.
-"""
+"""Settings and messages of Gemini's live API, for the Gemini adapter and its live connection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from ... import types
 from ..llm_request import LlmRequest
 from ..llm_response import LlmResponse
-from .gemini_settings import plain
+from .faults import Unsendable
+from .gemini_request import camel_name, plain, refuse_foreign_fields, setting_json
 from .live_turn import LiveTurn
+from .reading import fields_of
 
 # Generation settings that a live session has too.
 _SHARED = (
@@ -29,10 +31,30 @@ _SHARED = (
 )
 
 
+_USAGE_OF_VERTEX = {
+    "candidatesTokenCount": "responseTokenCount",
+    "candidatesTokensDetails": "responseTokensDetails",
+}
+# Settings of a session that stand among the generation settings of its setup.
+_GENERATION = (
+    "response_modalities",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_output_tokens",
+    "media_resolution",
+    "seed",
+    "speech_config",
+    "thinking_config",
+    "enable_affective_dialog",
+    "translation_config",
+)
+
+
 def live_settings(
     llm_request: LlmRequest, speech: types.SpeechConfig | None, *, seeds_history: bool
 ) -> dict[str, Any]:
-    """Return the settings of a session as the SDK's `config` argument.
+    """Return the settings of a session: fields of a `types.LiveConnectConfig`.
 
     Args:
       llm_request: the request.
@@ -56,6 +78,49 @@ def live_settings(
     if seeds_history and llm_request.contents and not resumes:
         fields.setdefault("history_config", {"initial_history_in_client_content": True})
     return fields
+
+
+def live_setup(config: types.LiveConnectConfig, *, developer: bool) -> dict[str, Any]:
+    """Return the setup that opens a session, without the model.
+
+    Args:
+      config: the settings.
+      developer: whether the Gemini Developer API gets it.
+
+    Raises:
+      Unsendable: the service does not take one of the settings.
+    """
+    given = config.generation_config
+    generation: dict[str, Any] = setting_json("generation_config", given) if given else {}
+    setup: dict[str, Any] = {}
+    for name in config.model_fields_set - {"http_options", "generation_config"}:
+        if (value := getattr(config, name)) is not None:
+            place = generation if name in _GENERATION else setup
+            place[camel_name(name)] = setting_json(name, value)
+    if not developer:
+        generation.setdefault("responseModalities", ["AUDIO"])
+    if generation:
+        setup["generationConfig"] = generation
+    if developer and "explicitVadSignal" in setup:
+        raise Unsendable("explicit_vad_signal: only Vertex AI has it. Change the RunConfig.")
+    refuse_foreign_fields(setup, developer=developer)
+    return setup
+
+
+def realtime_json(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return realtime input as JSON; bytes become base64."""
+    return {
+        camel_name(name): to_jsonable_python(value, bytes_mode="base64", exclude_none=True)
+        for name, value in one.items()
+    }
+
+
+def rename_usage_of_vertex(message: dict[str, Any]) -> None:
+    """Give the token counts of a message the names that the Developer API has for them."""
+    usage = fields_of(message.get("usageMetadata"))
+    for theirs, ours in _USAGE_OF_VERTEX.items():
+        if theirs in usage:
+            usage[ours] = usage.pop(theirs)
 
 
 def without_sound(history: Sequence[types.Content]) -> list[types.Content]:
@@ -88,7 +153,7 @@ def as_one_text(history: Sequence[types.Content]) -> types.Content:
 
 
 def responses_of(message: Any, turn: LiveTurn) -> Iterator[LlmResponse]:
-    """Yield what a message of the server says.
+    """Yield the responses for a server message.
 
     Args:
       message: a LiveServerMessage of the SDK.
@@ -97,7 +162,7 @@ def responses_of(message: Any, turn: LiveTurn) -> Iterator[LlmResponse]:
     if message.usage_metadata is not None:
         yield turn.response(usage_metadata=_usage(message.usage_metadata))
     if message.server_content is not None:
-        yield from _said(message.server_content, turn)
+        yield from _read_content(message.server_content, turn)
     if message.tool_call is not None and message.tool_call.function_calls:
         calls = [
             types.FunctionCall(id=call.id, name=call.name, args=call.args or {})
@@ -115,8 +180,8 @@ def responses_of(message: Any, turn: LiveTurn) -> Iterator[LlmResponse]:
         yield turn.response(go_away=types.LiveServerGoAway(time_left=message.go_away.time_left))
 
 
-def _said(content: Any, turn: LiveTurn) -> Iterator[LlmResponse]:
-    """Yield what the content of a message says."""
+def _read_content(content: Any, turn: LiveTurn) -> Iterator[LlmResponse]:
+    """Yield the responses for the content of a message."""
     if content.input_transcription is not None:
         said = content.input_transcription
         yield from turn.heard(said.text, said.finished)

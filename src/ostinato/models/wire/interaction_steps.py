@@ -101,8 +101,10 @@ def _parts(step: Mapping[str, Any]) -> Iterator[types.Part]:
                 thought_signature=base64.b64decode(signature) if signature else None,
             )
         case "function_call":
-            args = step.get("arguments")
-            call = types.FunctionCall(id=step.get("id"), name=step.get("name"), args=_args(args))
+            name, args = step["name"], step.get("arguments")
+            if not name:
+                raise ValueError("a call without the name of its function")
+            call = types.FunctionCall(id=step.get("id"), name=name, args=_args(args))
             yield types.Part(function_call=call)
         case "code_execution_call":
             asked: dict[str, Any] = step.get("arguments") or {}
@@ -119,7 +121,7 @@ def _parts(step: Mapping[str, Any]) -> Iterator[types.Part]:
 
 
 def content_part(content: Mapping[str, Any]) -> types.Part | None:
-    """Return a content of an interaction as a part; None where it is empty or unknown."""
+    """Return a content of an interaction as a part, or None if it is empty or unknown."""
     if content.get("type") == "text":
         return types.Part(text=str(content["text"])) if content.get("text") else None
     mime_type = content.get("mime_type")

@@ -48,7 +48,7 @@ def parameters_of(declaration: types.FunctionDeclaration) -> dict[str, Any]:
 
 
 def output_schema_of(config: types.GenerateContentConfig) -> dict[str, Any] | None:
-    """Return the schema that the output shall follow, or None where none is asked for."""
+    """Return the output schema, or None if the request has none."""
     if config.response_json_schema is not None:
         return json_schema_of(config.response_json_schema)
     schema = cast(Any, config.response_schema)
@@ -67,7 +67,8 @@ def strict_form(schema: dict[str, Any]) -> dict[str, Any] | None:
     An answer that follows it follows the given one, too.
 
     Returns:
-      None where strict mode cannot express it: open objects, alternatives other than anyOf.
+      The schema, or None if strict mode cannot express it: open objects, alternatives other
+      than anyOf.
     """
     form = copy.deepcopy(schema)
     return form if _close(form) else None

@@ -1,5 +1,5 @@
-"""LiveTurn: makes whole texts and transcriptions of the pieces that a live model sends. The live
-connections use it, whatever their wire.
+"""LiveTurn, which joins the partial texts and transcriptions of a live model. All live connections
+use it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..llm_response import LlmResponse
 
 
 class LiveTurn:
-    """What has been said in a turn so far.
+    """The texts and transcriptions of the current turn.
 
     Args:
       model_version: the model's name, for each response.
@@ -42,7 +42,7 @@ class LiveTurn:
         return [*ended, self.response(content=self._content(text), partial=True)]
 
     def sound(self, data: bytes, mime_type: str | None) -> LlmResponse:
-        """Take a piece of sound, or a picture."""
+        """Add an audio chunk or an image."""
         part = types.Part(inline_data=types.Blob(data=data, mime_type=mime_type))
         return self.response(content=types.Content(role="model", parts=[part]))
 
@@ -53,11 +53,11 @@ class LiveTurn:
         return [*self.end_text(), *self.end_transcriptions(), self.response(content=content)]
 
     def heard(self, text: str | None, finished: bool | None) -> list[LlmResponse]:
-        """Take a piece of the transcription of what the user says."""
-        return self._transcribed("input_transcription", self._heard, text, finished)
+        """Add a partial transcription of the user's speech."""
+        return self._add_transcription("input_transcription", self._heard, text, finished)
 
     def heard_all(self, text: str) -> list[LlmResponse]:
-        """Take the whole transcription of what the user said, in place of its pieces."""
+        """Replace the user's partial transcriptions by the complete one."""
         self._heard.clear()
         if not text:
             return []
@@ -65,12 +65,12 @@ class LiveTurn:
         return [self.response(input_transcription=said, partial=False)]
 
     def spoken(self, text: str | None, finished: bool | None) -> list[LlmResponse]:
-        """Take a piece of the transcription of what the model says."""
-        return self._transcribed("output_transcription", self._spoken, text, finished)
+        """Add a partial transcription of the model's speech."""
+        return self._add_transcription("output_transcription", self._spoken, text, finished)
 
     def ground(self, grounding: types.GroundingMetadata) -> None:
         """Keep what an answer is grounded on, for the whole text."""
-        self._grounding = _merged(self._grounding, grounding)
+        self._grounding = _merge_groundings(self._grounding, grounding)
 
     def end_text(self, *, interrupted: bool | None = None) -> list[LlmResponse]:
         """Return the text as a whole, if there is any."""
@@ -86,7 +86,7 @@ class LiveTurn:
         return [self.response(**fields)]
 
     def end_transcriptions(self) -> list[LlmResponse]:
-        """Return the transcriptions as wholes, the user's first."""
+        """Return the complete transcriptions, the user's first."""
         return [*self.heard(None, True), *self.spoken(None, True)]
 
     def end(self, *, complete: bool, interrupted: bool, reason: Any = None) -> list[LlmResponse]:
@@ -105,7 +105,7 @@ class LiveTurn:
         self._grounding = None
         return [*whole, self.response(**fields)]
 
-    def _transcribed(
+    def _add_transcription(
         self, field: str, pieces: list[str], text: str | None, finished: bool | None
     ) -> list[LlmResponse]:
         found: list[LlmResponse] = []
@@ -125,10 +125,10 @@ class LiveTurn:
         return types.Content(role="model", parts=[part])
 
 
-def _merged(
+def _merge_groundings(
     before: types.GroundingMetadata | None, now: types.GroundingMetadata
 ) -> types.GroundingMetadata:
-    """Return both of two groundings in one: lists joined, anything else the newer."""
+    """Merge two groundings: join lists, and take any other field from the newer."""
     if before is None:
         return now
     fields = {name: getattr(now, name) for name in now.model_fields_set}

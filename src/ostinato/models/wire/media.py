@@ -41,7 +41,7 @@ def audio_of(mime_type: str, data: bytes) -> dict[str, str]:
 
 
 def is_text(mime_type: str) -> bool:
-    """Tell whether a file of this type is plain text."""
+    """Return whether a file of this type is plain text."""
     return mime_type.startswith("text/") or mime_type in _TEXTS
 
 

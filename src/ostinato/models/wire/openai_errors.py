@@ -45,7 +45,7 @@ def status_of(code: object, default: int) -> int:
 
 
 def is_quota(said: str) -> bool:
-    """Tell whether an error says that the account has nothing left, so that waiting is no use."""
+    """Return whether an error says that the quota is used up, so that a retry is useless."""
     return any(word in said.lower() for word in _QUOTA)
 
 

@@ -6,7 +6,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from typing import Any, cast
+
+from .faults import BadAnswer
+from .surrogates import SplitPairs, load_json
+
+_LONGEST_SHOWN = 300  # characters of a text that is no JSON
 
 
 def fields_of(value: object) -> dict[str, Any]:
@@ -40,3 +46,20 @@ def signature_bytes(text: str) -> bytes:
 def signature_text(signature: bytes) -> str:
     """Return a signature as an API wants it back."""
     return base64.b64encode(signature).decode()
+
+
+def read_json(text: str | bytes, pairs: SplitPairs | None = None) -> dict[str, Any]:
+    """Return a JSON object; `pairs` joins the surrogates of the stream that it is an event of.
+
+    Raises:
+      BadAnswer: the text holds none; its detail starts as the text does, so that a page is known
+        for one.
+    """
+    try:
+        value: object = load_json(text, pairs)
+    except (ValueError, RecursionError):
+        shown = text if isinstance(text, str) else text.decode(errors="replace")
+        raise BadAnswer(shown[:_LONGEST_SHOWN] or "it is empty") from None
+    if not isinstance(value, dict):
+        raise BadAnswer(f"no object of JSON: {json.dumps(value)[:_LONGEST_SHOWN]}")
+    return cast(dict[str, Any], value)

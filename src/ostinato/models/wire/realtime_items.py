@@ -38,7 +38,7 @@ def session_of(
       transcriber: the model that transcribes the user.
 
     Raises:
-      Unsendable: a tool's name is none that the API takes.
+      Unsendable: the API does not accept a tool's name.
     """
     live, config = llm_request.live_connect_config, llm_request.config
     speech = live.speech_config
@@ -92,7 +92,7 @@ def _voice(speech: types.SpeechConfig | None) -> str | None:
 
 
 def _turn_detection(given: types.RealtimeInputConfig) -> Item | None:
-    """Return how the service finds out that somebody speaks; None where the client says so."""
+    """Return the service's turn detection, or None if the client signals activity."""
     detection = given.automatic_activity_detection
     found: Item = {"type": "server_vad"}
     if detection is not None:
@@ -110,12 +110,12 @@ def _turn_detection(given: types.RealtimeInputConfig) -> Item | None:
 
 
 def interrupts(given: types.RealtimeInputConfig | None) -> bool:
-    """Tell whether speech interrupts the model."""
+    """Return whether speech interrupts the model."""
     return given is None or given.activity_handling is not types.ActivityHandling.NO_INTERRUPTION
 
 
 def items_of(content: types.Content) -> list[Item]:
-    """Return the conversation items for one content; none where there is nothing to say.
+    """Return the conversation items for one content; an empty content has no items.
 
     Raises:
       Unsendable: a part that the API cannot carry.

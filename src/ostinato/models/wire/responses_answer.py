@@ -14,6 +14,7 @@ from ..invalid_args import INVALID_ARGS_KEY, call_args
 from ..llm_response import LlmResponse
 from .answer_facts import citations_of, grounding_of, logprobs_of, usage_of
 from .faults import BadAnswer
+from .partial_text import partial_text
 from .reading import fields_of, items_of, text_of
 from .responses_items import PHASE
 
@@ -49,16 +50,16 @@ class ResponsesAnswer:
         elif kind == "response.output_item.done":
             self._items.append(event.get("item"))
         elif kind == _TEXT:
-            return _partial(types.Part(text=text_of(event.get("delta"))))
+            return partial_text(text_of(event.get("delta")))
         elif kind in _THOUGHTS:
-            return _partial(types.Part(text=text_of(event.get("delta")), thought=True))
+            return partial_text(text_of(event.get("delta")), True)
         elif kind == _NEXT_THOUGHT and event.get("summary_index"):
-            return _partial(types.Part(text="\n\n", thought=True))
+            return partial_text("\n\n", True)
         return None
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """Code and message of an answer that failed; None where it did not."""
+        """The code and message of a failed response, or None if it did not fail."""
         if self._answer.get("status") != "failed":
             return None
         error = fields_of(self._answer.get("error"))
@@ -71,7 +72,7 @@ class ResponsesAnswer:
           keep: whether it may be gone on from, so that its id is of use.
 
         Raises:
-          BadAnswer: the end has not come, so that the stream was cut off, or it is no answer.
+          BadAnswer: the stream was cut off, or the data is not a response.
         """
         if not self._answer:
             raise BadAnswer("it ended before the answer was complete")
@@ -176,9 +177,3 @@ def _image(item: dict[str, Any]) -> list[types.Part]:
         return [types.Part.from_bytes(data=base64.b64decode(data), mime_type=kind)]
     except binascii.Error as error:
         raise BadAnswer("an image that is not base64") from error
-
-
-def _partial(part: types.Part) -> LlmResponse | None:
-    if not part.text:
-        return None
-    return LlmResponse(content=types.Content(role="model", parts=[part]), partial=True)

@@ -25,7 +25,7 @@ PHASE = "openai_phase"
 
 
 def input_items_of(content: types.Content) -> list[Item]:
-    """Return the items for one content; none where it is empty.
+    """Return the items for one content; an empty content has no items.
 
     Raises:
       Unsendable: a part that the Responses API cannot carry.
@@ -63,7 +63,7 @@ def _of_model(content: types.Content) -> list[Item]:
             items.append(_call(part.function_call))
         elif text is not None:
             if text:
-                items.append(_said(text, part))
+                items.append(_build_message(text, part))
         else:  # only users' messages carry media
             note = _text("[The assistant made this]")
             made = [note, *_pieces(part)]
@@ -88,7 +88,7 @@ def _call(call: types.FunctionCall) -> Item:
     return {**name, "arguments": arguments}
 
 
-def _said(text: str, part: types.Part) -> Item:
+def _build_message(text: str, part: types.Part) -> Item:
     message: Item = {"type": "message", "role": "assistant", "content": text}
     phase = (part.part_metadata or {}).get(PHASE)
     return {**message, "phase": phase} if phase else message

@@ -18,7 +18,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 def reasons(model: str) -> bool:
-    """Tell whether a model of this name thinks before it answers."""
+    """Return whether a model of this name is a reasoning model."""
     return _REASONS.match(model) is not None
 
 
@@ -36,8 +36,8 @@ def responses_body(
       model: the model's name.
       items: the conversation, or what is new since `previous`.
       config: settings and tools.
-      keep: whether the provider shall keep the answer, so that a later request can go on from it.
-      previous: id of the answer to go on from.
+      keep: whether the provider stores the response, so that a later request can continue it.
+      previous: id of the response to continue.
 
     Raises:
       Unsendable: a tool that the API does not know.

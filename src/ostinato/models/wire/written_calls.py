@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from ... import types
 
+_MOST_FAILED = 1_000  # braces that open no JSON
 _DECODER = json.JSONDecoder()
 
 
@@ -58,10 +59,12 @@ def read_call(text: str) -> types.FunctionCall | None:
     """Return the call that a text holds, in a fence, alone or among words; None for plain text."""
     found: types.FunctionCall | None = None
     start = text.find("{")
-    while start >= 0:
+    failed = 0
+    while start >= 0 and failed < _MOST_FAILED:
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # an error counts all lines up to its place
+            failed += 1
             start = text.find("{", start + 1)
             continue
         call = _call(value)

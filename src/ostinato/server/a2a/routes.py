@@ -1,4 +1,4 @@
-"""Routes of A2A: each app's card, and the SDK's own routes behind this server's limits."""
+"""Routes of A2A: each app's agent card, and the SDK's routes within this server's limits."""
 
 from __future__ import annotations
 
@@ -8,36 +8,42 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Message, Receive
 
 from ..._optional import need
 from ...a2a.wire import EXTRA
+from ...agents.base_agent import BaseAgent
+from ...agents.node_agent import as_agent
 from ...errors import MissingExtraError
+from ...version import __version__
+from ..agents import ServedApp
 from ..bodies import read_json
 from ..endpoint import Call, Endpoint
 from ..host import Host
-from ..later import Later, unspoken
-from ..problems import Problem, log_problem, on_problem, problem_of
-from .card import card
-from .handler import APP, Handler
+from ..idempotency import refuse_key
+from ..lazy_app import LazyApp, missing_protocol
+from ..problems import Problem, log_problem, on_problem, problem_of, rpc_error
+from ..settings import ServerSettings
+from .handler import APP, A2aHandler
 
 _PROTOCOL = "A2A"
 _CARD = "/.well-known/agent-card.json"
 _PARSE, _INVALID = -32700, -32600
+_MODES = ["text/plain"]
 
 Answers = Callable[[Request], Awaitable[Response]]
 
 
-async def agent_card(call: Call) -> dict[str, Any]:
-    """Tell other agents what an app is and where it is spoken to."""
+async def get_agent_card(call: Call) -> dict[str, Any]:
+    """Return the agent card of an app."""
     try:
         need("a2a", extra=EXTRA)
     except MissingExtraError as error:
-        raise unspoken(_PROTOCOL, error) from error
-    app = await call.host.agents.get(call.path["app"])
-    return card(app, call.request, call.host.settings)
+        raise missing_protocol(_PROTOCOL, error) from error
+    app = await call.host.agents.get_app(call.path["app"])
+    return build_card(app, call.request, call.host.settings)
 
 
 ENDPOINTS = (
@@ -45,46 +51,78 @@ ENDPOINTS = (
         "GET",
         "/a2a/{app}" + _CARD,
         "Tell other agents what an app is (A2A)",
-        agent_card,
+        get_agent_card,
         answer=dict[str, Any],
-        problems=(404, 503),
     ),
 )
 
 
-class _Contexts:
-    """Tells the handler which app is meant."""
+def build_card(app: ServedApp, request: Request, settings: ServerSettings) -> dict[str, Any]:
+    """Return the agent card of an app, with addresses that are based on the request's URL."""
+    root = as_agent(app.runner.agent)
+    base = f"{str(request.base_url).rstrip('/')}{settings.url_prefix.rstrip('/')}/a2a/{app.name}"
+    found: dict[str, Any] = {
+        "name": app.name,
+        "description": root.description or f"The agent {root.name}.",
+        "version": __version__,
+        "supportedInterfaces": [
+            {"url": base, "protocolBinding": kind, "protocolVersion": "1.0"}
+            for kind in ("JSONRPC", "HTTP+JSON")
+        ],
+        "capabilities": {"streaming": True, "pushNotifications": False},
+        "defaultInputModes": [*_MODES, "application/json", "image/*", "audio/*", "application/pdf"],
+        "defaultOutputModes": _MODES,
+        "skills": [_build_skill(one) for one in (root, *root.sub_agents)],
+    }
+    if settings.tokens:
+        scheme = {"httpAuthSecurityScheme": {"scheme": "bearer"}}
+        found["securitySchemes"] = {"token": scheme}
+        found["securityRequirements"] = [{"schemes": {"token": {"list": []}}}]
+    return found
+
+
+def _build_skill(agent: BaseAgent) -> dict[str, Any]:
+    return {
+        "id": agent.name,
+        "name": agent.name,
+        "description": agent.description or f"The agent {agent.name}.",
+        "tags": ["agent"],
+    }
+
+
+class _ContextBuilder:
+    """Passes the app's name to the handler in the SDK's call context."""
 
     def __init__(self) -> None:
         common = need("a2a.server.routes.common", extra=EXTRA)
         self._default: Any = common.DefaultServerCallContextBuilder()
 
     def build(self, request: Request) -> Any:
-        """Return the context of a call."""
+        """Return the context of a call; the SDK calls it."""
         context = self._default.build(request)
         context.state[APP] = request.path_params["app"]
         return context
 
 
-def routes(host: Host, prefix: str) -> list[BaseRoute]:
+def make_routes(host: Host, prefix: str) -> list[BaseRoute]:
     """Return the routes of the protocol's methods."""
     base = f"{prefix}/a2a/{{app}}"
 
-    async def make() -> ASGIApp:
-        return await asyncio.to_thread(_router, host, base)
+    async def make_app() -> ASGIApp:
+        return await asyncio.to_thread(_make_router, host, base)
 
-    methods = Later(_PROTOCOL, make)
+    methods = LazyApp(_PROTOCOL, make_app)
     return [Route(base, methods), Route(base + "/{method:path}", methods)]
 
 
-def _router(host: Host, base: str) -> Router:
-    """Return the SDK's own routes.
+def _make_router(host: Host, base: str) -> Router:
+    """Return a router of the SDK's routes.
 
     Raises:
       MissingExtraError: the SDK is not installed.
     """
-    handler = Handler(host)
-    contexts = _Contexts()
+    handler = A2aHandler(host)
+    contexts = _ContextBuilder()
     rpc = need("a2a.server.routes.jsonrpc_routes", extra=EXTRA).create_jsonrpc_routes(
         handler, base, context_builder=contexts
     )
@@ -92,46 +130,46 @@ def _router(host: Host, base: str) -> Router:
         handler, context_builder=contexts, path_prefix=base
     )
     found: list[BaseRoute] = [
-        *(_guarded(one, _rpc_error) for one in rpc),
-        # What is no Route is for tenants, which there are none of here.
-        *(_guarded(one, on_problem) for one in rest if isinstance(one, Route)),
+        *(_limit_route(one, _rpc_error) for one in rpc),
+        # The other routes are for tenants, which this server does not have.
+        *(_limit_route(one, on_problem) for one in rest if isinstance(one, Route)),
     ]
     return Router(found, redirect_slashes=False)
 
 
-def _guarded(
+def _limit_route(
     route: Route, on_error: Callable[[Request, Exception], Awaitable[Response]]
 ) -> BaseRoute:
-    """Return a route of the SDK that reads bodies within the server's limits."""
+    """Return a route of the SDK that applies the server's limits to bodies."""
     inner = cast(Answers, route.endpoint)
 
-    async def answer(request: Request) -> Response:
+    async def answer_request(request: Request) -> Response:
         host: Host = request.app.state.host
         settings = host.settings
         try:
-            await host.agents.get(request.path_params["app"])
+            refuse_key(request.method, request.headers)
+            await host.agents.get_app(request.path_params["app"])
             if request.method == "POST":
                 body = await read_json(request, settings.max_upload, settings.request_timeout)
-                request = Request(request.scope, _replayed(json.dumps(body).encode()))
+                request = Request(request.scope, _replay_body(json.dumps(body).encode()))
             return await inner(request)
-        except Exception as error:  # boundary: whatever is wrong with a request is an answer
+        except Exception as error:  # boundary: every error becomes a response
             return await on_error(request, error)
 
-    return Route(route.path, answer, methods=list(route.methods or ()))
+    return Route(route.path, answer_request, methods=list(route.methods or ()))
 
 
-def _replayed(body: bytes) -> Receive:
-    async def receive() -> Message:
+def _replay_body(body: bytes) -> Receive:
+    async def receive_body() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return receive
+    return receive_body
 
 
 async def _rpc_error(request: Request, error: Exception) -> Response:
-    """Answer a request that never reached the SDK, in JSON-RPC's words."""
+    """Return the JSON-RPC error of a request that failed before it reached the SDK."""
     log_problem(request, error)
     problem = problem_of(error)
     code = _PARSE if isinstance(error, Problem) and problem.kind == "InvalidJson" else _INVALID
-    told = {"code": code, "message": problem.message or "The request cannot be answered."}
     status = 200 if code == _PARSE else problem.status
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, status)
+    return rpc_error(code, problem.message or "The request cannot be answered.", status)

@@ -1,5 +1,6 @@
-"""ClientTools: the tools of a client's own page, offered to the agents of one run. The agent's call
-ends the run; what the page makes of it is in the client's next request.
+"""ClientTools: tools of the client's page, offered to the agents of one run.
+
+A call of such a tool ends the run; the client sends the result with its next request.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ class ClientTool(BaseTool):
     """A tool that the client runs.
 
     Args:
-      declared: what the client says of it.
-      called: where the id of a call is put.
+      declared: the client's declaration.
+      called: the list to which the ids of calls are added.
     """
 
     repeatable = True
@@ -41,20 +42,18 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> None:
-        """Leave the call to the client."""
+        """Record the call, which the client runs."""
         self._called.append(tool_context.function_call_id or "")
 
 
 class ClientTools(BasePlugin):
-    """Offers a client's tools to the agents that talk with the user. An agent's own tool of the
-    same name stays its own; agents that are called, and those that run as tools, get none.
+    """Offers a client's tools to the agents that talk with the user.
 
-    Args:
-      declared: the tools.
-      session: the session of the run.
+    An agent's own tool takes precedence over one of the same name. Agents that run as tools or
+    single-turn agents get none.
 
     Attributes:
-      called: ids of the calls that the run has left to the client, in their order.
+      called: ids of the calls that the client has to run, in their order.
     """
 
     def __init__(self, declared: Sequence[Tool], session: str) -> None:
@@ -76,8 +75,8 @@ class ClientTools(BasePlugin):
             self._offered.update(one.name for one in offered)
         return None
 
-    def has(self, pending: Pending) -> bool:
-        """Tell whether a call that waits is the client's to answer, made in this run or before."""
+    def is_client_call(self, pending: Pending) -> bool:
+        """Return whether the client has to run a pending call, of this run or an earlier one."""
         return pending.kind == "result" and pending.tool in self._offered
 
     def _is_here(self, context: Context) -> bool:

@@ -1,4 +1,4 @@
-"""A run's pieces as AG-UI's events, written by hand: the protocol's package is for its tests."""
+"""Translation of a run's stream items to AG-UI's events, without the protocol's package."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...events.event import Event
-from ...events.pending import Pending
-from ...running.pieces import Answered, Called, Changed, Closed, Opened, Piece, Pieces, Said
-from ...running.run import Usage
+from ...events.pending import Kind, Pending
+from ...execution.run_handle import Usage
+from ...execution.stream_items import (
+    Answered,
+    Called,
+    Changed,
+    Closed,
+    Opened,
+    Said,
+    StreamItem,
+    StreamItems,
+)
 from ...sessions.session import Session
-from ..sse import frame
+from ..conversation import question_of
+from ..problems import public_event
+from ..sse import encode_frame
 from .input import RunAgentInput
 
 VERSION = "1.0"
 
-Told = dict[str, Any]
+AguiEvent = dict[str, Any]
 
 _APPROVAL = {
     "type": "object",
@@ -29,19 +40,19 @@ _APPROVAL = {
 }
 
 
-def encoded(event: Told) -> bytes:
+def encode_event(event: AguiEvent) -> bytes:
     """Return an event as a frame of the stream."""
-    return frame(json.dumps(event, ensure_ascii=False, default=str).encode())
+    return encode_frame(json.dumps(event, ensure_ascii=False, default=str).encode())
 
 
-def started(body: RunAgentInput) -> Told:
-    """Return the event with which a run begins."""
-    return {**_run("RUN_STARTED", body), "protocolVersion": VERSION}
+def run_started(body: RunAgentInput) -> AguiEvent:
+    """Return the event at the start of a run."""
+    return {**_run_event("RUN_STARTED", body), "protocolVersion": VERSION}
 
 
-def finished(body: RunAgentInput, outcome: Told, usage: Usage | None = None) -> Told:
-    """Return the event with which a run ends."""
-    found = {**_run("RUN_FINISHED", body), "outcome": outcome}
+def run_finished(body: RunAgentInput, outcome: AguiEvent, usage: Usage | None = None) -> AguiEvent:
+    """Return the event at the end of a run."""
+    found = {**_run_event("RUN_FINISHED", body), "outcome": outcome}
     if usage is not None:
         found["usage"] = [
             {
@@ -53,80 +64,86 @@ def finished(body: RunAgentInput, outcome: Told, usage: Usage | None = None) -> 
     return found
 
 
-def _run(kind: str, body: RunAgentInput) -> Told:
+def _run_event(kind: str, body: RunAgentInput) -> AguiEvent:
     found = {"type": kind, "threadId": body.thread_id, "runId": body.run_id}
     if body.parent_run_id is not None and kind == "RUN_STARTED":
         found["parentRunId"] = body.parent_run_id
     return found
 
 
-def outcome_of(pending: list[Pending], left: list[str]) -> Told:
-    """Return how a run ended: well, or with calls that wait for a person.
+def outcome_of(pending: list[Pending], left: list[str]) -> AguiEvent:
+    """Return the outcome of a run: success, or calls that wait for a person.
 
     Args:
       pending: the calls that wait for a person.
-      left: ids of the calls that were left to the client.
+      left: ids of the calls that the client has to run.
     """
     if not pending:
         return {"type": "success", **({"pendingToolCallIds": left} if left else {})}
-    return {"type": "interrupt", "interrupts": [_interrupt(one) for one in pending]}
+    return {"type": "interrupt", "interrupts": [_make_interrupt(one) for one in pending]}
 
 
-def _interrupt(one: Pending) -> Told:
+_WHAT: dict[Kind, str] = {
+    "approval": "Approve",
+    "credential": "Sign in for",
+    "input": "Answer",
+    "result": "Result of",
+}
+
+
+def _make_interrupt(one: Pending) -> AguiEvent:
     approval = one.kind == "approval"
-    what = {"approval": "Approve", "credential": "Sign in for", "result": "Result of"}[one.kind]
-    found: Told = {
+    what = _WHAT[one.kind]
+    found: AguiEvent = {
         "id": one.call.id,
         "reason": "tool_call" if approval else "input_required",
-        "message": one.hint or f"{what} {one.tool}",
+        "message": question_of(one) or f"{what} {one.tool}",
         "toolCallId": one.tool_call_id,
         "metadata": {"kind": one.kind, "tool": one.tool, "args": one.args},
     }
     if approval:
         found["responseSchema"] = _APPROVAL
+    elif one.response_schema is not None:
+        found["responseSchema"] = one.response_schema
     if one.payload is not None:
         found["metadata"]["payload"] = one.payload
     return found
 
 
-class Telling:
-    """Tells one run.
-
-    Args:
-      state: the session's state at its beginning.
-    """
+class EventTranslator:
+    """Translates the events of one run; `state` is the session's state at its start."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self.pieces = Pieces()
+        self.pieces = StreamItems()
         self._state = dict(state)
         self._step = ""
 
-    def of(self, event: Event) -> list[Told]:
-        """Return the events that an event leads to."""
-        found: list[Told] = []
+    def translate_event(self, event: Event) -> list[AguiEvent]:
+        """Return AG-UI's events for one event."""
+        found: list[AguiEvent] = []
         if event.author != self._step:
             found += [*self._end_step(), {"type": "STEP_STARTED", "stepName": event.author}]
             self._step = event.author
-        for piece in self.pieces.of(event):
-            found += self._told(piece)
+        for piece in self.pieces.of(public_event(event)):
+            found += self._translate_piece(piece)
         return found
 
-    def end(self) -> list[Told]:
-        """Return the ends of what is still open."""
-        found = [told for piece in self.pieces.end() for told in self._told(piece)]
+    def end_run(self) -> list[AguiEvent]:
+        """Return the events that end the open messages and the open step."""
+        found = [event for piece in self.pieces.end() for event in self._translate_piece(piece)]
         return found + self._end_step()
 
-    def _end_step(self) -> list[Told]:
+    def _end_step(self) -> list[AguiEvent]:
         if not self._step:
             return []
-        found: list[Told] = [{"type": "STEP_FINISHED", "stepName": self._step}]
+        found: list[AguiEvent] = [{"type": "STEP_FINISHED", "stepName": self._step}]
         self._step = ""
         return found
 
-    def _told(self, piece: Piece) -> list[Told]:
+    def _translate_piece(self, piece: StreamItem) -> list[AguiEvent]:
         match piece:
             case Opened(message, author, thought):
-                return _thinks(message) if thought else _speaks(message, author)
+                return _start_reasoning(message) if thought else _start_text(message, author)
             case Said(message, text, thought):
                 kind = "REASONING_MESSAGE_CONTENT" if thought else "TEXT_MESSAGE_CONTENT"
                 return [{"type": kind, "messageId": message, "delta": text}]
@@ -134,7 +151,7 @@ class Telling:
                 ends = ["REASONING_MESSAGE_END", "REASONING_END"] if thought else [_TEXT_END]
                 return [{"type": kind, "messageId": message} for kind in ends]
             case Called(call, _):
-                return _calls(call.id or "", call.name or "", call.args or {})
+                return _tool_call_events(call.id or "", call.name or "", call.args or {})
             case Answered(response, event):
                 result = {
                     "type": "TOOL_CALL_RESULT",
@@ -145,15 +162,15 @@ class Telling:
                 }
                 return [result]
             case Changed(delta):
-                patch = self._patch(delta)
+                patch = self._patch_state(delta)
                 return [{"type": "STATE_DELTA", "delta": patch}] if patch else []
             case _:
                 part = piece.part.model_dump(mode="json", by_alias=True, exclude_none=True)
                 return [{"type": "CUSTOM", "name": "file", "value": part}]
 
-    def _patch(self, delta: Mapping[str, Any]) -> list[Told]:
+    def _patch_state(self, delta: Mapping[str, Any]) -> list[AguiEvent]:
         """Return changes of state as JSON Patch."""
-        found: list[Told] = []
+        found: list[AguiEvent] = []
         for key, value in delta.items():
             path = "/" + key.replace("~", "~0").replace("/", "~1")
             if value is not None:
@@ -168,40 +185,40 @@ class Telling:
 _TEXT_END = "TEXT_MESSAGE_END"
 
 
-def _speaks(message: str, author: str) -> list[Told]:
+def _start_text(message: str, author: str) -> list[AguiEvent]:
     start = {"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"}
     return [{**start, "name": author}]
 
 
-def _thinks(message: str) -> list[Told]:
+def _start_reasoning(message: str) -> list[AguiEvent]:
     return [
         {"type": "REASONING_START", "messageId": message},
         {"type": "REASONING_MESSAGE_START", "messageId": message, "role": "reasoning"},
     ]
 
 
-def _calls(call_id: str, name: str, args: dict[str, Any]) -> list[Told]:
-    told = json.dumps(args, ensure_ascii=False, default=str)
+def _tool_call_events(call_id: str, name: str, args: dict[str, Any]) -> list[AguiEvent]:
+    text = json.dumps(args, ensure_ascii=False, default=str)
     return [
         {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": told},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": text},
         {"type": "TOOL_CALL_END", "toolCallId": call_id},
     ]
 
 
-def messages_of(session: Session) -> list[Told]:
-    """Return what a session holds as the messages of a thread."""
-    found: list[Told] = []
+def messages_of(session: Session) -> list[AguiEvent]:
+    """Return the messages of a session as the messages of a thread."""
+    found: list[AguiEvent] = []
     for event in session.events:
-        pieces = Pieces()
-        for piece in pieces.of(event):
+        pieces = StreamItems()
+        for piece in pieces.of(public_event(event)):
             if isinstance(piece, Closed) and event.author == "user":
                 found.append({"id": event.id, "role": "user", "content": piece.text})
             elif isinstance(piece, Closed):
                 role = "reasoning" if piece.thought else "assistant"
                 found.append({"id": f"{event.id}-{role}", "role": role, "content": piece.text})
             elif isinstance(piece, Called):
-                found.append(_called(event, piece))
+                found.append(_tool_call_message(event, piece))
             elif isinstance(piece, Answered):
                 found.append(
                     {
@@ -214,7 +231,7 @@ def messages_of(session: Session) -> list[Told]:
     return found
 
 
-def _called(event: Event, piece: Called) -> Told:
+def _tool_call_message(event: Event, piece: Called) -> AguiEvent:
     call = piece.call
     function = {"name": call.name, "arguments": json.dumps(call.args or {}, default=str)}
     return {

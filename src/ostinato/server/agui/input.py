@@ -1,4 +1,4 @@
-"""RunAgentInput: what an AG-UI client sends, and what of it is new to a session."""
+"""RunAgentInput: the request of an AG-UI client, and the parts of it that are new to a session."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pydantic import Field, field_validator
 
 from ... import types
 from ...events.pending import Pending
-from ..media import addressed, inline
-from ..problems import Problem
-from ..runs import Wire
+from ..media import part_from_base64, part_from_url
+from ..names import CallId, Id
+from ..problems import invalid_input
+from ..runs import WireRecord
 
 _RESERVED = "adk_"
 _TOOLS = 128  # of one client
 
 
-class Source(Wire):
+class Source(WireRecord):
     """Where a part's bytes are: inline as base64, or at an address."""
 
     type: Literal["data", "url", "file"]
@@ -24,14 +25,14 @@ class Source(Wire):
     mime_type: str | None = None
 
 
-class TextPart(Wire):
+class TextPart(WireRecord):
     """Text."""
 
     type: Literal["text"]
     text: str
 
 
-class MediaPart(Wire):
+class MediaPart(WireRecord):
     """An image, sound, a video or a document."""
 
     type: Literal["image", "audio", "video", "document"]
@@ -41,16 +42,16 @@ class MediaPart(Wire):
 AnyPart = Annotated[TextPart | MediaPart, Field(discriminator="type")]
 
 
-class Message(Wire):
+class Message(WireRecord):
     """A message of a thread; activities and thoughts among them are passed over."""
 
-    id: str
+    id: CallId
     role: Literal["developer", "system", "assistant", "user", "tool", "activity", "reasoning"]
     content: str | list[AnyPart] | dict[str, Any] | None = None
-    tool_call_id: str | None = None
+    tool_call_id: CallId | None = None
     error: str | None = None
 
-    def parts(self, where: str) -> list[types.Part]:
+    def to_parts(self, where: str) -> list[types.Part]:
         """Return its content as parts.
 
         Raises:
@@ -60,39 +61,39 @@ class Message(Wire):
             return [types.Part(text=self.content)] if self.content else []
         if not isinstance(self.content, list):
             return []
-        return [_part(one, f"{where}.content.{n}") for n, one in enumerate(self.content)]
+        return [_to_part(one, f"{where}.content.{n}") for n, one in enumerate(self.content)]
 
-    def result(self) -> Any:
-        """Return what the call that it answers is answered with.
+    def call_result(self) -> Any:
+        """Return the result for the call that the message answers.
 
         Raises:
           Problem: a part cannot be read.
         """
-        text = "".join(part.text or "" for part in self.parts("messages"))
+        text = "".join(part.text or "" for part in self.to_parts("messages"))
         if self.error is None:
             return text
         return {"error": self.error, **({"result": text} if text else {})}
 
 
-def _part(one: TextPart | MediaPart, where: str) -> types.Part:
+def _to_part(one: TextPart | MediaPart, where: str) -> types.Part:
     if isinstance(one, TextPart):
         return types.Part(text=one.text)
     source = one.source
     if source.type == "data":
-        return inline(source.value, source.mime_type, where)
+        return part_from_base64(source.value, source.mime_type, where)
     if source.type == "url":
-        return addressed(source.value, where, source.mime_type)
-    raise Problem(400, "InputValidationError", f"{where}: there are no uploaded files here.")
+        return part_from_url(source.value, where, source.mime_type)
+    raise invalid_input(f"{where}: uploaded files are not supported.")
 
 
-class Context(Wire):
+class Context(WireRecord):
     """Something that the client tells the agent besides."""
 
     description: str
     value: str
 
 
-class Tool(Wire):
+class Tool(WireRecord):
     """A tool that the client runs.
 
     Attributes:
@@ -109,7 +110,7 @@ class Tool(Wire):
     @classmethod
     def _check_name(cls, name: str) -> str:
         if name.startswith(_RESERVED):
-            raise ValueError(f"names that begin with {_RESERVED} are the runtime's own")
+            raise ValueError(f"names that begin with {_RESERVED} are reserved for the runtime")
         return name
 
     @field_validator("parameters")
@@ -118,21 +119,21 @@ class Tool(Wire):
         if not schema:
             return None
         if schema.get("type", "object") != "object":
-            raise ValueError("they have to be the JSON schema of an object")
+            raise ValueError("the parameters have to be the JSON schema of an object")
         properties: Any = schema.get("properties", {})
         if not isinstance(properties, dict) or not all(
             isinstance(one, dict | bool) for one in cast("dict[str, Any]", properties).values()
         ):
-            raise ValueError("their properties have to be JSON schemas by name")
+            raise ValueError("the properties have to be JSON schemas by name")
         required: Any = schema.get("required", [])
         if not isinstance(required, list) or not all(
             isinstance(one, str) for one in cast("list[Any]", required)
         ):
-            raise ValueError("what is required has to be a list of names")
+            raise ValueError("'required' has to be a list of names")
         return schema
 
 
-class Resume(Wire):
+class Resume(WireRecord):
     """The answer to an interrupt.
 
     Attributes:
@@ -141,12 +142,12 @@ class Resume(Wire):
       payload: the answer.
     """
 
-    interrupt_id: str
+    interrupt_id: CallId
     status: Literal["resolved", "cancelled"]
     payload: Any = None
 
-    def response(self, pending: Pending) -> dict[str, Any]:
-        """Return what the call is answered with."""
+    def call_response(self, pending: Pending) -> dict[str, Any]:
+        """Return the response to the call."""
         approval = pending.kind == "approval"
         if self.status == "cancelled":
             return {"confirmed": False} if approval else {"status": "cancelled"}
@@ -161,7 +162,7 @@ class Resume(Wire):
         return found
 
 
-class RunAgentInput(Wire):
+class RunAgentInput(WireRecord):
     """A request to run an agent in a thread; the thread is a session.
 
     Attributes:
@@ -176,9 +177,9 @@ class RunAgentInput(Wire):
       forwarded_props: `userId` names the user.
     """
 
-    thread_id: str
-    run_id: str
-    parent_run_id: str | None = None
+    thread_id: Id
+    run_id: Id
+    parent_run_id: Id | None = None
     state: Any = None
     messages: list[Message]
     tools: list[Tool] | None = Field(default=None, max_length=_TOOLS)
@@ -190,55 +191,63 @@ class RunAgentInput(Wire):
     @classmethod
     def _check_tools(cls, tools: list[Tool] | None) -> list[Tool] | None:
         names = [one.name for one in tools or ()]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two tools are called {name}")
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise ValueError(f"two tools have the name {name}")
         return tools
 
-    def user(self) -> str:
-        """Return whose session it is."""
+    def read_user(self) -> str:
+        """Return the user of the session."""
         props: Any = self.forwarded_props
         name: Any = props.get("userId") if isinstance(props, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return name if isinstance(name, str) else "agui"
 
-    def past(self) -> list[types.Content]:
-        """Return what was said before, for a thread that is no session yet."""
-        return self._turns(0, self._last() + 1)
+    def earlier_turns(self) -> list[types.Content]:
+        """Return the earlier turns, for a thread without a session yet."""
+        return self._read_turns(0, self._last_answer() + 1)
 
-    def new(self) -> list[types.Part]:
-        """Return the user's new words, with instructions and context in front of a thread's first.
+    def new_parts(self) -> list[types.Part]:
+        """Return the user's new message, with instructions and context in front.
 
         Raises:
           Problem: a part cannot be read.
         """
-        turns = self._turns(self._last() + 1, len(self.messages))
+        turns = self._read_turns(self._last_answer() + 1, len(self.messages))
         words = [part for one in turns for part in one.parts or ()]
         if not words:
             return []
-        told = [types.Part(text=f"{one.description}: {one.value}") for one in self.context or ()]
-        return [*told, *words]
+        context = [types.Part(text=f"{one.description}: {one.value}") for one in self.context or ()]
+        return [*context, *words]
 
-    def results(self) -> dict[str, Any]:
-        """Return the results of calls that follow the last answer, by the call's id."""
+    def new_text(self) -> str:
+        """Return the user's new text without context; empty if it contains more than text."""
+        new = [one for one in self.messages[self._last_answer() + 1 :] if one.role == "user"]
+        parts = [part for one in new for part in one.to_parts("messages")]
+        if any(part.text is None for part in parts):
+            return ""
+        return "\n\n".join(part.text or "" for part in parts)
+
+    def call_results(self) -> dict[str, Any]:
+        """Return the call results after the last answer, by the call's id."""
         return {
-            one.tool_call_id: one.result()
-            for one in self.messages[self._last() + 1 :]
+            one.tool_call_id: one.call_result()
+            for one in self.messages[self._last_answer() + 1 :]
             if one.role == "tool" and one.tool_call_id is not None
         }
 
-    def _last(self) -> int:
+    def _last_answer(self) -> int:
         """Return the index of the last answer."""
         return max(
             (n for n, one in enumerate(self.messages) if one.role == "assistant"), default=-1
         )
 
-    def _turns(self, start: int, end: int) -> list[types.Content]:
+    def _read_turns(self, start: int, end: int) -> list[types.Content]:
         found: list[types.Content] = []
         for number in range(start, end):
             one = self.messages[number]
             if one.role in ("tool", "activity", "reasoning"):
                 continue
-            parts = one.parts(f"messages.{number}")
+            parts = one.to_parts(f"messages.{number}")
             if parts:
                 role = "model" if one.role == "assistant" else "user"
                 found.append(types.Content(role=role, parts=parts))

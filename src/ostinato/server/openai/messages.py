@@ -1,4 +1,4 @@
-"""Messages of chat completions: the records of the request, and what they are as contents."""
+"""Messages of OpenAI's API: the records of a request, and their conversion to contents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ... import types
-from ..media import addressed, inline
-from ..problems import Problem
-from .errors import unsupported
+from ..media import part_from_base64, part_from_url
+from ..names import PackedId
+from ..problems import invalid_input
+from .errors import unsupported_parameter
 
 _SOUND = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
@@ -94,7 +95,7 @@ AnyPart = Annotated[
 class ToolCallId(BaseModel):
     """A call that the answer before asked the client for; only its id counts."""
 
-    id: str
+    id: PackedId
 
 
 class Message(BaseModel):
@@ -110,19 +111,19 @@ class Message(BaseModel):
     role: Literal["developer", "system", "user", "assistant", "tool"]
     content: str | list[AnyPart] | None = None
     tool_calls: list[ToolCallId] | None = None
-    tool_call_id: str | None = None
+    tool_call_id: PackedId | None = None
 
-    def text(self) -> str:
+    def plain_text(self) -> str:
         """Return its text."""
         if isinstance(self.content, str):
             return self.content
         return "".join(one.text for one in self.content or () if isinstance(one, TextPart))
 
-    def said(self) -> list[Any]:
-        """Return what makes it the same message, however it is written."""
+    def identity_of(self) -> list[Any]:
+        """Return a value that is equal for equal messages, however they are written."""
         content = self.content
         if isinstance(content, list) and all(isinstance(one, TextPart) for one in content):
-            content = self.text()
+            content = self.plain_text()
         if isinstance(content, list):
             content = [one.model_dump(exclude_none=True) for one in content]
         calls = [one.id for one in self.tool_calls or ()]
@@ -130,56 +131,53 @@ class Message(BaseModel):
 
 
 def parts_of(content: str | list[AnyPart] | None, where: str) -> list[types.Part]:
-    """Return content as parts.
-
-    Args:
-      content: the content.
-      where: its place in the request, for errors.
+    """Return content as parts; errors name its place `where` in the request.
 
     Raises:
-      Problem: a file cannot be read, or is named by an id.
+      Problem: a file cannot be read, or is given by an id.
     """
     if isinstance(content, str):
         return [types.Part(text=content)] if content else []
-    return [_part(one, f"{where}.{n}") for n, one in enumerate(content or ())]
+    return [_to_part(one, f"{where}.{n}") for n, one in enumerate(content or ())]
 
 
-def _part(one: AnyPart, where: str) -> types.Part:
+def _to_part(one: AnyPart, where: str) -> types.Part:
     match one:
         case TextPart():
             return types.Part(text=one.text)
         case RefusalPart():
             return types.Part(text=one.refusal)
         case ImagePart():
-            return addressed(one.image_url.url, where)
+            return part_from_url(one.image_url.url, where)
         case AudioPart():
-            return inline(one.input_audio.data, _SOUND[one.input_audio.format], where)
+            return part_from_base64(one.input_audio.data, _SOUND[one.input_audio.format], where)
         case FilePart():
-            return _file(one.file, None, where)
+            return _file_part(one.file, None, where)
         case InputImagePart():
             if one.image_url is None:
-                raise unsupported(where, "send image_url; there are no uploaded files here.")
-            return addressed(one.image_url, where)
+                raise unsupported_parameter(
+                    where, "send image_url; uploaded files are not supported."
+                )
+            return part_from_url(one.image_url, where)
         case InputFilePart():
-            return _file(one, one.file_url, where)
+            return _file_part(one, one.file_url, where)
 
 
-def _file(file: InputFile, url: str | None, where: str) -> types.Part:
+def _file_part(file: InputFile, url: str | None, where: str) -> types.Part:
     if url is not None:
-        return addressed(url, where, name=file.filename)
+        return part_from_url(url, where, name=file.filename)
     if file.file_data is None:
-        raise unsupported(where, "send file_data; there are no uploaded files here.")
+        raise unsupported_parameter(where, "send file_data; uploaded files are not supported.")
     if file.file_data.startswith("data:"):
-        return addressed(file.file_data, where, name=file.filename)
-    return inline(file.file_data, None, where, file.filename)
+        return part_from_url(file.file_data, where, name=file.filename)
+    return part_from_base64(file.file_data, None, where, file.filename)
 
 
 def turns_of(messages: list[Message], where: str = "messages") -> list[types.Content]:
-    """Return messages as what was said, oldest first; instructions go in front of the next words
-    of the user.
+    """Return messages as contents; instructions go in front of the user's next message.
 
     Raises:
-      Problem: there is a file that cannot be read.
+      Problem: a file cannot be read.
     """
     found: list[types.Content] = []
     orders: list[types.Part] = []
@@ -197,13 +195,23 @@ def turns_of(messages: list[Message], where: str = "messages") -> list[types.Con
     return found
 
 
-def merged(turns: list[types.Content]) -> types.Content:
-    """Return several messages of the user as one.
+def user_text(messages: list[Message]) -> str:
+    """Return the user's text, or an empty text if there is anything else."""
+    said = [one for one in messages if one.role not in ("system", "developer")]
+    for one in said:
+        parts = one.content if isinstance(one.content, list) else []
+        if one.role != "user" or not all(isinstance(part, TextPart) for part in parts):
+            return ""
+    return "\n\n".join(one.plain_text() for one in said)
+
+
+def merge_turns(turns: list[types.Content]) -> types.Content:
+    """Merge several messages of the user into one.
 
     Raises:
-      Problem: they say nothing.
+      Problem: they are empty.
     """
     parts = [part for one in turns for part in one.parts or ()]
     if not parts:
-        raise Problem(400, "InputValidationError", "There is nothing to answer: no user message.")
+        raise invalid_input("There is nothing to answer: no user message.")
     return types.Content(role="user", parts=parts)

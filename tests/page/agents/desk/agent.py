@@ -49,10 +49,12 @@ def square(side: int = 48) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + body
 
 
+HOSTILE = "Ann\u202eevil\u200b\n\u3164amount 1<img src=x onerror=alert(1)>\U000e0041"
 CALLS = {
     "weather": ("lookup", {"city": "Rome"}),
     "draw": ("draw", {"colour": "blue"}),
     "wire": ("wire_money", {"to": "Ann", "amount": 5000}),
+    "forged": ("wire_money", {"to": HOSTILE, "amount": 7}),
     "ask the helper": ("transfer_to_agent", {"agent_name": "helper"}),
 }
 

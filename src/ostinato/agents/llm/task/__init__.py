@@ -1,4 +1,4 @@
-"""Face of the tool with which a task is finished; its home is `tools.finish_task_tool`."""
+"""Face: FinishTaskTool at the path programs import it from."""
 
 from typing import TYPE_CHECKING
 

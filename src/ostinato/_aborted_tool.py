@@ -1,0 +1,69 @@
+"""Tools that end the program or cancel themselves: such an exit is an error of the tool."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from .errors import ToolAbortedError
+
+ABORTS = (SystemExit, asyncio.CancelledError, GeneratorExit, BaseExceptionGroup)
+"""What `as_tool_error` turns into an error, or raises again."""
+
+
+def as_tool_error(abort: BaseException, what: str) -> ToolAbortedError:
+    """Return the error that stands for an exit of a tool's own.
+
+    Args:
+      abort: what the tool raised, one of `ABORTS`.
+      what: the tool, for the message, such as "Tool 'search'".
+
+    Raises:
+      CancelledError: `abort`, if the current task is really being cancelled.
+      GeneratorExit: `abort`, if the caller itself is being closed.
+      BaseExceptionGroup: `abort`, if it holds only ordinary exceptions, or one that ends the
+        program, such as KeyboardInterrupt.
+    """
+    task = asyncio.current_task()
+    if isinstance(abort, SystemExit):
+        text = (
+            f"{what} ended with SystemExit({abort.code!r}), as sys.exit() and argparse raise it; "
+            "the program continues. Raise an exception with a message, or return an error, instead."
+        )
+    elif isinstance(abort, GeneratorExit):
+        if _is_closing(abort):
+            raise abort
+        text = (
+            f"{what} raised GeneratorExit, which only the closing of a generator raises. Raise an "
+            "exception with a message, or return an error, instead."
+        )
+    elif isinstance(abort, BaseExceptionGroup):
+        cancelled = task is not None and task.cancelling()
+        if cancelled or isinstance(abort, ExceptionGroup) or _ends_program(cast(Any, abort)):
+            raise abort
+        text = (
+            f"{what} raised {abort!r}, a group with SystemExit or CancelledError, as a TaskGroup "
+            "raises it; the program continues. Catch it in the tool."
+        )
+    else:
+        if task is None or task.cancelling():
+            raise abort
+        text = (
+            f"{what} raised CancelledError although its task was not cancelled; it may "
+            "have waited for a task or future that was cancelled. Catch it in the tool."
+        )
+    error = ToolAbortedError(text)
+    error.__cause__ = abort
+    return error
+
+
+def _is_closing(abort: GeneratorExit) -> bool:
+    """Return whether the frame that caught it is being closed; else a frame below raised it."""
+    trace = abort.__traceback__
+    return trace is None or trace.tb_next is None
+
+
+def _ends_program(group: BaseExceptionGroup[Any]) -> bool:
+    """Return whether a group holds more than exits of a tool's own and ordinary exceptions."""
+    _, others = group.split((Exception, SystemExit, asyncio.CancelledError, GeneratorExit))
+    return others is not None

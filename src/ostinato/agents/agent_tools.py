@@ -1,0 +1,101 @@
+"""AgentTools: the tool objects of one LlmAgent, created once from its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._aborted_tool import ABORTS, as_tool_error
+from .._log import get_logger
+from ..context.readonly import ReadonlyContext
+from ..tools.base_tool import BaseTool
+from ..tools.base_toolset import BaseToolset
+from ..tools.finish_task_tool import FinishTaskTool
+from ..tools.function_tool import FunctionTool
+from ..tools.single_turn_tool import SingleTurnTool
+from ..tools.task_tool import TaskTool
+
+logger = get_logger(__name__)
+
+
+class AgentTools:
+    """Creates the tool objects of one agent and keeps them for later runs."""
+
+    __slots__ = ("_finish_tool", "_function_tools", "_sub_agent_tools", "_wrapped_tools")
+
+    def __init__(self) -> None:
+        self._function_tools: dict[int, FunctionTool] = {}
+        self._wrapped_tools: dict[int, tuple[BaseTool, BaseTool]] = {}
+        self._sub_agent_tools: dict[str, TaskTool | SingleTurnTool] = {}
+        self._finish_tool: FinishTaskTool | None = None
+
+    async def list_tools(
+        self, agent: Any, ctx: ReadonlyContext | None, make_agent: Callable[..., Any]
+    ) -> list[BaseTool]:
+        """Return the agent's tools: functions wrapped, toolsets expanded.
+
+        Args:
+          agent: the agent.
+          ctx: the context that toolsets filter by.
+          make_agent: creates an agent for a tool that requests cannot combine with others.
+        """
+        tools: list[BaseTool] = []
+        for tool in agent.tools:
+            wrapped = self._function_tools.get(id(tool))
+            if wrapped is not None and wrapped.func is tool:
+                tools.append(wrapped)
+            elif isinstance(tool, BaseTool):
+                is_alone = tool.wants_own_agent and len(agent.tools) > 1
+                tools.append(self._wrap_in_agent(tool, make_agent) if is_alone else tool)
+            elif isinstance(tool, BaseToolset):
+                tools += await _list_toolset(tool, ctx, agent.name)
+            else:
+                wrapped = self._function_tools[id(tool)] = FunctionTool(tool)
+                tools.append(wrapped)
+        if agent.mode == "task":
+            tools.append(agent.finish_tool)
+        for sub_agent in agent.delegates.values():
+            tools.append(self._wrap_sub_agent(sub_agent))
+        return tools
+
+    def get_finish_tool(self, output_schema: Any) -> FinishTaskTool:
+        """Return the tool that finishes a task with an output of this schema."""
+        tool = self._finish_tool
+        if tool is None or tool.output_schema is not output_schema:
+            tool = self._finish_tool = FinishTaskTool(output_schema)
+        return tool
+
+    def _wrap_in_agent(self, tool: BaseTool, make_agent: Callable[..., Any]) -> BaseTool:
+        """Return the agent tool for a tool that requests cannot combine with others."""
+        kept = self._wrapped_tools.get(id(tool))
+        if kept is None or kept[0] is not tool:
+            kept = self._wrapped_tools[id(tool)] = (tool, tool.in_own_agent(make_agent))
+        return kept[1]
+
+    def _wrap_sub_agent(self, agent: Any) -> BaseTool:
+        """Return the tool that calls a sub-agent of mode `task` or `single_turn`."""
+        wanted = TaskTool if agent.mode == "task" else SingleTurnTool
+        tool = self._sub_agent_tools.get(agent.name)
+        if type(tool) is not wanted or tool.agent is not agent:
+            tool = self._sub_agent_tools[agent.name] = wanted(agent)
+        return tool
+
+
+async def _list_toolset(
+    toolset: BaseToolset, ctx: ReadonlyContext | None, agent: str
+) -> list[BaseTool]:
+    """Return the tools of a toolset; none, with a warning, if it cannot list them."""
+    try:
+        try:
+            return await toolset.get_tools_with_prefix(ctx)
+        except ABORTS as abort:
+            raise as_tool_error(abort, f"Toolset {type(toolset).__name__}") from abort
+    except Exception as error:  # boundary: a server that is down must not stop the agent
+        logger.warning(
+            "Agent %r runs without the tools of its toolset %s, which cannot list them: %s: %s",
+            agent,
+            type(toolset).__name__,
+            type(error).__name__,
+            error,
+        )
+        return []

@@ -1,0 +1,121 @@
+"""RunState: the mutable state of one invocation that is stored in no event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from .. import types
+from ..events.event import Event
+from ..sessions.log.checkpoints import Checkpoint
+from ..sessions.log.resume import Resume
+
+if TYPE_CHECKING:
+    from ._ports import RunJournal, SendsEvents
+
+
+# Shared: each empty set is 216 bytes, and most runs need none.
+NO_NAMES: frozenset[str] = frozenset()
+
+_turns: ContextVar[tuple[object, ...]] = ContextVar("ostinato_turns", default=())
+
+
+class SerialCalls:
+    """Runs one call at a time, in their order.
+
+    A nested call, which the running one makes and waits for, runs at once to avoid a deadlock.
+    """
+
+    __slots__ = ("_current", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._current: object | None = None
+
+    async def run(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Run `call` when the earlier ones have ended, and return its result.
+
+        A cancelled call ends its turn, even if its thread still runs.
+        """
+        within = _turns.get()
+        if self._current is not None and self._current in within:
+            return await call()
+        async with self._lock:
+            self._current = turn = object()
+            token = _turns.set((*within, turn))
+            try:
+                return await call()
+            finally:
+                _turns.reset(token)
+                self._current = None
+
+
+class RunState:
+    """State of one invocation, shared by all its contexts.
+
+    Attributes:
+      journal: tool calls and checkpoints of the run; None if nothing outlives the process.
+      past: results of workflow nodes, created on first use by `workflow.past`.
+      recorded_error: the error of a workflow node that is already stored.
+      failure: the newest error of an agent, with the path of the innermost run that it ended.
+      mistakes: the model's mistakes in a row, by tool name or kind.
+      finished_responses: uncommitted response events of finished calls, by call id.
+      unstarted_call_ids: ids of this run's long-running calls whose tool has not started.
+      repeated_call_ids: ids of calls that may have run before, by the id of the call that ran them.
+      relays: relays of the events of agents that run within a call, by call id.
+      initial_prompts: the first content for called agents, by isolation scope.
+      cleanup_callbacks: clean-up after a call's response is committed, by call id.
+      transfer_counts: how often each agent has run, by its path without the last number; created by
+        the first transfer.
+      is_resumed: whether the run resumes an earlier invocation.
+      resume: the resume data of that invocation; None in a new one.
+      checkpoints: the checkpoints of its agents, oldest first.
+      guards: guardrails of the app and of the agents above the first agent.
+    """
+
+    __slots__ = (
+        "_serial_calls",
+        "checkpoints",
+        "cleanup_callbacks",
+        "failure",
+        "finished_responses",
+        "guards",
+        "initial_prompts",
+        "is_resumed",
+        "journal",
+        "mistakes",
+        "past",
+        "recorded_error",
+        "relays",
+        "repeated_call_ids",
+        "resume",
+        "transfer_counts",
+        "unstarted_call_ids",
+    )
+
+    def __init__(self, journal: RunJournal | None = None) -> None:
+        self.journal = journal
+        self.mistakes: dict[str, int] = {}
+        self.finished_responses: dict[str, Event] = {}
+        self.unstarted_call_ids: frozenset[str] = NO_NAMES
+        self.relays: dict[str, SendsEvents] = {}
+        self.initial_prompts: dict[str, types.Content] = {}
+        self.repeated_call_ids: dict[str, list[str]] = {}
+        self.cleanup_callbacks: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.is_resumed = False
+        self.resume: Resume | None = None
+        self.checkpoints: Sequence[Checkpoint] = ()
+        self.guards: Any = None
+        self.past: Any = None
+        self.failure: tuple[BaseException, str] | None = None
+        self.transfer_counts: dict[str, int] | None = None
+        self.recorded_error: BaseException | None = None
+        self._serial_calls: SerialCalls | None = None
+
+    async def run_serially(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a plain function that receives the context when no other one of the run does."""
+        if self._serial_calls is None:
+            self._serial_calls = SerialCalls()
+        return await self._serial_calls.run(call)

@@ -1,0 +1,538 @@
+"""ContextFactory: the set-up of invocations, from the request to the context."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, cast
+
+from .. import types
+from .._shielded import run_shielded
+from ..agents.base_agent import BaseAgent
+from ..agents.llm_agent import LlmAgent
+from ..agents.node_agent import NodeAgent
+from ..apps.app import App
+from ..auth.redaction import public_message
+from ..context._ports import Spawn
+from ..context.app_config import ResumabilityConfig
+from ..context.budget import Budget, BudgetUsage
+from ..context.callbacks import plugin_answer
+from ..context.deps import MakeDeps
+from ..context.invocation import INVOCATION_TEMPLATE, InvocationContext
+from ..context.live_state import LiveState
+from ..context.run_state import RunState
+from ..context.services import RunServices
+from ..durable.journal import Journal
+from ..durable.lease import LeaseKeeper, keeper_of
+from ..errors import (
+    AgentConfigError,
+    InputValidationError,
+    LeaseLostError,
+    NothingToResumeError,
+    SessionBusyError,
+)
+from ..events.event import EVENT_TEMPLATE, Event
+from ..events.event_actions import ACTIONS_TEMPLATE
+from ..models.context_cache_config import ContextCacheConfig
+from ..plugins.base_plugin import BasePlugin
+from ..plugins.plugin_manager import PluginManager
+from ..sessions.log.event_log import EventRecord
+from ..sessions.log.history import is_imported
+from ..sessions.log.resume import waits_for_answer
+from ..sessions.session import Session, log_of
+from ..sessions.store.durable_store import Fence, InboxMessage, Lease, Place
+from ..workflow.nodes import as_node
+from ..workflow.requests import check_answers
+from ..workflow.schedule import run_node
+from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
+from .recovery.blockers import is_open
+from .recovery.closing import close_parked_calls, seal
+from .routing.agent_choice import (
+    place_run,
+    prepare_resume,
+)
+from .routing.answers import check_tools, read_answers, reject_for_gone_agent
+from .routing.task_choice import MessageTarget, find_graph, find_outermost_call, resolve_target
+from .routing.user_message import answered_call, newest_message, save_blobs
+from .run_deps import DepsSource
+from .run_request import RunRequest
+from .store_access import StoreAccess
+from .tree_digest import tree_digest
+from .turn import Turn
+
+
+def note_pause(ctx: InvocationContext, turn: Turn) -> None:
+    """Record whether the invocation of a turn waits for an answer from outside."""
+    turn.paused = turn.fence is not None and waits_for_answer(
+        ctx.log, ctx.invocation_id, tasks=ctx.is_resumable
+    )
+
+
+Execute = Callable[[InvocationContext], AsyncGenerator[Event, None]]
+
+
+def resolve_app(
+    app: App | None,
+    app_name: str | None,
+    agent: BaseAgent | None,
+    plugins: list[BasePlugin] | None,
+    node: Any = None,
+) -> App:
+    """Return a runner's app, made of the agent or node if none is given.
+
+    Raises:
+      AgentConfigError: neither app nor agent is given, or both are.
+    """
+    if node is not None:
+        if app is not None or agent is not None:
+            raise AgentConfigError("Only one of app, agent, or node may be provided.")
+        agent = cast(BaseAgent, as_node(node))
+        app_name = app_name or agent.name
+    if app is not None:
+        if agent is not None or plugins is not None:
+            raise AgentConfigError("Give the Runner either app, or agent and plugins; not both.")
+        return app
+    if agent is None or not app_name:
+        raise AgentConfigError("Give the Runner either app, or agent and app_name.")
+    # Not validated here: an invalid app name, such as a folder's, is checked by the session store.
+    return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
+
+
+class RunnerHost(Protocol):
+    """The public attributes of a Runner that its parts read; users may reassign them."""
+
+    app: App
+    app_name: str
+    artifact_service: Any
+    session_service: Any
+    memory_service: Any
+    credential_service: Any
+    auto_create_session: bool
+    context_cache_config: ContextCacheConfig | None
+    resumability_config: ResumabilityConfig | None
+    plugin_manager: PluginManager
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerHooks:
+    """Methods of a Runner that subclasses may override; its parts call them through here."""
+
+    load_session: Callable[[RunRequest, bool], Awaitable[Session]]
+    set_up_new: Callable[[Session, Turn], Awaitable[InvocationContext | None]]
+    set_up_resumed: Callable[[Session, Turn], Awaitable[InvocationContext | None]]
+    make_context: Callable[[Session, Turn, types.Content | None], Awaitable[InvocationContext]]
+    find_agent: Callable[[Session, BaseAgent], BaseAgent]
+    execute: Callable[[InvocationContext, Execute], AsyncGenerator[Event, None]]
+    spawn: Spawn
+
+
+class ContextFactory:
+    """Makes the turns and the invocation contexts of a runner.
+
+    Args:
+      runner: the runner, for its services and settings.
+      hooks: its overridable methods.
+      root_agent: root of its agent tree.
+      lease_seconds: length of a session's lease.
+      make_deps: makes the deps of runs without any.
+
+    Attributes:
+      root_agent: root of the agent tree.
+      store: access to the sessions.
+    """
+
+    def __init__(
+        self,
+        runner: RunnerHost,
+        hooks: RunnerHooks,
+        root_agent: BaseAgent,
+        *,
+        lease_seconds: float,
+        make_deps: MakeDeps | None,
+    ) -> None:
+        self.root_agent = root_agent
+        self.store = StoreAccess(runner.session_service)
+        self._runner = runner
+        self._hooks = hooks
+        self._lease_seconds = lease_seconds
+        self._digest: str | None = None
+        self._deps = DepsSource(root_agent, make_deps)
+        self._budget_usage: BudgetUsage | None = None
+        self._within: Callable[[], tuple[Place, Fence] | None] | None = None
+
+    def join_run(
+        self, usage: BudgetUsage | None, within: Callable[[], tuple[Place, Fence] | None]
+    ) -> None:
+        """Count the runs as parts of another run.
+
+        Args:
+          usage: the budget usage of that run, or None.
+          within: returns the session of that run, and its owner's fence.
+        """
+        self._budget_usage, self._within = usage, within
+
+    def keeper(self) -> LeaseKeeper | None:
+        """Return the lease keeper of the store, or None if no other process reaches it."""
+        durable = self.store.durable
+        if durable is None or not durable.shared:
+            return None
+        return keeper_of(durable, self._lease_seconds)
+
+    def make_turn(self, request: RunRequest, *, over: Lease | InboxMessage | None = None) -> Turn:
+        """Make a request's turn.
+
+        Args:
+          over: the abandoned work that the request recovers.
+        """
+        if self._digest is None:
+            self._digest = tree_digest(self.root_agent)
+        live = request.live is not None or request.ends_live
+        digest = LIVE_DIGEST if live else self._digest
+        self.store.notice_patches()
+        if self._runner.plugin_manager.plugins:
+            self._runner.plugin_manager.notice_patches()
+        return Turn(self.store, self.keeper(), request, digest, over=over, within=self._within)
+
+    async def load_session(self, request: RunRequest, *, asks: bool = True) -> Session:
+        return await self.store.load(
+            request.place,
+            config=request.config.get_session_config,
+            create=self._runner.auto_create_session,
+            complete=request.needs_all,
+            asks=asks,
+        )
+
+    async def set_up_new(self, session: Session, turn: Turn) -> InvocationContext | None:
+        """Build the context, append the message, pick the agent (Spec 2 §1.2).
+
+        A message that answers a call resumes that call's invocation. Without a message, which
+        programs of google-adk may omit, the agent runs on the session alone.
+
+        Returns:
+          The context; None if no agent has to run, because the message rejects the request of a
+          removed agent.
+        """
+        request = turn.request
+        new_message = request.message or types.Content()
+        turn.answers = read_answers(log_of(session), new_message, request.id)
+        answered, target = self.find_target(session, new_message)
+        if answered is not None and not request.once:
+            check_answers(log_of(session), new_message)
+            turn.invocation_id = answered.invocation_id
+        elif answered is not None and find_graph(self.root_agent, answered) is not None:
+            # In an invocation of its own, the graph would restart and run its nodes again.
+            raise InputValidationError(
+                f"The message answers invocation {answered.invocation_id!r} of a workflow graph, "
+                "which resumes it; send it without an idempotency key."
+            )
+        if answered is not None:
+            await self._check_not_abandoned(turn)
+        ctx = await self._hooks.make_context(session, turn, request.message)
+        if answered is not None:
+            ctx.populate_invocation_agent_states()
+            ctx.run_state.is_resumed = True
+        sealing = await self._close_parked_calls(session, turn)
+        if request.message is not None:
+            if await self._append_new_message(ctx, turn, new_message, target, sealing):
+                note_pause(ctx, turn)
+                return None
+        elif sealing or request.state_delta:
+            await turn.commit((*sealing, *_state_event(ctx, request.state_delta)))
+        if answered is None:
+            ctx.agent = self._hooks.find_agent(session, self.root_agent)
+            place_run(ctx, self.root_agent, None)
+        else:
+            prepare_resume(ctx, self.root_agent)
+        return ctx
+
+    async def _check_not_abandoned(self, turn: Turn) -> None:
+        """Refuse to answer in an abandoned invocation, which is resumed or sealed first.
+
+        Raises:
+          SessionBusyError: the invocation is abandoned by a dead process or a closed event loop.
+        """
+        keeper, durable = self.keeper(), self.store.durable
+        if keeper is None or durable is None or not turn.unclaimed or turn.takes_over:
+            return
+        lease = await durable.lease(turn.request.place)
+        if lease is None or not is_open(lease) or lease.invocation_id != turn.invocation_id:
+            return
+        if lease.owner != keeper.owner or not keeper.holds(lease.place, lease.token):
+            raise SessionBusyError(
+                f"Invocation {lease.invocation_id!r} was abandoned in session "
+                f"{lease.place.session_id!r}; it is resumed before its call is answered."
+            )
+
+    async def _close_parked_calls(
+        self, session: Session, turn: Turn, *, has_message: bool = True
+    ) -> list[Event]:
+        """Return the events that close what a parked invocation left open; see `closing`."""
+        durable = self.store.durable
+        if durable is None or not turn.unclaimed:
+            return []
+        return await close_parked_calls(
+            durable,
+            turn.request.place,
+            log_of(session),
+            turn.invocation_id,
+            self.root_agent,
+            has_message=has_message,
+        )
+
+    async def set_up_live(self, session: Session, turn: Turn) -> InvocationContext:
+        """Build the context of a live run, and claim the session."""
+        request = turn.request
+        await turn.commit(await self._close_parked_calls(session, turn))
+        ctx = await self._hooks.make_context(session, turn, None)
+        ctx.live_request_queue = request.live
+        read_answers = partial(read_live_answers, root_agent=self.root_agent)
+        ctx.live_state = LiveState(read_answers)
+        ctx.active_streaming_tools = {}
+        known = request.config.session_resumption
+        ctx.live_session_resumption_handle = known.handle if known is not None else None
+        ctx.agent = self._hooks.find_agent(session, self.root_agent)
+        return ctx
+
+    async def set_up_live_end(self, session: Session, turn: Turn) -> InvocationContext | None:
+        """Close the calls of an abandoned live run.
+
+        Returns:
+          The context to run the calls that the user's last answer allowed, before the rest is
+          closed; None if there is no such answer, or its agent is gone.
+        """
+        content, asked = find_unfinished_answer(log_of(session), turn.invocation_id) or (None, None)
+        agent = None if asked is None else self.root_agent.find_agent(asked.author)
+        ctx = await self._hooks.make_context(session, turn, content)
+        await run_shielded(self._take_over(ctx, session, turn))
+        if asked is None or agent is None:
+            await seal(ctx, PROCESS_GONE)
+            return None
+        ctx.agent, ctx.branch, ctx.run_state.is_resumed = agent, asked.branch, True
+        return ctx
+
+    async def set_up_resumed(self, session: Session, turn: Turn) -> InvocationContext | None:
+        """Rebuild the context of an invocation from its events (Spec 1 §19, FEATURES rows 26, 27).
+
+        Returns:
+          The context; None as for a new invocation.
+
+        Raises:
+          NothingToResumeError: the session has no such invocation.
+        """
+        message, invocation_id = turn.request.message, turn.invocation_id
+        log = log_of(session)
+        if log.start_of(invocation_id) is None:
+            raise NothingToResumeError(
+                f"Invocation {invocation_id!r} is not in session {session.id!r}: there is nothing "
+                "to resume. To start a new invocation, leave invocation_id out."
+            )
+        if any(is_imported(record) for record in log.invocation(invocation_id)):
+            raise NothingToResumeError(
+                f"Invocation {invocation_id!r} of session {session.id!r} is imported history, "
+                "which is never resumed. Send a message instead."
+            )
+        content = message or newest_message(log, invocation_id)
+        ctx = await self._hooks.make_context(session, turn, content)
+        ctx.run_state.is_resumed = True
+        sealing = await self._close_parked_calls(session, turn, has_message=message is not None)
+        try:
+            if message is None:
+                await run_shielded(self._take_over(ctx, session, turn, sealing))
+            else:
+                turn.answers = read_answers(log_of(session), message, turn.request.id)
+                if answered_call(session, message) is not None:
+                    check_answers(log_of(session), message)
+                _, target = self.find_target(session, message)
+                if await self._append_new_message(ctx, turn, message, target, sealing):
+                    note_pause(ctx, turn)
+                    return None
+        except LeaseLostError:
+            raise
+        except BaseException as stop:  # boundary: cancelled before the agent resumed
+            if turn.fence is not None:
+                await seal(ctx, stop)
+            raise
+        ctx.populate_invocation_agent_states()
+        prepare_resume(ctx, self.root_agent)
+        return ctx
+
+    async def _take_over(
+        self, ctx: InvocationContext, session: Session, turn: Turn, sealing: Sequence[Event] = ()
+    ) -> None:
+        """Claim the invocation being resumed; keep what its previous owner committed.
+
+        Args:
+          sealing: events to commit with the claim.
+        """
+        await (turn.commit(sealing) if sealing else turn.claim())
+        ctx.run_state.journal = await self._open_journal(session, turn)
+        await self.store.delete_hidden_of_answered(session, turn.invocation_id)
+
+    async def make_context(
+        self, session: Session, turn: Turn, user_content: types.Content | None
+    ) -> InvocationContext:
+        run_config, usage = turn.request.config, self._budget_usage
+        if usage is None and (run_config.budget or self._runner.app.budget):
+            budget = run_config.budget or Budget()
+            usage = BudgetUsage(budget.over(self._runner.app.budget))
+        if usage is not None:
+            usage.restore_usage(log_of(session), turn.invocation_id, self.root_agent)
+        services = RunServices(
+            spawn=self._hooks.spawn,
+            schedule=run_node,
+            commit=turn.commit,
+            tool_errors=run_config.tool_errors or self._runner.app.tool_errors,
+            sends_client_secrets=self._runner.app.send_client_secrets,
+            budget_usage=usage,
+            is_nested=turn.is_nested,
+            deps=turn.request.deps,
+        )
+        state = RunState(await self._open_journal(session, turn))
+        ctx = self._bare_context(session, turn, user_content, services, state)
+        # A live run that only ends runs no tool, unless the user's answer allowed one.
+        if not self._deps.is_idle and (user_content is not None or not turn.request.ends_live):
+            services.deps = await self._deps.provide(ctx, services.deps)
+        return ctx
+
+    def _bare_context(
+        self,
+        session: Session,
+        turn: Turn,
+        user_content: types.Content | None,
+        services: RunServices,
+        state: RunState,
+    ) -> InvocationContext:
+        return INVOCATION_TEMPLATE.create(
+            artifact_service=self._runner.artifact_service,
+            session_service=self._runner.session_service,
+            memory_service=self._runner.memory_service,
+            credential_service=self._runner.credential_service,
+            plugin_manager=self._runner.plugin_manager,
+            context_cache_config=self._runner.context_cache_config,
+            events_compaction_config=self._runner.app.events_compaction_config,
+            resumability_config=self._runner.resumability_config,
+            invocation_id=turn.invocation_id,
+            agent=self.root_agent,
+            session=session,
+            user_content=user_content,
+            run_config=turn.request.config,
+            services=services,
+            run_state=state,
+        )
+
+    async def _open_journal(self, session: Session, turn: Turn) -> Journal | None:
+        """Return the journal of a turn's invocation, or None if nothing outlives the process."""
+        durable = self.store.durable
+        if durable is None or not durable.shared:
+            return None
+        log, invocation_id = log_of(session), turn.invocation_id
+        if log.start_of(invocation_id) is None:
+            return Journal(invocation_id)
+        return Journal(invocation_id, await durable.journal(turn.request.place, invocation_id), log)
+
+    async def _append_new_message(
+        self,
+        ctx: InvocationContext,
+        turn: Turn,
+        message: types.Content,
+        target: MessageTarget,
+        sealing: Sequence[Event] = (),
+    ) -> bool:
+        """Let plugins change the message, then commit it as the user's event (Spec 2 §1.2).
+
+        Args:
+          sealing: events to commit before it.
+
+        Returns:
+          Whether it rejects the request of a removed agent, whose call is then closed too.
+        """
+        config = turn.request.config
+        if turn.answers:
+            await check_tools(ctx, self.root_agent, turn.answers, message)
+        if self._runner.plugin_manager.overrides("on_user_message_callback"):
+            await turn.claim()  # so that hooks run once, in the turn
+            changed = await plugin_answer(
+                self._runner.plugin_manager.run_on_user_message_callback(
+                    user_message=message, invocation_context=ctx
+                ),
+                types.Content,
+                "on_user_message_callback",
+                ctx.agent.name,
+            )
+            if changed is not None:
+                ctx.user_content = message = changed
+                turn.answers = read_answers(ctx.log, message, turn.request.id)
+                if turn.answers:
+                    await check_tools(ctx, self.root_agent, turn.answers, message)
+        root: Any = self.root_agent
+        if not message.parts and not isinstance(root, LlmAgent | NodeAgent):  # as google-adk
+            raise InputValidationError("No parts in the new_message.")
+        if config.save_input_blobs_as_artifacts:
+            await turn.claim()
+            ctx.user_content = message = await save_blobs(ctx, message)
+        event = EVENT_TEMPLATE.create(
+            invocation_id=ctx.invocation_id,
+            author="user",
+            content=public_message(message),  # ctx.user_content has the whole of it
+            branch=target.branch,
+            isolation_scope=target.scope,
+            actions=ACTIONS_TEMPLATE.create(state_delta=dict(turn.request.state_delta or {})),
+            custom_metadata=config.custom_metadata,
+        )
+        closing = (
+            reject_for_gone_agent(ctx, self.root_agent, turn.answers) if turn.answers else None
+        )
+        await turn.commit_message((*sealing, event, *(closing or ())))
+        return closing is not None
+
+    async def check_answers_of(self, session: Session, turn: Turn) -> None:
+        """Check the answers of a message before it is queued.
+
+        Raises:
+          CallNotOpenError: a call does not wait for an answer.
+          CallAlreadyAnsweredError: another message has answered a call.
+          InvalidAnswerError: an answer does not fit its call.
+        """
+        request, log = turn.request, log_of(session)
+        if request.message is None or (request.once and log.start_of(request.id) is not None):
+            return
+        turn.answers = read_answers(log, request.message, request.id)
+        if turn.answers:
+            check_answers(log, request.message)
+            ctx = self._bare_context(session, turn, request.message, RunServices(), RunState())
+            await check_tools(ctx, self.root_agent, turn.answers, request.message)
+
+    def find_target(
+        self, session: Session, message: types.Content
+    ) -> tuple[EventRecord | None, MessageTarget]:
+        """Return the record of the call whose invocation a message resumes, if any, and the
+        message's target.
+
+        A task that waits for the user belongs to a paused invocation in a resumable app and in a
+        graph; elsewhere each message starts an invocation of its own (FEATURES row 70).
+
+        Raises:
+          InputValidationError: the message answers a call that does not exist.
+        """
+        answered = answered_call(session, message)
+        target = resolve_target(log_of(session), self.root_agent, message)
+        if target.asked is not None and is_imported(target.asked):
+            target = MessageTarget()  # imported calls do not wait
+        resumes = (
+            self._runner.resumability_config is not None
+            and self._runner.resumability_config.is_resumable
+        )
+        if target.asked is not None and not resumes:
+            asked = find_outermost_call(log_of(session), target.asked)
+            resumes = asked is not None and find_graph(self.root_agent, asked) is not None
+        return answered or (target.asked if resumes else None), target
+
+
+def _state_event(ctx: InvocationContext, delta: dict[str, Any] | None) -> list[Event]:
+    """Return the event of a state delta without a message, if there is a delta."""
+    if not delta:
+        return []
+    actions = ACTIONS_TEMPLATE.create(state_delta=dict(delta))
+    return [EVENT_TEMPLATE.create(invocation_id=ctx.invocation_id, author="user", actions=actions)]

@@ -1,0 +1,577 @@
+"""InvocationRunner: runs a request in its turn: loads, sets up, runs the agent, commits each event.
+
+Read top-down: `run`, then its parts in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from .. import context, types
+from .._aclosing import Aclosing
+from .._adk_mode import follows_adk
+from ..agents.base_agent import BaseAgent
+from ..agents.guarded_run import GuardrailStop, has_tripped, is_guardrail_stop
+from ..apps.app import App
+from ..context.callbacks import plugin_answer
+from ..context.deps import NOT_GIVEN
+from ..context.guardrail import Guards
+from ..context.invocation import InvocationContext
+from ..durable.run_scope import RunScope, SessionKey
+from ..durable.session_locks import SESSION_LOCKS
+from ..errors import (
+    InputValidationError,
+    LeaseLostError,
+    RunCancelledError,
+    SessionBusyError,
+    SessionNotFoundError,
+    StaleSessionError,
+    StoreError,
+)
+from ..events.event import Event
+from ..flows.llm_flows.compaction import (
+    compact_by_tokens,
+    compact_sliding_window,
+    is_window_due,
+)
+from ..sessions.log.call_requests import rewind_changes
+from ..sessions.session import Session, log_of
+from ..sessions.store.durable_store import Fence, Place
+from ..telemetry.tracing import attach_caller, detach_caller, span
+from .context_factory import ContextFactory, RunnerHooks, RunnerHost, note_pause
+from .live_runs import is_stored, run_allowed_calls
+from .recovery.backlog import Backlog
+from .recovery.closing import error_event, seal, try_to_seal
+from .recovery.detached_tasks import DetachedTasks
+from .recovery.recovery import Recovery, busy_error
+from .recovery.suspension import YieldEnding
+from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
+from .rewind import rewind_event
+from .routing.agent_choice import summarizing_model
+from .routing.task_choice import after_tasks
+from .routing.user_message import as_content
+from .run_request import RunRequest
+from .run_table import RunTable, keyed_invocation_id, stored_events
+from .turn import Step, Turn
+from .turns import TURNS, TurnGuard
+
+_R = TypeVar("_R")
+
+# How often a request restarts because its session changed just before its claim, and the longest
+# pause in seconds before the second attempt; it grows with each attempt.
+_LONGEST_BUSY_PAUSE = 0.25  # seconds
+_STALE_TRIES, _STALE_PAUSE = 20, 0.02
+
+
+class InvocationRunner:
+    """Runs the requests of a runner.
+
+    Args:
+      runner: the runner, for its services and settings.
+      hooks: its overridable methods.
+      contexts: makes turns and contexts.
+    """
+
+    def __init__(self, runner: RunnerHost, hooks: RunnerHooks, contexts: ContextFactory) -> None:
+        self._runner = runner
+        self._hooks = hooks
+        self._contexts = contexts
+        self._store = contexts.store
+        self._runs = RunTable()
+        self._detached = DetachedTasks()
+
+    def session_key(self, place: Place) -> SessionKey:
+        return (id(self._runner.session_service), place.app_name, place.user_id, place.session_id)
+
+    def find_fence(self, session: Session) -> tuple[Place, Fence] | None:
+        """Return the place and the fence of a session that runs in this process, or None."""
+        place = Place(session.app_name, session.user_id, session.id)
+        fence = TURNS.fence(self.session_key(place))
+        return None if fence is None else (place, fence)
+
+    def make_recovery(self, config: context.RunConfig, deps: Any = NOT_GIVEN) -> Recovery | None:
+        """Return the recovery of abandoned work, or None if no other process reaches the store."""
+        keeper = self._contexts.keeper()
+        if keeper is None:
+            return None
+        return Recovery(
+            self._store,
+            keeper,
+            make_turn=self._contexts.make_turn,
+            run=self._run_invocation,
+            key=self.session_key,
+            detached=self._detached,
+            max_attempts=self._runner.max_attempts,
+            config=config,
+            deps=deps,
+        )
+
+    def make_backlog(self, config: context.RunConfig | None = None) -> Backlog:
+        """Return the pending work of the app; see `Runner.backlog`."""
+        keeper = self._contexts.keeper()
+        recovery = self.make_recovery(config or context.RunConfig())
+        if keeper is None or recovery is None:
+            raise InputValidationError(
+                "A backlog needs a store that other processes reach: use a SqliteSessionService on "
+                "a file, or a DatabaseSessionService."
+            )
+        create = self._runner.auto_create_session
+        return Backlog(self._runner.app_name, self._store, keeper, recovery, create=create)
+
+    def run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
+        """Run a request; one with an idempotency key runs once."""
+        if idempotency_key is None:
+            return self._run_in_session(request)
+        request.id, request.once = keyed_invocation_id(request.place, idempotency_key), True
+        return self._run_once(request)
+
+    def stop_request(self, request: RunRequest) -> bool:
+        """Stop a request's run, unless other requests with the same key follow it."""
+        entry = self._runs.find(request.id)
+        if entry is not None:
+            reason = RunCancelledError(f"Following run {request.id!r} was cancelled.")
+            if entry.leave(request, reason):
+                return True
+            if entry.is_followed:
+                return False
+        return self.stop(request.place, request.id)
+
+    def stop(self, place: Place, invocation_id: str | None) -> bool:
+        """Stop the run of a session in this process; return whether there was one.
+
+        Args:
+          place: the session.
+          invocation_id: this invocation, running or waiting, or None for the running one.
+        """
+        return TURNS.stop(self.session_key(place), _cancel_reason(place), invocation_id)
+
+    async def cancel(
+        self,
+        place: Place,
+        invocation_id: str | None = None,
+        reason: RunCancelledError | None = None,
+    ) -> bool:
+        """Cancel the run of a session, in this process or in another one.
+
+        Args:
+          place: the session.
+          invocation_id: this invocation, running or waiting; None for the running one.
+          reason: the error for its caller in this process.
+
+        Returns:
+          Whether there was a run to cancel; another process reacts within a second.
+        """
+        key, reason = self.session_key(place), reason or _cancel_reason(place)
+        if TURNS.stop(key, reason, invocation_id, claimed=True):
+            return True
+        durable, is_asked = self._store.durable, False
+        if durable is not None and durable.shared:
+            await self._store.flush()
+            is_asked = await durable.request_cancel(place, invocation_id)
+            if is_asked and invocation_id is None:
+                return True
+        return TURNS.stop(key, reason, invocation_id) or is_asked
+
+    async def rewind(self, request: RunRequest, invocation_id: str) -> None:
+        """Rewind the request's session to before an invocation.
+
+        Raises:
+          NotFoundError: the session has no such invocation.
+        """
+
+        async def append_rewind(session: Session, turn: Turn) -> None:
+            await turn.claim()
+            event = await rewind_event(
+                session,
+                invocation_id,
+                initial_state=await self._store.initial_state(session),
+                artifacts=self._runner.artifact_service,
+            )
+            await turn.commit((event,), (), rewind_changes(log_of(session), invocation_id))
+
+        async with self.take_turn(request) as turn:
+            await self.retry_while_busy(turn, append_rewind)
+
+    async def close(self) -> None:
+        """Hand over detached runs."""
+        await self._detached.end()
+
+    async def _run_once(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Run an invocation; if its key has a running one, yield that one's events."""
+        following = self._runs.find(request.id)
+        if following is not None:
+            request.accept()
+            async with Aclosing(following.follow(request)) as events:
+                async for event in events:
+                    yield event
+            return
+        with self._runs.entry(request.id) as entry:
+            async with Aclosing(self._run_in_session(request)) as events:
+                async for event in events:
+                    entry.add(event)
+                    yield event
+
+    def take_turn(self, request: RunRequest) -> TurnGuard:
+        """Return the guard of a request's turn."""
+        return TurnGuard(
+            self.session_key(request.place), self._contexts.make_turn(request), self._on_busy
+        )
+
+    async def _run_in_session(self, request: RunRequest) -> AsyncGenerator[Event, None]:
+        """Wait for the request's turn in its session, and take it."""
+        request.message = message = as_content(request.message)
+        begins = request.invocation_id is None and request.live is None
+        if message is None and begins and not follows_adk():
+            raise InputValidationError(
+                "run_async needs new_message, or the invocation_id of an invocation to resume."
+            )
+        holding = self.take_turn(request)
+        request.leave = holding.leave
+        async with holding as turn:
+            events = self._run_invocation(turn, holding)
+            try:
+                async for event in events:
+                    try:
+                        yield event
+                    except GeneratorExit:
+                        holding.closing()
+                        raise
+            finally:
+                await events.aclose()
+
+    async def _on_busy(self, turn: Turn) -> None:
+        """Apply the request's `on_busy` policy."""
+        policy, place = turn.request.config.on_busy, turn.request.place
+        if policy == "reject":
+            raise busy_error(place)
+        if policy == "queue" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
+            raise SessionBusyError(
+                f"Session {place.session_id!r} is held by a run that this task has read only some "
+                "events of, so waiting for it would never end: read its run_async generator to "
+                'the end, close it with aclose(), or set RunConfig(on_busy="interrupt").'
+            )
+        if turn.request.answers_calls and self._store.durable is not None:
+            await self._contexts.check_answers_of(
+                await self._hooks.load_session(turn.request, True), turn
+            )
+        if policy == "interrupt":
+            reason = RunCancelledError("A newer message interrupted the run.")
+            turn.has_interrupted = await self.cancel(place, reason=reason)
+        if self._runner.auto_create_session:
+            await self._store.load(place, create=True)  # its inbox needs a session
+        await turn.queue()
+
+    async def retry_while_busy(
+        self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]
+    ) -> _R:
+        """Load the session and act; retry while it is busy or was changed meanwhile.
+
+        A new message starts from the cached session: its claim detects a stale one.
+        """
+        asks = turn.takes_over or not turn.unclaimed or turn.request.needs_all
+        stale, busy = 0, 0
+        while True:  # `_STALE_TRIES` bounds it, and it pauses while the session is busy
+            session = turn.session = await self._hooks.load_session(turn.request, asks)
+            try:
+                return await act(session, turn)
+            except LeaseLostError:
+                raise
+            except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
+                if turn.takes_over or not turn.unclaimed:
+                    raise
+                asked, asks = asks, True
+                if not asked and not isinstance(error, SessionBusyError):
+                    continue
+                if isinstance(error, SessionNotFoundError):
+                    raise
+                if isinstance(error, StaleSessionError):
+                    stale += 1
+                    if stale == _STALE_TRIES:
+                        raise
+                    await asyncio.sleep(random.random() * _STALE_PAUSE * stale)
+            recovery = self.make_recovery(turn.request.config)
+            assert recovery is not None
+            await recovery.drain_predecessors(turn)
+            busy += 1
+            await asyncio.sleep(min(_LONGEST_BUSY_PAUSE, 0.001 * (busy - 1)))
+
+    async def _begin_turn(self, session: Session, turn: Turn) -> InvocationContext | None:
+        """Set up the context (Spec 2 §1.1).
+
+        Returns:
+          None if the request's invocation has started before: the caller gets its stored events.
+        """
+        request = turn.request
+        if request.ends_live:
+            return await self._contexts.set_up_live_end(session, turn)
+        if request.live is not None:
+            return await self._contexts.set_up_live(session, turn)
+        if request.once and log_of(session).start_of(request.id) is not None:
+            return None
+        # A keyed message that is gone and has not started was withdrawn by another caller.
+        if (turn.takes_over or not request.once) and await turn.is_message_claimed():
+            if turn.takes_over:
+                raise SessionBusyError(f"Another process has started message {request.id!r}.")
+            answered, _ = self._contexts.find_target(session, request.message or types.Content())
+            turn.invocation_id = answered.invocation_id if answered else request.id
+            return None
+        if request.once or request.invocation_id is None or _begins_as_named(session, request):
+            return await self._hooks.set_up_new(session, turn)
+        return await self._hooks.set_up_resumed(session, turn)
+
+    async def _wait_and_reload(self, turn: Turn) -> AsyncGenerator[Event, None]:
+        """Wait for the request's invocation in another process; return its events."""
+        turn.request.accept()
+        recovery = self.make_recovery(turn.request.config, turn.request.deps)
+        if recovery is not None and not turn.takes_over:  # a recovery checks again by itself
+            await recovery.wait_for_end(turn.request.place, turn.invocation_id)
+        session = await self._hooks.load_session(turn.request, True)
+        return stored_events(session, turn.invocation_id, newest=not turn.request.once)
+
+    async def _run_invocation(
+        self, turn: Turn, holding: TurnGuard | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Set up the context, run the agent with the plugins, compact (Spec 2 §1.1).
+
+        `holding` releases the session if the turn is stopped while it waits for its caller.
+        """
+        request, step, place = turn.request, turn.step, turn.request.place
+        key, error = self.session_key(place), cast(BaseException | None, None)
+        tracing = _start_span(place, request.trace)
+        shown = tracing if tracing.recording else None
+        ending = YieldEnding(turn, holding, key, tracing)
+        try:
+            with RunScope(key, request.invocation_id, turn, step=step, span=shown):
+                ctx = await self.retry_while_busy(turn, self._begin_turn)
+                stored = await self._wait_and_reload(turn) if ctx is None else None
+            step.end_at_yield, ending.ctx = ending, ctx
+            if stored is not None:
+                async for event in stored:
+                    yield event
+                return
+            assert ctx is not None
+            if tracing.recording:
+                tracing.set(invocation_id=ctx.invocation_id)
+            if request.yield_user_message and request.message is not None:
+                turn.record_event_number(ctx.log.records[-1])
+                yield ctx.log.records[-1].event()
+            if ctx.end_of_agents.get(ctx.agent.name):
+                return
+            run = self._agents_of(ctx, request)
+            scope = RunScope(key, ctx.invocation_id, turn, step=step, span=shown)
+            has_begun = False
+            try:
+                while True:
+                    with scope:
+                        has_begun = True
+                        event = await anext(run, None)
+                    if event is None:
+                        break
+                    ending.run = run
+                    turn.record_event_number(event)
+                    step.yields += 1
+                    yield event
+            finally:
+                await step.wait_for_ending()
+                with RunScope(key, ctx.invocation_id, turn, span=shown):
+                    await _close_run(run, step)
+                    if not has_begun and step.ending is None:  # an unstarted run seals nothing
+                        await try_to_seal(ctx, GeneratorExit())
+            with scope:
+                await self._finish_run(ctx, turn)
+        except BaseException as raised:  # boundary: the span records the error
+            error = raised
+            raise
+        finally:
+            tracing.end(error, "paused" if turn.paused else None)
+            await step.wait_for_ending()
+
+    def _agents_of(
+        self, ctx: InvocationContext, request: RunRequest
+    ) -> AsyncGenerator[Event, None]:
+        """Return the unstarted run of the agents."""
+        execute = ctx.agent.run_async if request.live is None else self._run_live
+        if request.ends_live:
+            execute = run_allowed_calls
+        elif (ctx.log.scopes or ctx.log.unanswered) and request.live is None:
+            execute = after_tasks(execute)
+        return self._hooks.execute(ctx, execute)
+
+    async def _finish_run(self, ctx: InvocationContext, turn: Turn) -> None:
+        """Compact the history after a run, and record whether the run waits for an answer."""
+        if ctx.events_compaction_config is not None:
+            place = turn.request.place
+            await compact_history(ctx, self._contexts.root_agent, lambda: self._store.load(place))
+        note_pause(ctx, turn)
+
+    async def _run_live(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        """Run the agent live; calls that are open at the end are closed as cancelled."""
+        async with Aclosing(ctx.agent.run_live(ctx)) as events:
+            async for event in events:
+                yield event
+        await seal(ctx, asyncio.CancelledError())
+
+    async def run_with_plugins(
+        self,
+        invocation_context: InvocationContext,
+        execute_fn: Callable[[InvocationContext], AsyncGenerator[Event, None]],
+    ) -> AsyncGenerator[Event, None]:
+        """Run the agent between the run's hooks and commit its events (Spec 2 §1.5).
+
+        If the run ends early, every call still gets a response.
+        """
+        ctx, hooks, config = (
+            invocation_context,
+            self._runner.plugin_manager,
+            invocation_context.run_config,
+        )
+        try:
+            early = await plugin_answer(
+                hooks.run_before_run_callback(invocation_context=ctx),
+                types.Content,
+                "before_run_callback",
+                ctx.agent.name,
+            )
+            if early is not None:
+                event = Event(invocation_id=ctx.invocation_id, author="model", content=early)
+                yield await self._commit_event(ctx, event, config)
+            elif ctx.run_state.is_resumed and has_tripped(ctx):
+                raise GuardrailStop
+            else:
+                ctx.run_state.guards = guards_above(self._runner.app, ctx.agent)
+                events = execute_fn(ctx)
+                try:
+                    async for event in events:
+                        yield await self._commit_event(ctx, event, config)
+                finally:
+                    await events.aclose()
+        except LeaseLostError:
+            raise  # the new owner of the session resumes the invocation
+        except Exception as error:  # boundary: store the error and raise it to the caller
+            event = await self._record_error(ctx, error, config)
+            if event is not None:
+                yield event
+            if hooks.overrides("on_run_error_callback"):
+                await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
+            raise
+        except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
+            failure = await try_to_seal(ctx, stop)
+            if not is_guardrail_stop(stop):
+                raise
+            if failure is not None:
+                raise failure from None
+        await hooks.run_after_run_callback(invocation_context=ctx)
+
+    async def _record_error(
+        self, ctx: InvocationContext, error: Exception, config: context.RunConfig | None
+    ) -> Event | None:
+        """Seal the run and store its error.
+
+        Returns:
+          The error's event; None if the log has it already, or the store failed.
+        """
+        if await try_to_seal(ctx, error) is not None or ctx.run_state.recorded_error is error:
+            return None  # a workflow node's error is stored with its place
+        try:
+            return await self._commit_event(ctx, error_event(ctx, error), config)
+        except StoreError:  # the next owner of the invocation seals it
+            return None
+
+    async def _commit_event(
+        self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
+    ) -> Event:
+        """Let plugins change an event, store it if required, and return the event to yield."""
+        if config is not None and config.custom_metadata:
+            event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
+        if self._runner.plugin_manager.overrides("on_event_callback"):
+            delta = copy_checked_state(event)
+            changed = await plugin_answer(
+                self._runner.plugin_manager.run_on_event_callback(
+                    invocation_context=ctx, event=event
+                ),
+                Event,
+                "on_event_callback",
+                ctx.agent.name,
+            )
+            if changed is not None and changed is not event:
+                event = complete_changed_event(changed, event)
+            check_edited_state(ctx, event, delta)
+        if is_stored(ctx, event):
+            journal = ctx.run_state.journal
+            rows = () if journal is None else journal.rows_with(event)
+            await ctx.services.commit((event,), rows)
+        return event
+
+
+def _cancel_reason(place: Place) -> RunCancelledError:
+    return RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
+
+
+async def _close_run(run: AsyncGenerator[Event, None], step: Step) -> None:
+    """Close the run of the agents; a run whose event loop stalled cannot be sealed."""
+    try:
+        await run.aclose()
+    except LeaseLostError:
+        if not step.is_loop_stalled:
+            raise
+
+
+def _start_span(place: Place, trace: Mapping[str, str] | None) -> Any:
+    """Return the span of an invocation, in its sender's trace if given."""
+    caller = None if trace is None else attach_caller(trace)
+    try:
+        tracing = span(
+            "invocation", session_id=place.session_id, app=place.app_name, user=place.user_id
+        )
+    finally:
+        detach_caller(caller)
+    return tracing
+
+
+def _begins_as_named(session: Session, request: RunRequest) -> bool:
+    """Return whether a message begins the invocation it names, as google-adk lets it."""
+    if not follows_adk() or request.message is None or request.invocation_id is None:
+        return False
+    return log_of(session).start_of(request.invocation_id) is None
+
+
+async def compact_history(
+    ctx: InvocationContext, root: BaseAgent, load_all: Callable[[], Awaitable[Session]]
+) -> None:
+    """Summarize the history if due; the summary is stored, not yielded.
+
+    Args:
+      ctx: the run that has ended.
+      root: root of the agent tree, whose model summarizes unless the config has a summarizer.
+      load_all: loads the session with all events; the run may have only the newest.
+    """
+    config = ctx.events_compaction_config
+    if config is None:
+        return
+    model = None if config.summarizer else summarizing_model(root)
+    log = ctx.log
+    event = await compact_by_tokens(log, config, model)
+    if event is None:
+        if log.offset and config.overlap_size and is_window_due(log, config):
+            log = log_of(await load_all())  # the overlap lies before the newest summary
+        event = await compact_sliding_window(log, config, model)
+    if event is not None:
+        await ctx.services.commit((event,))
+
+
+def guards_above(app: App, agent: BaseAgent) -> Guards | None:
+    """Return the guardrails of the app and of an agent's ancestors, outermost first, or None."""
+    found: Guards | None = None
+    above = agent.parent_agent
+    while above is not None:
+        if above.input_guardrails or above.output_guardrails:
+            own = Guards.of(above.name, above)
+            found = own if found is None else own + found
+        above = above.parent_agent
+    if app.input_guardrails or app.output_guardrails:
+        own = Guards.of(app.name, app)
+        found = own if found is None else own + found
+    return found

@@ -1,0 +1,1 @@
+"""Recovery of abandoned invocations and queued messages."""

@@ -1,0 +1,342 @@
+"""Sealing of a run that ended early: every call is closed, and the error is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from ... import types
+from ..._shielded import is_loop_running, run_shielded
+from ...agents.base_agent import BaseAgent
+from ...agents.guarded_run import is_guardrail_stop
+from ...context.invocation import InvocationContext
+from ...durable.journal import Journal
+from ...errors import InputValidationError, RunCancelledError, StoreError, ToolAbortedError
+from ...events.event import Event, place_in_tree
+from ...flows.llm_flows.functions import (
+    load_response_event,
+    merge_parallel_function_response_events,
+    read_rerun_ids,
+)
+from ...sessions.log.call_requests import (
+    call_of,
+    find_request,
+    is_rejected,
+    kind_of,
+    original_call_id,
+    unfinished_decisions,
+)
+from ...sessions.log.event_log import EventLog, visible_records
+from ...sessions.log.resume import RERUN, SEALED, OpenCall, open_calls
+from ...sessions.store.durable_store import DurableStore, Place
+from ...tools.function_tool import REJECTED
+from ..routing.task_choice import is_task
+from ..run_table import is_keyed
+
+_CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
+_CANCELLED_KEY = (
+    "The run of this idempotency key was cancelled before it had an answer; send the message again "
+    "under a new key."
+)
+_PASSED_BY = "The run stopped before this call was answered; its outcome is unknown."
+_NOT_RUN = "The run stopped after the user had answered and before this call began; it did not run."
+
+
+async def seal(ctx: InvocationContext, cause: BaseException) -> None:
+    """Close every open call of this run, commit the answers, and clean up.
+
+    Another cancellation does not interrupt it. A run whose generator is finalized after its event
+    loop closed is abandoned instead, as if its process had died.
+    """
+    if not is_loop_running():
+        return
+    await run_shielded(_seal_run(ctx, cause))
+
+
+async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreError | None:
+    """Seal a run, and return a store error instead of raising it.
+
+    Returns:
+      The store's error, or None if the run is sealed. After an error the turn hands the invocation
+      over, and its next owner closes the calls.
+    """
+    try:
+        await seal(ctx, cause)
+    except StoreError as error:
+        return error
+    return None
+
+
+async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
+    try:
+        await ctx.services.commit([*sealing_events(ctx, cause), *_end_of_key(ctx, cause)])
+    except InputValidationError:
+        # A result that cannot be stored ended the run: the error replaces the results.
+        ctx.run_state.finished_responses.clear()
+        await ctx.services.commit([*sealing_events(ctx, cause), *_end_of_key(ctx, cause)])
+    for tidy_up in ctx.run_state.cleanup_callbacks.values():
+        await tidy_up()
+
+
+def _end_of_key(ctx: InvocationContext, cause: BaseException) -> list[Event]:
+    """Return the event that records, for a repeated key, that its run was cancelled.
+
+    An Exception has an event of its own, and a run that never stored its message can start again.
+    """
+    invocation_id = ctx.invocation_id
+    if isinstance(cause, Exception) or is_guardrail_stop(cause) or not is_keyed(invocation_id):
+        return []
+    if ctx.log.start_of(invocation_id) is None:
+        return []
+    error: Exception = RunCancelledError(_CANCELLED_KEY)
+    if not isinstance(cause, asyncio.CancelledError | GeneratorExit):
+        error = ToolAbortedError(f"The run was ended by {type(cause).__name__:.100}.")
+    event = error_event(ctx, error)
+    config = ctx.run_config
+    event.custom_metadata = config.custom_metadata if config is not None else None
+    return [event]
+
+
+def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
+    """Return a response event for each event of this run that has open calls.
+
+    A call of a started long-running tool stays open: its answer comes from outside. So does the
+    call of a task: the next message resumes it.
+    """
+    root_agent = ctx.agent.root_agent
+    found = open_calls(ctx.log, ctx.invocation_id, below=True)
+    found += [call for call in _decided_calls(ctx, cause) if call not in found]
+    staying = [
+        call
+        for call in found
+        if call.long_running and call.call_id not in ctx.run_state.unstarted_call_ids
+    ]
+    waiting = [
+        call
+        for call in found
+        if call not in staying and not is_task(ctx.log, root_agent, call.record, call.call_id)
+    ]
+    text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
+    events = [_seal_calls(ctx, calls, text) for calls in _by_event(waiting)]
+    again = [call for call in staying if _run_before(ctx, call)]
+    recorded = _find_recorded_reruns(ctx) if again else ()
+    unrecorded = [call for call in again if call.call_id not in recorded]
+    return [*events, *(_ran_again(ctx, calls) for calls in _by_event(unrecorded))]
+
+
+def _decided_calls(ctx: InvocationContext, cause: BaseException) -> list[OpenCall]:
+    """Return the tool calls that the user approved and that have no result.
+
+    A call whose tool had not started when an error ended the run is excluded: a resume runs it.
+    """
+    answered = _answered_here(ctx)
+    if not answered and not ctx.log.called_long_running(ctx.invocation_id):
+        return []
+    return [
+        call
+        for call in unfinished_decisions(ctx.log)
+        if (call.record.invocation_id == ctx.invocation_id or call.call_id in answered)
+        and kind_of(call.name) == "result"
+        and (not isinstance(cause, Exception) or _has_begun(ctx, call.call_id))
+    ]
+
+
+def _answered_here(ctx: InvocationContext) -> set[str]:
+    """Return the tool calls whose requests a message of this run answers.
+
+    An answer with an idempotency key starts an invocation of its own.
+    """
+    found: set[str] = set()
+    for record in ctx.log.invocation(ctx.invocation_id):
+        if record.author != "user":
+            continue
+        for call_id, name in record.responses:
+            asked = find_request(ctx.log, call_id or "")
+            request = None if asked is None else call_of(asked[1], call_id or "")
+            if request is not None:
+                found.add(original_call_id(name or "", request.args or {}))
+    return found
+
+
+def _has_begun(ctx: InvocationContext, call_id: str) -> bool:
+    journal = ctx.run_state.journal
+    return call_id in ctx.run_state.finished_responses or (
+        journal is not None and journal.row(call_id) is not None
+    )
+
+
+def _find_recorded_reruns(ctx: InvocationContext) -> set[str]:
+    """Return the calls that the log already marks as possibly run before."""
+    records = ctx.log.invocation(ctx.invocation_id)
+    events = [record.event() for record in records if record.has_metadata(RERUN)]
+    return {call for event in events for call in (event.custom_metadata or {}).get(RERUN, ())}
+
+
+def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
+    """Return an event without content that records the read_rerun_ids of calls that stay open."""
+    event = _answer_event(calls, [])
+    again = [call_id for call in calls for call_id in _run_before(ctx, call)]
+    event.content, event.custom_metadata = None, {RERUN: again}
+    return event
+
+
+def _seal_calls(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
+    """Close the calls of one event: with the result of a finished call, else with `text`."""
+    answers = [
+        ctx.run_state.finished_responses.get(call.call_id)
+        or _find_stored_result(ctx, call)
+        or _answer_event(calls, [_error_part(call, text)])
+        for call in calls
+    ]
+    event = merge_parallel_function_response_events(answers)
+    metadata = dict(event.custom_metadata or {})
+    if any(call.long_running for call in calls):
+        metadata[SEALED] = True
+    again = [call for answer in answers for call in (answer.custom_metadata or {}).get(RERUN, ())]
+    again += [id for call in calls for id in _run_before(ctx, call) if id not in again]
+    if again:
+        metadata[RERUN] = again
+    event.custom_metadata = metadata or None
+    event.isolation_scope = calls[0].record.scope
+    event.node_info = calls[0].record.place()
+    return event
+
+
+def _run_before(ctx: InvocationContext, call: OpenCall) -> Sequence[str]:
+    """Return the ids under which a call is in doubt: this run or an earlier one may have run it."""
+    row = None if ctx.run_state.journal is None else ctx.run_state.journal.row(call.call_id)
+    if call.call_id in ctx.run_state.repeated_call_ids or row is None:
+        return ctx.run_state.repeated_call_ids.get(call.call_id, ())
+    return [call.call_id] if row.status == "started" else read_rerun_ids(row)
+
+
+def _find_stored_result(ctx: InvocationContext, call: OpenCall) -> Event | None:
+    """Return the journalled response of a call that finished before a crash."""
+    if ctx.run_state.journal is None:
+        return None
+    row, record = ctx.run_state.journal.row(call.call_id), call.record
+    return load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+
+
+def _answer_event(calls: list[OpenCall], parts: list[types.Part]) -> Event:
+    """Return an event with responses to calls of one event."""
+    record = calls[0].record
+    return Event(
+        invocation_id=record.invocation_id,
+        author=record.author,
+        branch=record.branch,
+        isolation_scope=record.scope,
+        node_info=record.place(),  # in a graph, an agent sees the events of its node
+        content=types.Content(role="user", parts=parts),
+    )
+
+
+def _error_part(call: OpenCall, text: str) -> types.Part:
+    answer = types.FunctionResponse(id=call.call_id, name=call.name, response={"error": text})
+    return types.Part(function_response=answer)
+
+
+def _by_event(calls: list[OpenCall]) -> Iterable[list[OpenCall]]:
+    found: dict[str, list[OpenCall]] = {}
+    for call in calls:
+        found.setdefault(call.record.id, []).append(call)
+    return found.values()
+
+
+async def close_parked_calls(
+    durable: DurableStore,
+    place: Place,
+    log: EventLog,
+    invocation_id: str,
+    root_agent: BaseAgent,
+    *,
+    has_message: bool = True,
+) -> list[Event]:
+    """Return answers that close what a parked invocation left open, which a message skips.
+
+    These are its calls without a response, and the calls that the user decided and that came to no
+    result. A message to the parked invocation itself closes the latter alone: the run acts on the
+    decisions of that message only.
+
+    Args:
+      durable: the store.
+      place: the session.
+      log: its records.
+      invocation_id: the invocation that the message starts or resumes.
+      root_agent: the agents; a task stays open, because the message may be for it.
+      has_message: whether the run starts with a message; a parked invocation that is resumed
+        without one acts on its newest decisions again.
+    """
+    if not log.unanswered and not log.has_long_running:
+        return []
+    lease = await durable.lease(place)
+    if lease is None or not lease.stuck:
+        return []
+    is_own = lease.invocation_id == invocation_id
+    if is_own and not has_message:
+        return []
+    left = [] if is_own else open_calls(log, lease.invocation_id, below=True)
+    waiting = [
+        call
+        for call in left
+        if not call.long_running and not is_task(log, root_agent, call.record, call.call_id)
+    ]
+    events = [
+        _answer_event(calls, [_error_part(call, _PASSED_BY) for call in calls])
+        for calls in _by_event(waiting)
+    ]
+    decided = [
+        call
+        for call in unfinished_decisions(log, lease.invocation_id)
+        if kind_of(call.name) == "result"
+    ]
+    if not decided:
+        return events
+    rows = await durable.journal(place, lease.invocation_id)
+    journal = Journal(lease.invocation_id, rows, log)
+    return [*events, *(_close_decided_call(log, journal, call) for call in decided)]
+
+
+def _close_decided_call(log: EventLog, journal: Journal, call: OpenCall) -> Event:
+    """Return the response to a decided call: its journalled result, or why it has no result.
+
+    A long-running call that may have begun stays open: its answer comes from outside.
+    """
+    row, record = journal.row(call.call_id), call.record
+    stored = load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+    if stored is not None:
+        stored.invocation_id = record.invocation_id  # the answer may have had one of its own
+        stored.isolation_scope, stored.node_info = record.scope, record.place()
+        return stored
+    has_begun = row is not None and row.status != "state"
+    if has_begun or _count_responses(log, call.call_id) > 1:  # a call in doubt was asked again
+        return _answer_event([call], [_error_part(call, _PASSED_BY)])
+    text = REJECTED if is_rejected(log, call.call_id) else _NOT_RUN
+    event = _answer_event([call], [_error_part(call, text)])
+    if call.long_running:
+        event.custom_metadata = {SEALED: True}
+    return event
+
+
+def _count_responses(log: EventLog, call_id: str) -> int:
+    return sum(
+        answered == call_id
+        for record in visible_records(log)
+        if record.author != "user"
+        for answered, _ in record.responses
+    )
+
+
+def error_event(ctx: InvocationContext, error: Exception) -> Event:
+    """Return the event that records the error that ended the run."""
+    event = Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        error_code=type(error).__name__,
+        error_message=str(error),
+    )
+    failure = ctx.run_state.failure
+    if failure is not None and failure[0] is error and failure[1]:
+        place_in_tree(event, failure[1])
+    return event

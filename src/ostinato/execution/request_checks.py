@@ -1,0 +1,107 @@
+"""Checks of the metadata and state changes that callers and plugins pass to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..context.invocation import InvocationContext
+from ..errors import InputValidationError, StateSchemaError
+from ..events.event import Event, NodeInfo
+from ..events.event_actions import EventActions
+from ..sessions.session import copy_state
+from ..sessions.state import SCOPED_PREFIXES, check_state
+from ..types.record_template import shallow_copy
+
+RESERVED_METADATA = "ostinato:"
+"""Start of the keys of custom metadata that only the runtime writes."""
+
+REQUEST_DIGEST = "ostinato:request"
+"""Key under which the server stores the digest of a keyed request."""
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> None:
+    """Check that a caller's metadata has no key of the runtime.
+
+    Args:
+      metadata: the custom metadata of a run.
+
+    Raises:
+      InputValidationError: a key is the runtime's.
+    """
+    for key in metadata or ():
+        if key.startswith(RESERVED_METADATA) and key != REQUEST_DIGEST:
+            raise InputValidationError(
+                f"custom_metadata key {key!r} is reserved for the runtime; choose one that does "
+                f"not start with {RESERVED_METADATA!r}."
+            )
+
+
+def check_state_delta(agent: Any, state_delta: dict[str, Any] | None) -> None:
+    """Check a caller's state changes against the schema of the root.
+
+    Args:
+      agent: the root agent, or the agent that stands for a root node.
+      state_delta: the changes.
+
+    Raises:
+      InputValidationError: a key is not declared, or its value does not fit.
+    """
+    schema = getattr(getattr(agent, "root_node", agent), "state_schema", None)
+    if not state_delta or schema is None:
+        return
+    try:
+        check_state(schema, state_delta)
+    except StateSchemaError as error:
+        raise InputValidationError(f"The state_delta was refused. {error}") from error
+
+
+def copy_checked_state(event: Event) -> dict[str, Any]:
+    """Return a copy of the state changes that a schema may bind."""
+    delta = event.actions.state_delta
+    return copy_state({k: v for k, v in delta.items() if not k.startswith(SCOPED_PREFIXES)})
+
+
+def complete_changed_event(changed: Event, event: Event) -> Event:
+    """Return a plugin's event with the identity and the unset fields of the original.
+
+    Args:
+      changed: the plugin's event.
+      event: the event that it replaces.
+    """
+    original = vars(event)
+    for name, value in vars(changed).items():
+        if name in original and name not in changed.model_fields_set and _is_unset(value):
+            setattr(changed, name, original[name])
+    changed.id, changed.invocation_id = event.id, event.invocation_id
+    changed.timestamp, changed.author = event.timestamp, changed.author or event.author
+    return changed
+
+
+def _is_unset(value: Any) -> bool:
+    if isinstance(value, EventActions):
+        return value.is_empty()
+    return not value.path if isinstance(value, NodeInfo) else value is None
+
+
+def check_edited_state(ctx: InvocationContext, event: Event, before: dict[str, Any]) -> None:
+    """Check a plugin's changes of an event's state delta against the schema of its author.
+
+    Args:
+      ctx: the run.
+      event: the event after the plugin.
+      before: the result of `copy_checked_state` before the plugin.
+
+    Raises:
+      StateSchemaError: a key is not declared, or its value does not fit.
+    """
+    after = copy_checked_state(event)
+    edited = {k: v for k, v in after.items() if k not in before or before[k] != v}
+    if not edited:
+        return
+    author = ctx.agent.root_agent.find_agent(event.author) or ctx.agent
+    schema = shallow_copy(ctx, agent=author).state_schema
+    if schema is None:  # the agent of a graph has the schema on its root node
+        schema = getattr(getattr(author, "root_node", None), "state_schema", None)
+    if schema is not None:
+        check_state(schema, edited)

@@ -1,0 +1,1 @@
+"""Which agent, task or call a message is for."""

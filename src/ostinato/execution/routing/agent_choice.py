@@ -1,0 +1,250 @@
+"""Choice of the agent that handles a message, and other queries on the agent tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ..._log import get_logger
+from ...agents.base_agent import BaseAgent
+from ...agents.llm_agent import LlmAgent
+from ...agents.node_agent import NodeAgent, iterate_nodes
+from ...context.invocation import InvocationContext
+from ...context.run_path import path_of_agent
+from ...errors import AgentConfigError
+from ...models.base_llm import BaseLlm
+from ...sessions.log.event_log import (
+    AGENT_STATE,
+    END_OF_AGENT,
+    TASK_ANSWER,
+    EventLog,
+    EventRecord,
+    newest_visible,
+)
+from ...sessions.log.resume import Resume
+from ...tools.agent_tool import AgentTool
+from ...tools.base_toolset import BaseToolset
+from .task_choice import find_graph, find_outermost_call
+
+logger = get_logger(__name__)
+
+
+def find_agent_to_run(log: EventLog, root_agent: BaseAgent, end: int | None = None) -> BaseAgent:
+    """Return the agent that handles the next message (Spec 2 §1.4, FEATURES A.27 X16).
+
+    An answer goes to the agent that made its call; a message for a task goes to the agent that
+    delegated it. Otherwise the newest author takes it, if it can transfer back to the root; else
+    the root.
+
+    Args:
+      log: the session's records.
+      root_agent: the root.
+      end: index behind the last record to read.
+    """
+    if isinstance(root_agent, NodeAgent):
+        return root_agent
+    last = len(log.records) if end is None else end
+    newest = log.records[last - 1] if last > 0 else None
+    if newest is not None and (newest.responses or newest.scope is not None):
+        asked = caller_of(log, newest)
+        agent = None
+        if asked is not None:
+            agent = find_graph(root_agent, asked) or root_agent.find_agent(asked.author)
+        if agent is not None:
+            return agent
+    for record in newest_visible(log, end=end):
+        if record.author == "user" or record.kinds & (AGENT_STATE | END_OF_AGENT):
+            continue
+        if record.scope is not None:
+            continue  # a called agent has returned control
+        if record.author == root_agent.name:
+            return root_agent
+        agent = root_agent.find_sub_agent(record.author)
+        if agent is None:
+            logger.warning(
+                "Event %s is by %r, which is not in the agent tree of %r.",
+                record.id,
+                record.author,
+                root_agent.name,
+            )
+        elif is_transferable_across_agent_tree(agent):
+            return agent
+    return root_agent
+
+
+def check_mode(root_agent: BaseAgent) -> None:
+    """Set the root's mode to chat by default (FEATURES row 68).
+
+    Raises:
+      AgentConfigError: the root has a mode for agents that other agents call.
+    """
+    if not isinstance(root_agent, LlmAgent):
+        return
+    if root_agent.mode is None:
+        root_agent.mode = "chat"
+    elif root_agent.mode != "chat":
+        raise AgentConfigError(
+            f"Agent {root_agent.name!r} is the root and has mode {root_agent.mode!r}, but a root "
+            "talks with the user: give it mode='chat', or put it below an agent that calls it."
+        )
+
+
+def caller_of(log: EventLog, newest: EventRecord) -> EventRecord | None:
+    """Return the record of the outermost call that a user's message concerns: the call that it
+    answers, or the call of its task.
+    """
+    asked: EventRecord | None = newest
+    if newest.responses:
+        asked = log.find_call(newest.responses[0][0] or "")
+    return find_outermost_call(log, asked) if asked is not None else None
+
+
+def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
+    """Set the agent, the branch and the resume data of a resumed invocation.
+
+    A resumable run resumes at its first agent, which finds the interrupted one. In other runs an
+    answer goes to the agent that made the call, and after a crash the agent of the newest message
+    resumes.
+    """
+    log, state = ctx.log, ctx.run_state
+    first = log.start_of(ctx.invocation_id) or 0
+    newest = next(
+        (
+            index
+            for index in range(len(log.records) - 1, first - 1, -1)
+            if log.records[index].invocation_id == ctx.invocation_id
+            and log.records[index].author == "user"
+            and not log.records[index].kinds & TASK_ANSWER
+        ),
+        first,
+    )
+    responses = log.records[newest].responses if log.records[newest].author == "user" else ()
+    asked = log.find_call(responses[0][0] or "") if responses else None
+    caller = find_outermost_call(log, asked) if asked is not None else None
+    if ctx.is_resumable and not (asked is not None and asked.invocation_id != ctx.invocation_id):
+        ctx.agent, start = find_agent_to_run(log, root_agent, _end_of_first(ctx, first)), first
+    elif asked is not None:
+        ctx.agent = find_agent_to_run(log, root_agent, newest + 1)
+        ctx.branch = (caller or asked).branch
+        start = log.records.index(asked)
+        place_run(ctx, root_agent, caller or asked)
+    else:
+        ctx.agent = find_agent_to_run(log, root_agent, _end_of_first(ctx, newest))
+        start = newest + 1
+    if not ctx.run_path:
+        place_run(ctx, root_agent, None)
+    if (
+        isinstance(ctx.agent, NodeAgent) and not ctx.is_resumable
+    ):  # a graph finds its resume point itself
+        ctx.branch, start = _branch_outside((asked or log.records[newest]).branch, ctx.agent), first
+    resume = state.resume = Resume(log, ctx.invocation_id, start, state.checkpoints)
+    agent: BaseAgent = ctx.agent
+    if isinstance(agent, LlmAgent) and not resume.look(agent.name, ctx.branch).closed:
+        # The ended run was a later one, after a transfer from another agent.
+        ctx.end_of_agents.pop(agent.name, None)
+
+
+def place_run(ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord | None) -> None:
+    """Set the path of the run: below a root that is an LlmAgent, as in google-adk.
+
+    Args:
+      ctx: the run; its agent is chosen.
+      root_agent: the root.
+      asked: the record of the call whose answer resumes the run, or None.
+    """
+    if isinstance(root_agent, LlmAgent):
+        known = asked.place().path if asked is not None else ""
+        if ctx.agent is root_agent:
+            known = known or f"{root_agent.name}@1"
+        ctx.run_path = known or path_of_agent(ctx.agent, root_agent.name)
+
+
+def _end_of_first(ctx: InvocationContext, message: int) -> int:
+    """Return the index behind the first event that answers a message, or behind the message if
+    there is no such event.
+
+    Its author handled the message, even if the older events that chose that agent were deleted.
+
+    Args:
+      ctx: the invocation.
+      message: index of its user's message.
+    """
+    records = ctx.log.records
+    for index in range(message + 1, len(records)):
+        record = records[index]
+        if record.invocation_id != ctx.invocation_id or record.author == "user":
+            continue
+        if not record.responses and record.scope is None:
+            return index + 1
+    return message + 1
+
+
+def _branch_outside(branch: str | None, graph: NodeAgent) -> str | None:
+    """Return the part of a branch that agents above a graph made."""
+    above, agent = {graph.name}, graph.parent_agent
+    while agent is not None:
+        above.add(agent.name)
+        agent = agent.parent_agent
+    segments = branch.split(".") if branch else ()
+    return ".".join(takewhile(lambda one: one.partition("@")[0] in above, segments)) or None
+
+
+def is_transferable_across_agent_tree(agent_to_run: BaseAgent) -> bool:
+    """Return whether an agent can transfer control up to the root (Spec 2 §1.4)."""
+    agent: BaseAgent | None = agent_to_run
+    while agent is not None:
+        if not isinstance(agent, LlmAgent) or agent.disallow_transfer_to_parent:
+            return False
+        agent = agent.parent_agent
+    return True
+
+
+def agents_below(root: BaseAgent) -> Iterator[BaseAgent]:
+    """Yield an agent and all below it."""
+    yield root
+    for agent in root.sub_agents:
+        yield from agents_below(agent)
+    if isinstance(root, NodeAgent):
+        yield from (one for one in iterate_nodes(root.root_node) if isinstance(one, BaseAgent))
+
+
+def toolsets_of(root: BaseAgent) -> list[BaseToolset]:
+    """Return the toolsets of a tree, each once."""
+    found: dict[int, BaseToolset] = {}
+    for agent in agents_below(root):
+        for tool in agent.tools if isinstance(agent, LlmAgent) else ():
+            if isinstance(tool, BaseToolset):
+                found[id(tool)] = tool
+    return list(found.values())
+
+
+def open_models_of(root: BaseAgent) -> list[BaseLlm]:
+    """Return the models of a tree's agents and of its agent tools, each once."""
+    found: dict[int, BaseLlm] = {}
+    seen: set[int] = set()
+    agents = [root]
+    while agents:
+        agent = agents.pop()
+        if id(agent) in seen:
+            continue
+        seen.add(id(agent))
+        agents += agent.sub_agents
+        if isinstance(agent, NodeAgent):
+            agents += [one for one in iterate_nodes(agent.root_node) if isinstance(one, BaseAgent)]
+        if isinstance(agent, LlmAgent):
+            tools = [tool for tool in agent.tools if isinstance(tool, AgentTool)]
+            agents += [tool.agent for tool in tools if isinstance(tool.agent, BaseAgent)]
+            if agent.present_model is not None:
+                found[id(agent.present_model)] = agent.present_model
+    return list(found.values())
+
+
+def summarizing_model(root: BaseAgent) -> BaseLlm:
+    """Return the model that summarizes for a tree: that of its first LlmAgent."""
+    for agent in agents_below(root):
+        if isinstance(agent, LlmAgent):
+            return agent.canonical_model
+    raise AgentConfigError(
+        f"Compaction needs a model, and the tree below {root.name!r} has no LlmAgent. "
+        "Give EventsCompactionConfig a summarizer."
+    )

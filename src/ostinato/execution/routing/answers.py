@@ -1,0 +1,356 @@
+"""Checks of the answers in a user's message before the message is accepted.
+
+An answer counts once, for a request that the runtime wrote. A refused answer leaves its call open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+
+from ... import auth, types
+from ...agents.base_agent import BaseAgent
+from ...agents.llm_agent import LlmAgent
+from ...agents.node_agent import NodeAgent
+from ...auth.redaction import public_message
+from ...context.invocation import InvocationContext
+from ...context.readonly import ReadonlyContext
+from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
+from ...events.event import Event, NodeInfo
+from ...flows.llm_flows.auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
+from ...sessions.log.call_requests import (
+    already_answered,
+    call_of,
+    call_requests,
+    find_original,
+    find_request,
+    kind_of,
+    original_call_id,
+    read_question,
+)
+from ...sessions.log.confirmation_answers import check_confirmation, read_confirmation
+from ...sessions.log.event_log import EventLog, EventRecord, visible_indexes
+from ...sessions.log.history import is_imported
+from ...sessions.store.durable_store import CallAnswer, CallRequest
+from ...tools.function_tool import REJECTED
+from ...tools.json_fit import parse_answer
+from ...workflow.requests import is_request
+from .agent_choice import agents_below
+
+_CREDENTIAL_FIELDS: dict[auth.AuthCredentialTypes, str] = {
+    auth.AuthCredentialTypes.API_KEY: "api_key",
+    auth.AuthCredentialTypes.HTTP: "http",
+    auth.AuthCredentialTypes.OAUTH2: "oauth2",
+    auth.AuthCredentialTypes.OPEN_ID_CONNECT: "oauth2",
+    auth.AuthCredentialTypes.SERVICE_ACCOUNT: "service_account",
+}
+
+
+class _Asked(NamedTuple):
+    """A request in the log with its answer."""
+
+    number: int
+    record: EventRecord
+    request: CallRequest
+    response: types.FunctionResponse
+
+
+def read_answers(log: EventLog, message: types.Content, message_id: str) -> list[CallAnswer]:
+    """Return the answers in a message, each of which claims a call.
+
+    Args:
+      log: all records of the session.
+      message: the user's message.
+      message_id: id of the message; its own stored answers are no conflict.
+
+    Raises:
+      CallNotOpenError: a call does not wait for an answer.
+      CallAlreadyAnsweredError: another message has answered a call.
+      InvalidAnswerError: an answer does not fit its call.
+    """
+    for part in message.parts or ():
+        if part.function_response is not None:
+            return _read_answers(log, message, message_id)
+    return []
+
+
+def _read_answers(log: EventLog, message: types.Content, message_id: str) -> list[CallAnswer]:
+    found: list[CallAnswer] = []
+    shown = public_message(message).parts or ()
+    for asked, part in zip(_find_requests(log, message), shown, strict=True):
+        if asked is None or part.function_response is None:
+            continue
+        request = asked.request
+        if any(one.call_id == request.call_id for one in found):
+            raise InvalidAnswerError(f"The message answers call {request.call_id!r} twice.")
+        _check_open(log, asked, message_id)
+        _check_response(log, asked)
+        found.append(
+            CallAnswer(
+                call_id=request.call_id,
+                answer=json.dumps(part.function_response.response or {}, default=str),
+                message_id=message_id,
+                once=request.kind != "result",
+                request=request,
+            )
+        )
+    return found
+
+
+def _find_requests(log: EventLog, message: types.Content) -> Sequence[_Asked | None]:
+    """Return the request that each part of a message answers, or None for other parts."""
+    found: list[_Asked | None] = []
+    for part in message.parts or ():
+        response = part.function_response
+        place = None if response is None else find_request(log, response.id or "")
+        if response is None or place is None:
+            if response is not None:
+                _refuse_plain_call(log, response)
+            found.append(None)
+            continue
+        index, record = place
+        requests = call_requests(record.event(), log)
+        request = next(one for one in requests if one.call_id == response.id)
+        found.append(_Asked(index, record, request, response))
+    return found
+
+
+def _refuse_plain_call(log: EventLog, response: types.FunctionResponse) -> NoReturn:
+    """Refuse an answer to a call that does not wait for one.
+
+    Raises:
+      CallNotOpenError: always; only long-running calls wait for an answer.
+    """
+    call_id = response.id or ""
+    record = log.find_call(call_id)
+    if record is None:
+        raise CallNotOpenError(
+            f"The message answers function call {call_id!r} ({response.name}), which is not in "
+            "this session. Use the id of the call as it was yielded."
+        )
+    if is_imported(record):
+        raise CallNotOpenError(
+            f"Call {call_id!r} is imported history, so it does not wait for an answer."
+        )
+    names = [name for call, name in record.calls if call == call_id]
+    if any(kind_of(name) != "result" for name in (*names, response.name or "")):
+        raise CallNotOpenError(
+            f"Call {call_id!r} is not a request of the runtime; an answer to it approves nothing."
+        )
+    raise CallNotOpenError(
+        f"Call {call_id!r} does not wait for an answer: only calls of long-running tools do."
+    )
+
+
+def _check_open(log: EventLog, asked: _Asked, message_id: str) -> None:
+    request, call_id = asked.request, asked.request.call_id
+    visible = list(visible_indexes(log, asked.number))
+    if asked.number not in visible:
+        raise RequestWithdrawnError(
+            f"Call {call_id!r} does not wait any more: the session was rewound to before it."
+        )
+    for index in reversed(visible):
+        record = log.records[index]
+        if record is asked.record or all(call != call_id for call, _ in record.responses):
+            continue
+        if record.author != "user":
+            if request.kind != "result" or is_imported(record):
+                raise CallNotOpenError(
+                    f"Call {call_id!r} does not wait any more: it was closed without an answer."
+                )
+        elif request.kind != "result" and record.invocation_id != message_id:
+            given = next(
+                one for one in record.event().get_function_responses() if one.id == call_id
+            )
+            answer = json.dumps(given.response or {}, default=str)
+            raise already_answered(call_id, answer, record.timestamp)
+
+
+def _check_response(log: EventLog, asked: _Asked) -> None:
+    """Refuse a response whose name or form does not match its request."""
+    request, response = asked.request, asked.response
+    if response.name != request.name and not (
+        response.name is None and request.kind in ("input", "result")
+    ):
+        raise InvalidAnswerError(
+            f"The answer to call {request.call_id!r} is named {response.name!r}, but the call is "
+            f"{request.name!r}. Answer with the call's name."
+        )
+    if request.kind == "result" or is_request(asked.record):
+        return  # any result is valid; a workflow node checks its own answers
+    arguments = read_question(request)[0].args or {}
+    fault = _find_fault(request, response.response or {}, arguments)
+    if fault:
+        raise InvalidAnswerError(
+            f"The answer to call {request.call_id!r} ({request.name}) cannot be used: {fault}. "
+            "The call stays open."
+        )
+
+
+def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """Return the fault in the form of a response, or an empty text."""
+    try:
+        if request.kind == "approval":
+            check_confirmation(response)
+        elif request.kind == "credential":
+            _read_credential(response)
+        else:
+            parse_answer(response, arguments.get("response_schema"))
+    except ValueError as error:
+        return _first_fault(error)
+    return ""
+
+
+def _read_credential(response: Mapping[str, Any]) -> None:
+    given = response.get("exchangedAuthCredential", response.get("exchanged_auth_credential"))
+    if given is None:
+        raise ValueError("'exchangedAuthCredential' is missing")
+    credential = auth.AuthCredential.model_validate(given)
+    field = _CREDENTIAL_FIELDS[credential.auth_type]
+    if credential.resource_ref is None and not getattr(credential, field):
+        raise ValueError(f"'exchangedAuthCredential' holds no {to_camel(field)}")
+
+
+def _first_fault(error: ValueError) -> str:
+    """Return the fault without the values of the answer, which may be secret."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"]) or "the answer"
+        return f"{where}: {first['msg']}"
+    return str(error)
+
+
+async def check_tools(
+    ctx: InvocationContext,
+    root_agent: BaseAgent,
+    answers: Sequence[CallAnswer],
+    message: types.Content,
+) -> None:
+    """Refuse answers to calls of removed tools, and edited arguments that do not fit the tool.
+
+    Args:
+      ctx: the run, for the toolsets.
+      root_agent: the agents.
+      answers: the result of `read_answers` for the message.
+      message: the user's message.
+
+    Raises:
+      InvalidAnswerError: a tool is gone, or its arguments do not fit. The calls stay open.
+      CallNotOpenError: a request is about a call that its agent has not made.
+    """
+    given: dict[str | None, dict[str, Any]] = {
+        part.function_response.id: part.function_response.response or {}
+        for part in message.parts or ()
+        if part.function_response is not None
+    }
+    for answer in answers:
+        request = answer.request
+        if request is None or request.kind not in ("approval", "credential"):
+            continue
+        if is_request(_record_of(ctx.log, answer.call_id)[1]):
+            continue  # a workflow node's
+        agent = _agent_of(root_agent, request.author)
+        decided = request.kind == "approval" and read_confirmation(given[answer.call_id])
+        if agent is None:
+            if decided and not decided[0].confirmed and len(answers) == 1:
+                continue  # see `reject_for_gone_agent`
+            raise InvalidAnswerError(
+                f"Agent {request.author!r}, which asked by call {answer.call_id!r}, is gone. The "
+                "call stays open; an approval can be rejected, in a message of its own."
+            )
+        if not isinstance(agent, LlmAgent):
+            continue  # its calls run elsewhere, for instance in a remote agent
+        call = _original_of(ctx.log, request)
+        if call is None:
+            continue
+        tools = {tool.name: tool for tool in await agent.canonical_tools(ReadonlyContext(ctx))}
+        tool = tools.get(call.name or "")
+        if tool is None:
+            if decided and not decided[0].confirmed:
+                continue  # a rejection runs no tool
+            raise InvalidAnswerError(
+                f"Agent {request.author!r} no longer has the tool {call.name!r}, which call "
+                f"{answer.call_id!r} asks for. The call stays open."
+            )
+        if decided:
+            edited = decided[1]
+            fault = "" if edited is None else tool.find_argument_fault(edited)
+            if fault:
+                raise InvalidAnswerError(
+                    f"The edited arguments of call {answer.call_id!r} do not fit tool "
+                    f"{tool.name!r}: {fault}. The call stays open."
+                )
+
+
+def reject_for_gone_agent(
+    ctx: InvocationContext, root_agent: BaseAgent, answers: Sequence[CallAnswer]
+) -> list[Event] | None:
+    """Return the event that answers the tool's call of a rejected request whose agent is gone.
+
+    Args:
+      ctx: the run.
+      root_agent: the agents.
+      answers: the answers of a message, checked by `check_tools`.
+
+    Returns:
+      The event; no event if the request has no recorded call; None if its agent exists.
+    """
+    request = answers[0].request if len(answers) == 1 else None
+    if request is None or request.kind != "approval":
+        return None
+    index, record = _record_of(ctx.log, request.call_id)
+    if is_request(record) or _agent_of(root_agent, request.author) is not None:
+        return None
+    call_id = original_call_id(request.name, read_question(request)[0].args or {})
+    found = find_original(ctx.log, index, record, call_id)
+    call = None if found is None else call_of(found, call_id)
+    if call is None:
+        return []
+    answer = types.FunctionResponse(id=call.id, name=call.name, response={"error": REJECTED})
+    return [
+        Event(
+            invocation_id=ctx.invocation_id,
+            author=record.author,
+            branch=record.branch,
+            isolation_scope=record.scope,
+            node_info=NodeInfo(path=record.path),
+            content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
+        )
+    ]
+
+
+def _record_of(log: EventLog, call_id: str) -> tuple[int, EventRecord]:
+    found = find_request(log, call_id)
+    assert found is not None  # `read_answers` has found it
+    return found
+
+
+def _original_of(log: EventLog, request: CallRequest) -> types.FunctionCall | None:
+    """Return the recorded tool call of a request; None for the request of a toolset.
+
+    Raises:
+      CallNotOpenError: the requesting agent made no such call.
+    """
+    original = original_call_id(request.name, read_question(request)[0].args or {})
+    if original.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
+        return None
+    index, record = _record_of(log, request.call_id)
+    found = find_original(log, index, record, original)
+    if found is None:
+        raise CallNotOpenError(
+            f"Call {request.call_id!r} is about call {original!r}, which agent "
+            f"{request.author!r} has not made; an answer to it runs nothing."
+        )
+    return call_of(found, original)
+
+
+def _agent_of(root_agent: BaseAgent, name: str) -> BaseAgent | None:
+    """Return the agent with a name, in the tree or in a graph of it, or None."""
+    for one in agents_below(root_agent):
+        if one.name == name and not isinstance(one, NodeAgent):
+            return one
+    return root_agent.find_agent(name)

@@ -1,0 +1,135 @@
+"""Choice of the task that a user's message belongs to, from the log alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, NamedTuple
+
+from ... import types
+from ...agents.base_agent import BaseAgent
+from ...agents.llm_agent import LlmAgent
+from ...agents.node_agent import NodeAgent, iterate_nodes
+from ...context.delegation import branch_of_call
+from ...context.invocation import InvocationContext
+from ...events.event import Event
+from ...flows.llm_flows.delegation import is_rewound, run_after_tasks
+from ...sessions.log.event_log import EventLog, EventRecord
+from ...workflow.requests import is_request
+
+
+class MessageTarget(NamedTuple):
+    """The target of a message within a session.
+
+    Attributes:
+      branch: its branch.
+      scope: its isolation scope.
+      asked: the record of the task's call; None for no task.
+    """
+
+    branch: str | None = None
+    scope: str | None = None
+    asked: EventRecord | None = None
+
+
+Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
+
+
+def after_tasks(run: Run) -> Run:
+    """Return a run that first resumes the open tasks of its agent."""
+
+    def run_after(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        return run_after_tasks(ctx, run) if isinstance(ctx.agent, LlmAgent) else run(ctx)
+
+    return run_after
+
+
+def resolve_answer_target(log: EventLog, message: types.Content) -> MessageTarget:
+    """Return the branch and scope of the calls that a message answers.
+
+    The target is empty if the calls have several, so that each of their agents sees the message,
+    and for requests of workflow nodes, which find it anywhere.
+    """
+    answers = [p.function_response for p in message.parts or () if p.function_response]
+    found = [log.find_call(answer.id or "") for answer in answers]
+    places = {
+        (None if is_request(record) else record.branch, record.scope)
+        for record in found
+        if record is not None
+    }
+    return MessageTarget(*places.pop()) if len(places) == 1 else MessageTarget()
+
+
+def resolve_target(log: EventLog, root_agent: BaseAgent, message: types.Content) -> MessageTarget:
+    """Return the target of a message: the innermost task that waits for the user, if any; for an
+    answer, the place of its call.
+    """
+    if any(part.function_response for part in message.parts or ()):
+        return resolve_answer_target(log, message)
+    found = MessageTarget()
+    if not log.scopes:
+        return found
+    while True:
+        inner = _waiting_task(log, root_agent, found.scope) or _task_in_graph(log, found.scope)
+        if inner is None:
+            return found
+        found = inner
+
+
+def _waiting_task(log: EventLog, root_agent: BaseAgent, scope: str | None) -> MessageTarget | None:
+    """Return the oldest unfinished task that was delegated in a scope, outside of graphs."""
+    for call_id, record in log.unanswered.items():
+        if call_id is None or record.scope != scope or log.scopes.get(call_id, record) is not None:
+            continue
+        name = next(name for call, name in record.calls if call == call_id)
+        if is_task(log, root_agent, record, call_id) and call_id not in log.tasks:
+            if not is_rewound(log, record):
+                return MessageTarget(branch_of_call(record.branch, name, call_id), call_id, record)
+    return None
+
+
+def _task_in_graph(log: EventLog, scope: str | None) -> MessageTarget | None:
+    """Return the oldest unfinished task of a graph in a scope."""
+    for inner, record in log.tasks.items():
+        asked = log.unanswered.get(inner, record)
+        outer = asked.scope
+        if asked is record:  # the node itself has the task
+            outer = inner.removesuffix(f":{record.path}")
+            outer = outer if outer in log.scopes else None
+        if outer == scope and not is_rewound(log, record):
+            return MessageTarget(record.branch, inner, asked)
+    return None
+
+
+def is_task(log: EventLog, root_agent: BaseAgent, record: EventRecord, call_id: str) -> bool:
+    """Return whether a call delegates a task to a sub-agent of its author."""
+    if call_id in log.tasks:
+        return True
+    agent: Any = root_agent.find_agent(record.author)
+    if isinstance(agent, NodeAgent):
+        agent = next((one for one in iterate_nodes(agent) if one.name == record.author), None)
+    name = next(name for call, name in record.calls if call == call_id)
+    delegate = agent.delegates.get(name) if isinstance(agent, LlmAgent) else None
+    return delegate is not None and delegate.mode == "task"
+
+
+def find_graph(root_agent: BaseAgent, record: EventRecord) -> NodeAgent | None:
+    """Return the graph that a record comes from, or None outside of graphs."""
+    name = record.path.partition("@")[0]
+    agent = root_agent.find_agent(name) if name else None
+    return agent if isinstance(agent, NodeAgent) else None
+
+
+def find_outermost_call(log: EventLog, record: EventRecord) -> EventRecord | None:
+    """Return the outermost call that a record's scope derives from.
+
+    That is the record itself without a scope, or the first record of a graph node's task; None if
+    the call is not in the log.
+    """
+    found: EventRecord | None = record
+    while found is not None and (scope := found.scope) is not None:
+        found = log.find_call(scope) or next(
+            (one for one in log.records if one.scope == scope and one.path), None
+        )
+        if found is not None and found.scope == scope:
+            return found
+    return found

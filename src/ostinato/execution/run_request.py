@@ -1,0 +1,92 @@
+"""RunRequest: one request to a runner, passed through its parts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import context
+from ..context.deps import NOT_GIVEN
+from ..context.invocation import new_invocation_context_id
+from ..context.live_request_queue import LiveRequestQueue
+from ..sessions.store.durable_store import Place
+
+
+@dataclass(slots=True)
+class RunRequest:
+    """One request to run an invocation.
+
+    Attributes:
+      place: the session.
+      id: id of the request and of the invocation that it starts.
+      message: the user's message, or function responses: Content, dict or text from the caller,
+        Content or None from then on.
+      invocation_id: the invocation to resume, or None to start one.
+      state_delta: state changes that go with the message.
+      config: settings of the run.
+      yield_user_message: yield the message's own event first.
+      once: whether a started invocation only yields its stored events.
+      complete: whether events from before the newest summary are needed.
+      live: the user's input to a live run, or None.
+      trace: headers of the sender's trace; None for the current trace.
+      ends_live: whether it ends an abandoned live run.
+      numbers: filled with the number of each event within its session, by the event's id; None if
+        the caller does not need them.
+      deps: deps for tools, instructions and callbacks.
+      accepted: done once the message is stored in the log or in the inbox, or None.
+      leave: releases its session; None until it waits for the session.
+    """
+
+    place: Place
+    id: str
+    message: Any
+    invocation_id: str | None
+    state_delta: dict[str, Any] | None
+    config: context.RunConfig
+    yield_user_message: bool = False
+    once: bool = False
+    complete: bool = False
+    live: LiveRequestQueue | None = None
+    trace: dict[str, str] | None = None
+    ends_live: bool = False
+    numbers: dict[str, int] | None = None
+    deps: Any = NOT_GIVEN
+    accepted: asyncio.Future[None] | None = None
+    leave: Callable[[BaseException | None], Awaitable[None]] | None = None
+
+    async def release(self, error: BaseException) -> None:
+        """Release the session if the request still holds it.
+
+        Args:
+          error: the error that ended the run.
+        """
+        if self.leave is not None:
+            await self.leave(error)
+
+    def accept(self) -> None:
+        """Mark the message as stored."""
+        if self.accepted is not None and not self.accepted.done():
+            self.accepted.set_result(None)
+
+    @classmethod
+    def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:
+        """Return a request that needs the session exclusively, but runs no agent."""
+        return cls(place, new_invocation_context_id(), None, None, None, config, complete=True)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether events from before the newest summary may be needed."""
+        if self.complete or self.once or self.invocation_id is not None:
+            return True
+        return self.answers_calls
+
+    @property
+    def answers_calls(self) -> bool:
+        """Whether the message holds function responses."""
+        parts = (self.message.parts if self.message is not None else None) or ()
+        for part in parts:
+            if part.function_response is not None:
+                return True
+        return False

@@ -1,0 +1,599 @@
+"""Turn: a request's exclusive hold on its session, from the first commit to the release.
+
+In a shared store, the first commit claims the session's lease and every later one carries its
+fence, so that a former owner cannot write. A turn can be stopped from any thread; it then ends like
+a cancelled task, with the reason as the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from .._log import get_logger
+from .._shielded import run_shielded
+from ..durable.inbox import Work
+from ..durable.lease import LeaseKeeper, StoreOperation
+from ..errors import CallerError, LeaseLostError, StoreError
+from ..events.event import Event
+from ..sessions.log.event_log import EventRecord
+from ..sessions.session import Session, log_of, newest_of, revision_of
+from ..sessions.store.durable_store import (
+    CallAnswer,
+    CallChanges,
+    Claim,
+    DurableStore,
+    Fence,
+    InboxMessage,
+    JournalRow,
+    Lease,
+    Place,
+)
+from ..telemetry.tracing import caller_headers
+from .run_request import RunRequest
+from .store_access import StoreAccess
+
+logger = get_logger(__name__)
+
+_DEAF_SECONDS = 30.0  # a loop that has not handled a stop by then is blocked or dead
+_now = time.monotonic
+
+
+class Turn:
+    """One request's turn in a session.
+
+    Args:
+      store: the session's store.
+      keeper: renews the lease; None if no other process reaches the store, or within a run of the
+        same session.
+      request: the request.
+      digest: digest of the agent tree.
+      over: the abandoned invocation or message that this turn runs.
+      within: returns the session that the request works for, and its owner's fence.
+
+    Attributes:
+      session: the session as loaded last; set before the first commit.
+      invocation_id: the invocation that it runs.
+      fence: ownership of the session; None until the claim.
+      digest: digest of the agent tree.
+      step: the blocks in which a stop takes effect.
+      paused: whether the invocation waits for an answer from outside.
+      is_nested: whether it is part of another run of the session.
+      holds_session: whether it has the session among the turns of this process.
+      has_interrupted: whether it has cancelled the run that it found in the session.
+      kept: whether its message is still in the session's inbox.
+      answers: the answers in its message, claimed when the message is stored.
+    """
+
+    def __init__(
+        self,
+        store: StoreAccess,
+        keeper: LeaseKeeper | None,
+        request: RunRequest,
+        digest: str,
+        *,
+        over: Lease | InboxMessage | None = None,
+        within: Callable[[], tuple[Place, Fence] | None] | None = None,
+    ) -> None:
+        self.request = request
+        self.session: Session | None = None
+        self.invocation_id = request.invocation_id or request.id
+        self.fence: Fence | None = None
+        self._store = store
+        self._durable = store.durable
+        self._keeper = keeper
+        self.digest = digest
+        self.paused = self.is_nested = self.holds_session = self.has_interrupted = False
+        self._over = over
+        self._within = within
+        self._queued = False
+        self.answers: Sequence[CallAnswer] = ()
+        self._answers_claimed = False
+        self.kept = over is not None and request.message is not None
+        self._runner: tuple[asyncio.Task[object], int] | None = None
+        self._given_away = False
+        self._failure: StoreError | None = None
+        self._ended = False
+        self.step = Step()
+
+    @property
+    def unclaimed(self) -> bool:
+        """Whether the session has yet to be claimed."""
+        return self._keeper is not None and self.fence is None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self._ended
+
+    def join(self) -> None:
+        """Join the run that already holds the session: its lease covers this turn too."""
+        self._keeper = None
+        self.is_nested = True
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether it recovers abandoned work."""
+        return self._over is not None
+
+    def detach_caller(self) -> None:
+        """Mark the turn as one without a caller, run by the current task."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._runner = task, task.cancelling()
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether another process is to resume the invocation, so that this one writes no more.
+
+        Either `hand_over` was called, or the task of a turn without a caller was cancelled.
+        """
+        if self._given_away:
+            return True
+        if self._runner is None or self.stopped is not None:
+            return False
+        task, before = self._runner
+        return task.cancelling() > before
+
+    async def commit(
+        self,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        changes: CallChanges | None = None,
+    ) -> None:
+        """Store events and rows; the first commit claims the session.
+
+        Args:
+          changes: what the events change of the calls that wait for an answer.
+
+        Raises:
+          CallAlreadyAnsweredError: another message has answered one of these calls.
+          SessionBusyError: another owner holds it.
+          StaleSessionError: it changed since it was loaded.
+          LeaseLostError: it was taken over, is handed over, or was stopped and has ended.
+          StoreError: this or an earlier write failed: the turn's copy of the session may be wrong,
+            so it writes no more, and the next owner resumes from the store.
+        """
+        assert self.session is not None
+        if self._failure is not None:
+            raise self._failure
+        step = self.step
+        if (self._ended and self.stopped is not None) or (
+            step.is_loop_stalled and step.is_ended_elsewhere
+        ):
+            raise LeaseLostError("The run was stopped, and its session was released.")
+        if self.handed_over:
+            self._given_away = True  # for good: events that should be stored were not
+            raise LeaseLostError("The run is handed over; another process resumes it.")
+        try:
+            await self._store_events(events, rows, changes)
+        except StoreError as error:
+            if self._keeper is not None:
+                self._failure = error
+            raise
+        except asyncio.CancelledError:
+            if events and self._keeper is not None and self.fence is not None:
+                await run_shielded(self._await_commit(events[-1]))
+            raise
+
+    async def _store_events(
+        self,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow],
+        changes: CallChanges | None,
+    ) -> None:
+        """Store events and rows under the fence, or with a claim."""
+        assert self.session is not None
+        keeper = self._keeper
+        # A message stays in the inbox until its own event is stored, in the same transaction.
+        if keeper is None or (self.fence is not None and not (self.kept and events)):
+            await self._store.commit(self.session, events, rows, self.fence, None, changes)
+            return
+        if self.fence is not None:
+            keeper.drop(self.request.place, self.fence)
+        claim = Claim(
+            owner=keeper.owner,
+            process=keeper.process,
+            seconds=keeper.seconds,
+            invocation_id=self.invocation_id,
+            digest=self.digest,
+            revision=revision_of(self.session) if self.fence is None else None,
+            over=self._over.token if isinstance(self._over, Lease) else None,
+            jump=isinstance(self._over, Lease),
+            message=self.request.id,
+            keep_message=not events,
+            within=None if self._within is None else self._within(),
+        )
+        try:
+            self.fence = await self._store.commit(
+                self.session, events, rows, claim=claim, changes=changes
+            )
+        except asyncio.CancelledError:
+            # The claim may have committed; find it so that it can be released.
+            try:
+                await run_shielded(self._find_claim(keeper))
+            except StoreError as error:
+                self._failure = error
+            raise
+        assert self.fence is not None
+        self.kept = self.kept and not events
+        place = self.request.place
+        # Before `hold`: its stop could hit the set-up. Here, the next block raises the reason.
+        if isinstance(self._over, Lease) and await keeper.is_cancelled(place, self.fence):
+            self.step.reason = keeper.cancel_reason(place)
+        keeper.hold(place, self.fence, self)
+
+    async def _await_commit(self, event: Event) -> None:
+        """Wait for the commit of a cancelled caller, so that sealing sees its events.
+
+        If its outcome stays unknown, the turn writes no more.
+        """
+        session = self.session
+        assert session is not None
+        await self._store.flush()
+        if any(record.id == event.id for record in reversed(log_of(session).records)):
+            return
+        try:  # it may never have reached the store
+            stored = await self._store.load(self.request.place)
+        except StoreError as error:
+            self._failure = error
+            return
+        if revision_of(stored) != revision_of(session):
+            self._failure = StoreError(
+                f"The stored events of session {session.id!r} are unknown: the run was cancelled "
+                "while the store failed."
+            )
+
+    async def _find_claim(self, keeper: LeaseKeeper) -> None:
+        """Check whether a cancelled claim was committed."""
+        assert self._durable is not None
+        await self._store.flush()
+        lease = await self._durable.lease(self.request.place)
+        if lease is not None and (lease.owner, lease.invocation_id) == (
+            keeper.owner,
+            self.invocation_id,
+        ):
+            self.fence = Fence(lease.owner, lease.token)
+            keeper.hold(self.request.place, self.fence, self)
+
+    def record_event_number(self, event: Event | EventRecord) -> None:
+        """Record the number of the event stored last, if the request asks for numbers."""
+        numbers, session = self.request.numbers, self.session
+        if numbers is None or session is None or (isinstance(event, Event) and event.partial):
+            return
+        number = newest_of(session)
+        if number:
+            numbers[event.id] = number
+
+    async def claim(self) -> None:
+        """Claim the session without events, before a side effect."""
+        if self.unclaimed:
+            await self.commit(())
+
+    async def queue(self) -> None:
+        """Enqueue the message in the session's inbox.
+
+        Raises:
+          CallAlreadyAnsweredError: another message has answered one of the calls it answers.
+        """
+        keeper, durable, request = self._keeper, self._durable, self.request
+        if keeper is None or durable is None:
+            await self._wait_in_process()
+            return
+        if self._queued or request.message is None:
+            return
+        work = Work(
+            request.place,
+            request.id,
+            request.message,
+            request.state_delta,
+            request.config.custom_metadata,
+            request.once,
+            caller_headers(),
+        )
+        message = InboxMessage(request.id, keeper.owner, keeper.process, work.payload())
+        # Set first: a cancelled call may have stored it anyway.
+        self._queued = self.kept = True
+        keeper.keep_waiting(request.place, request.id, self)
+        await durable.put_message(request.place, message, keeper.seconds, self.answers)
+        request.accept()
+
+    async def _wait_in_process(self) -> None:
+        """Accept a message that waits in this process only."""
+        if self._durable is not None and self.answers and not self._answers_claimed:
+            # Set first: a cancelled call may have claimed them anyway.
+            self._answers_claimed = True
+            await self._durable.claim_answers(self.request.place, self.answers)
+        if self._durable is not None or not self.request.answers_calls:
+            self.request.accept()
+
+    async def commit_message(self, events: Sequence[Event]) -> None:
+        """Store the user's event and claim the calls that it answers in one transaction.
+
+        Args:
+          events: the event, after events that precede it.
+
+        Raises:
+          CallAlreadyAnsweredError: another message has answered one of the calls.
+        """
+        changes = CallChanges(answers=self.answers) if self.answers else None
+        await self.commit(events, (), changes)
+        self._answers_claimed = False  # the event holds them now
+        self.request.accept()
+
+    async def is_message_claimed(self) -> bool:
+        """Return whether another process has claimed its message: it considered this process dead,
+        or was faster to recover it.
+        """
+        if not self.kept or self._durable is None:
+            return False
+        waiting = await self._durable.messages(self.request.place)
+        return all(message.invocation_id != self.request.id for message in waiting)
+
+    async def park(self, reason: str) -> None:
+        """Release the session with its invocation marked as stuck."""
+        keeper, durable, fence = self._keeper, self._durable, self.fence
+        assert keeper is not None and durable is not None and fence is not None
+        keeper.drop(self.request.place, fence)
+        await durable.park(self.request.place, fence, reason)
+
+    async def end(self, error: BaseException | None) -> None:
+        """Release the session or hand it over, and leave its inbox; idempotent.
+
+        Store operations that fail are retried in the background; until then the lease is not
+        renewed and expires.
+
+        Args:
+          error: the error that ended the turn, or None.
+        """
+        keeper, durable, fence = self._keeper, self._durable, self.fence
+        if self._ended:
+            return
+        self._ended = True
+        if durable is not None and self._answers_claimed:  # its message never started
+            self._answers_claimed = False
+            await durable.release_answers(self.request.place, self.request.id)
+        if keeper is None or durable is None:
+            return
+        if self._queued:
+            keeper.end_waiting(self.request.place, self.request.id)
+            if self.kept:
+                # If the caller just went away, the message is kept for another process.
+                gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
+                await self._run_operation(
+                    keeper, partial(self._leave_message, gone and not self.stopped)
+                )
+        if fence is None:
+            if self._failure is not None:  # a claim with an unknown outcome
+                keeper.retry(self._hand_over_claim)
+            return
+        keeper.drop(self.request.place, fence)
+        if self.step.is_abandoned:
+            return  # the keeper has handed it over
+        if self._failure is not None:
+            logger.warning(
+                "Handing over invocation %s in session %s, because the store failed: %s",
+                self.invocation_id,
+                self.request.place.session_id,
+                self._failure,
+            )
+            keeper.retry(partial(self._hand_over_lease, fence, True))
+        elif self.handed_over:
+            await self._run_operation(keeper, partial(self._hand_over_lease, fence, False))
+        elif not isinstance(self.stopped, LeaseLostError):
+            await self._release_lease(keeper, durable, fence)
+
+    async def _run_operation(self, keeper: LeaseKeeper, operation: StoreOperation) -> None:
+        """Run a store operation; let the keeper retry it if the store does not answer."""
+        assert self._durable is not None
+        try:
+            await operation(self._durable)
+        except StoreError:
+            keeper.retry(operation)
+        except asyncio.CancelledError:
+            keeper.retry(operation)
+            raise
+
+    async def _release_lease(
+        self, keeper: LeaseKeeper, durable: DurableStore, fence: Fence
+    ) -> None:
+        """Release the lease; a store with its own threads commits it with the next write."""
+        place, keep_rows = self.request.place, self.paused
+
+        async def release(store: DurableStore) -> None:
+            await store.release(place, fence, keep_rows=keep_rows)
+
+        def retry(_: Exception) -> None:
+            keeper.retry(release)
+
+        try:
+            await durable.release(place, fence, keep_rows=keep_rows, wait=False, on_error=retry)
+        except StoreError:
+            keeper.retry(release)
+        except asyncio.CancelledError:
+            keeper.retry(release)
+            raise
+
+    async def _leave_message(self, keep: bool, store: DurableStore) -> None:
+        # Another process's message under the same key stays unchanged.
+        owner = None if self._keeper is None else self._keeper.owner
+        await store.leave_message(self.request.place, self.request.id, keep=keep, owner=owner)
+
+    async def _hand_over_lease(self, fence: Fence, failed: bool, store: DurableStore) -> None:
+        await store.hand_over(self.request.place, fence, failed=failed)
+
+    async def _hand_over_claim(self, store: DurableStore) -> None:
+        """Hand over the lease of a claim that committed although its answer was lost."""
+        keeper, place = self._keeper, self.request.place
+        assert keeper is not None
+        lease = await store.lease(place)
+        ours = keeper.owner, self.invocation_id
+        if lease is None or (lease.owner, lease.invocation_id) != ours:
+            return
+        if not keeper.holds(place, lease.token):  # else a later turn of this process resumes it
+            await store.hand_over(place, Fence(lease.owner, lease.token), failed=True)
+
+    def hand_over(self) -> None:
+        """Stop all writes, so that another process resumes the invocation, if the store is shared.
+
+        The caller then cancels the turn's task.
+        """
+        self._given_away = self._keeper is not None
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether its event loop is closed or blocked, so that it can neither continue nor end."""
+        return self.step.is_orphaned
+
+    @property
+    def stopped(self) -> CallerError | None:
+        """The reason why the turn was stopped, or None."""
+        return self.step.reason
+
+    def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
+        """End the run with `reason`; idempotent and thread-safe.
+
+        Args:
+          reason: the error for its caller.
+          end_here: whether the current event loop seals a run whose own loop does not run;
+            otherwise such a run is handed over.
+        """
+        self.step.stop(reason, end_here=end_here)
+
+
+class Ending(Protocol):
+    """Ends a turn without its caller."""
+
+    def __call__(self) -> Coroutine[Any, Any, None]:
+        """Seal the run and release its session."""
+        ...
+
+    def end_elsewhere(self, *, seal: bool) -> None:
+        """End the turn although its event loop does not run."""
+        ...
+
+
+class Step:
+    """A block that a stop interrupts; it then raises the reason of the stop.
+
+    One object marks any number of blocks of its turn, one after another.
+
+    Attributes:
+      reason: the reason of the stop, or None.
+      end_at_yield: ends a turn that is stopped between two blocks, at a `yield`, because its caller
+        may never return. None if it cannot be ended so.
+      ending: the task of `end_at_yield`, or None.
+      yields: how often it has waited at a `yield`.
+      is_loop_stalled: whether its event loop did not run at the stop, so that the turn was ended
+        without it.
+      is_abandoned: whether the turn is handed over for that reason, instead of sealed.
+    """
+
+    __slots__ = (
+        "_before",
+        "_cut",
+        "_cutting",
+        "_heard",
+        "_loop",
+        "_mutex",
+        "_stopped",
+        "_task",
+        "end_at_yield",
+        "ending",
+        "is_abandoned",
+        "is_loop_stalled",
+        "reason",
+        "yields",
+    )
+
+    def __init__(self) -> None:
+        self.end_at_yield: Ending | None = None
+        self.ending: asyncio.Task[None] | None = None
+        self.yields = 0
+        self.reason: CallerError | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._before = 0
+        self._cut = self._cutting = self._heard = False
+        self._stopped = 0.0
+        self.is_loop_stalled = self.is_abandoned = False
+        self._mutex = threading.Lock()
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether the event loop is closed or ignores a stop, or the turn was abandoned."""
+        if self.is_abandoned or self._loop is None:
+            return self.is_abandoned
+        deaf = self.reason is not None and not self._heard
+        return self._loop.is_closed() or (deaf and _now() - self._stopped > _DEAF_SECONDS)
+
+    @property
+    def is_ended_elsewhere(self) -> bool:
+        """Whether the turn was ended without its event loop and this code runs in that loop."""
+        return self.is_loop_stalled and asyncio.get_running_loop() is self._loop
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the turn waits at a `yield` for its caller."""
+        return self._task is None and self.end_at_yield is not None
+
+    def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
+        """Cancel the task in the block, now or at the next one.
+
+        If its event loop does not run, end the turn without it.
+        """
+        with self._mutex:
+            loop, end = self._loop, self.end_at_yield
+            stands_still = not (loop is None or loop.is_running() or loop.is_closed())
+            left = stands_still and end is not None and not self.is_loop_stalled
+            if self.reason is not None and not left:
+                return
+            if self.reason is None:
+                self.reason, self._stopped = reason, _now()
+            if left:
+                self.is_loop_stalled, self.is_abandoned = True, not end_here
+        if left and end is not None:
+            end.end_elsewhere(seal=end_here)
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self._cut_in)
+            except RuntimeError:  # that loop is closed, and so is the run
+                return
+
+    def _cut_in(self) -> None:
+        """Cancel the task once; called in its event loop."""
+        self._heard = True
+        if self._task is None and self.end_at_yield is not None:
+            if self.ending is None:
+                self.ending = asyncio.ensure_future(self.end_at_yield())
+        elif self._task is not None and not self._cut:
+            self._cut = self._cutting = True
+            self._before = self._task.cancelling()
+            self._task.cancel()
+
+    async def wait_for_ending(self) -> None:
+        """Wait until the turn has ended, if another task is ending it."""
+        self.end_at_yield = None
+        if self.ending is not None and not self.is_loop_stalled:
+            await run_shielded(asyncio.wait((self.ending,)))
+
+    def __enter__(self) -> None:
+        if self.reason is not None:
+            # Cancelling the task here would hit the code after a block that never awaits.
+            raise self.reason
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task(self._loop)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        task, self._task = self._task, None
+        if not self._cutting or task is None:
+            return
+        self._cutting = False
+        others = task.uncancel() > self._before  # another cancellation of the task
+        if isinstance(error, asyncio.CancelledError) and self.reason is not None and not others:
+            raise self.reason from None

@@ -1,0 +1,476 @@
+"""Projections of the event log to contents, the model's view of a conversation.
+
+A `Projection` is cached per session, agent and branch, and new records extend it. A record that
+changes earlier contents (rewind, compaction, late response, transcription) rebuilds it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from .... import types
+from ....events.event_actions import EventActions, EventCompaction
+from ....events.pending import IMPORTED
+from ....models.llm_request import CLIENT_ID_PREFIX
+from ....sessions.log.event_log import (
+    COMPACTION,
+    REWIND,
+    EventLog,
+    EventRecord,
+    in_force,
+    visible_records,
+)
+
+RESERVED_CALLS = frozenset(("adk_request_credential", "adk_request_confirmation", "adk_framework"))
+NO_REQUEST = "ostinato:no_request"
+"""Custom metadata key of a model's response that calls a tool by a reserved name."""
+# The framework makes this call, but a long-running tool has the name, too, and the model needs its
+# answers.
+INPUT_REQUEST = "adk_request_input"
+
+_NO_IDS: frozenset[str | None] = frozenset()
+_FIELDS_SETS: dict[frozenset[str], set[str]] = {}
+
+
+class _StoredContent(BaseModel):
+    """The fields of a stored event that contents are built from."""
+
+    model_config = ConfigDict(extra="ignore", defer_build=True)
+
+    content: types.Content | None = None
+    inputTranscription: dict[str, Any] | None = None
+    outputTranscription: dict[str, Any] | None = None
+    actions: EventActions | None = None
+
+
+class ContentEntry:
+    """One content of a request, with the ids of its calls.
+
+    Attributes:
+      content: the content, owned by this entry.
+      calls: ids of its function calls.
+      responses: ids of its function responses.
+      source: the record or Event it was built from; a merged entry has its responses' ids.
+    """
+
+    __slots__ = ("calls", "content", "responses", "source")
+
+    def __init__(
+        self,
+        content: types.Content,
+        calls: frozenset[str | None] = _NO_IDS,
+        responses: frozenset[str | None] = _NO_IDS,
+        source: Any = None,
+    ) -> None:
+        self.content = content
+        self.calls = calls
+        self.responses = responses
+        self.source = source
+
+
+class View(NamedTuple):
+    """The agent that sees a conversation, and which part; the key of its projection.
+
+    Attributes:
+      agent_name: the agent; messages of other agents are quoted.
+      branch: its branch.
+      keep_ids: whether client-made ids stay in calls and responses.
+      quote: whether to mark quotes of other agents as untrusted data.
+      scope: isolation scope; events of other scopes are hidden.
+      path: node of a graph, which sees only its own run and the user's answers.
+    """
+
+    agent_name: str
+    branch: str | None = None
+    keep_ids: bool = False
+    quote: bool = False
+    scope: str | None = None
+    path: str | None = None
+
+
+class Projection:
+    """The contents of a log for one view.
+
+    Attributes:
+      view: the view.
+      start: index of the first record to include.
+      cursor: index of the first record that is not included yet.
+      contents: the contents of all records before `cursor`.
+    """
+
+    __slots__ = ("_asked", "_foreign_calls", "_stale", "contents", "cursor", "start", "view")
+
+    def __init__(self, view: View, start: int = 0) -> None:
+        self.view = view
+        self.start = start
+        self.cursor = start
+        self.contents: list[types.Content] = []
+        self._asked = _NO_IDS  # ids of the calls of the last content
+        self._foreign_calls: set[str | None] | None = None
+        self._stale = False
+
+    def update(self, log: EventLog) -> list[types.Content]:
+        """Add the new records of `log` and return the projection's own list of contents."""
+        records = log.records
+        while self.cursor < len(records) and not self._stale:
+            record = records[self.cursor]
+            if record.kinds & (REWIND | COMPACTION) or not self._extend(record):
+                self._stale = True
+            self.cursor += 1
+        if self._stale:
+            self._rebuild(log)
+        return self.contents
+
+    def _extend(self, record: EventRecord) -> bool:
+        """Append a record's content; return False if earlier contents would have to change."""
+        foreign = self._foreign_calls or set()
+        entry = make_entry(record, self.view, foreign)
+        self._foreign_calls = foreign or None  # most have none
+        if entry is None:
+            return True
+        if isinstance(entry, _SpokenEntry):
+            return False
+        if not entry.responses <= self._asked:
+            return False
+        self.contents.append(entry.content)
+        self._asked = entry.calls
+        return True
+
+    def _rebuild(self, log: EventLog) -> None:
+        kept, foreign = visible_records(log, self.start), set[str | None]()
+        entries = make_entries(kept, self.view, foreign)
+        self._foreign_calls = foreign or None
+        arranged = arrange_entries(entries)
+        self.contents = [e.content for e in arranged]
+        self.cursor = len(log.records)
+        self._asked = arranged[-1].calls if arranged else _NO_IDS
+        # A late response changes only the request that it ends, so the next one is rebuilt.
+        self._stale = bool(entries and entries[-1].responses and arranged != entries)
+
+
+def belongs_to_branch(branch: str | None, event_branch: str | None) -> bool:
+    """Return whether an event of `event_branch` is visible on `branch` (Spec 2 §4.3)."""
+    if not branch or not event_branch:
+        return True
+    return branch == event_branch or branch.startswith(event_branch + ".")
+
+
+def is_visible_part(part: types.Part) -> bool:
+    """Return whether a part counts as content (Spec 2 §4.3)."""
+    if part.function_call is not None or part.function_response is not None:
+        return True
+    if part.thought:
+        return False
+    return bool(
+        part.text
+        or part.inline_data
+        or part.file_data
+        or part.executable_code
+        or part.code_execution_result
+    )
+
+
+def is_internal(record: EventRecord) -> bool:
+    """Return whether a record is one of the runtime's own requests, or the answer to one.
+
+    A call that a model made up under a reserved name is not: the model gets an error for it.
+    """
+    for call, name in record.calls:
+        if name == INPUT_REQUEST and call not in record.long_running:
+            return True
+        if name in RESERVED_CALLS and not record.has_metadata(NO_REQUEST):
+            return True
+    for _, name in record.responses:
+        if name in RESERVED_CALLS:
+            return record.author == "user" or record.has_metadata(IMPORTED)
+    return False
+
+
+class _SpokenEntry(ContentEntry):
+    """A live transcription, merged with its neighbours before it becomes a content.
+
+    Attributes:
+      quoted: the other agent that said it; None for the user and the viewing agent.
+    """
+
+    __slots__ = ("quoted",)
+
+    def __init__(self, content: types.Content, quoted: str | None) -> None:
+        super().__init__(content)
+        self.quoted = quoted
+
+    def to_entry(self, view: View) -> ContentEntry | None:
+        """Return this entry, quoted if another agent said it; None if nothing is left."""
+        if self.quoted is None:
+            return self
+        content = quote_other_agent(self.content, self.quoted, view.quote)
+        return None if content is None else ContentEntry(content)
+
+
+def make_entry(
+    record: EventRecord, view: View, foreign_calls: set[str | None]
+) -> ContentEntry | _SpokenEntry | None:
+    """Return a record as an entry, or None if the view does not show it (Spec 2 §4.1)."""
+    if record.scope != view.scope or not belongs_to_branch(view.branch, record.branch):
+        return None
+    if view.path is not None and record.path != view.path:
+        if record.author != "user" or not record.responses:
+            return None
+    if (record.calls or record.responses) and is_internal(record):
+        return None
+    stored = _StoredContent.model_validate_json(record.data)
+    content = stored.content
+    other = record.author not in ("user", view.agent_name) and bool(view.agent_name)
+    if content is None or not content.role or not any(map(is_visible_part, content.parts or ())):
+        return _make_spoken_entry(stored, record.author if other else None)
+    # Lists, because each item of a generator is a call.
+    calls = frozenset([call for call, _ in record.calls]) if record.calls else _NO_IDS
+    responses = frozenset([call for call, _ in record.responses]) if record.responses else _NO_IDS
+    if other and calls:
+        foreign_calls |= calls
+    if other or (responses and responses <= foreign_calls):
+        quoted = quote_other_agent(content, record.author, view.quote)
+        return None if quoted is None else ContentEntry(quoted, source=record)
+    if not view.keep_ids and (calls or responses):
+        strip_client_ids(content)
+    _intern_fields_sets(content)
+    return ContentEntry(content, calls, responses, record)
+
+
+def _intern_fields_sets(content: types.Content) -> None:
+    """Share the sets of field names that pydantic keeps for each record of a content.
+
+    They are a third of a content's memory, and the contents of a projection are never edited.
+    """
+    parts = content.parts or ()
+    nested = [p.function_call or p.function_response for p in parts]
+    for record in (content, *parts, *nested):
+        if record is None:
+            continue
+        names = record.__pydantic_fields_set__
+        shared = _FIELDS_SETS.setdefault(frozenset(names), names)
+        object.__setattr__(record, "__pydantic_fields_set__", shared)
+
+
+def _make_spoken_entry(stored: _StoredContent, quoted: str | None) -> "_SpokenEntry | None":
+    speech = (("user", stored.inputTranscription), ("model", stored.outputTranscription))
+    for role, transcription in speech:
+        if transcription and transcription.get("text"):
+            content = types.Content(role=role, parts=[types.Part(text=transcription["text"])])
+            return _SpokenEntry(content, quoted)
+    return None
+
+
+def strip_client_ids(content: types.Content) -> None:
+    """Remove client-made call ids, which the model never gave (Spec 2 §6.9)."""
+    for part in content.parts or ():
+        holder = part.function_call or part.function_response
+        if holder is not None and holder.id and holder.id.startswith(CLIENT_ID_PREFIX):
+            holder.id = None
+
+
+def quote_other_agent(
+    content: types.Content, author: str, marked: bool = False
+) -> types.Content | None:
+    """Quote another agent's message as user content; None if nothing is left (Spec 2 §4.1)."""
+    parts = [types.Part(text="For context:")]
+    for part in content.parts or ():
+        if part.thought:
+            continue
+        text = None
+        if part.text is not None and part.text.strip():
+            text = f"[{author}] said: {part.text}"
+        elif part.function_call is not None:
+            call = part.function_call
+            text = f"[{author}] called tool `{call.name}` with parameters: {call.args}"
+        elif part.function_response is not None:
+            answer = part.function_response
+            text = f"[{author}] `{answer.name}` tool returned result: {answer.response}"
+        elif part.text is None:
+            parts.append(part)
+        if text is not None:
+            parts.append(types.Part(text=_mark_untrusted(text) if marked else text))
+    return types.Content(role="user", parts=parts) if len(parts) > 1 else None
+
+
+def _mark_untrusted(text: str) -> str:
+    return f"<quoted-agent-output untrusted>\n{text}\n</quoted-agent-output>"
+
+
+def make_entries(
+    records: Sequence[EventRecord], view: View, foreign_calls: set[str | None] | None = None
+) -> list[ContentEntry]:
+    """Return records as entries: compaction applied, transcriptions merged, others quoted.
+
+    A summary covers the conversation itself, so isolation scopes do not see it.
+    """
+    foreign = set[str | None]() if foreign_calls is None else foreign_calls
+    summaries, hidden = find_summaries(records)
+    entries: list[ContentEntry] = []
+    for index, record in enumerate(records):
+        entry = None if index in hidden else make_entry(record, view, foreign)
+        if isinstance(entry, _SpokenEntry) and _merge_transcription(entries, entry):
+            entry = None
+        if entry is not None:
+            entries.append(entry)
+        for summary in summaries.get(index, ()) if view.scope is None else ():
+            content = summary.compacted_content.model_copy(deep=True)
+            quoted = quote_other_agent(content, "model", view.quote)
+            if quoted is not None:
+                entries.append(ContentEntry(quoted, source=record))
+    shown = [e.to_entry(view) if isinstance(e, _SpokenEntry) else e for e in entries]
+    return [entry for entry in shown if entry is not None]
+
+
+def _merge_transcription(entries: list[ContentEntry], entry: _SpokenEntry) -> bool:
+    """Append a transcription to the last entry if the same speaker said both."""
+    last = entries[-1] if entries else None
+    if not isinstance(last, _SpokenEntry):
+        return False
+    if (last.content.role, last.quoted) != (entry.content.role, entry.quoted):
+        return False
+    text = "".join(p.text or "" for e in (last, entry) for p in e.content.parts or ())
+    last.content = types.Content(role=last.content.role, parts=[types.Part(text=text)])
+    return True
+
+
+def find_summaries(
+    records: Sequence[EventRecord],
+) -> tuple[dict[int, list[EventCompaction]], set[int]]:
+    """Return the summaries in force and the records that they replace.
+
+    Returns:
+      Summaries by the index of the last record that each replaces, and the indexes of all records
+      that a request leaves out: the replaced ones and the compaction records themselves.
+    """
+    found: list[EventCompaction] = []
+    for record in records:
+        if record.kinds & COMPACTION:
+            compaction = record.event().actions.compaction
+            if compaction is not None:
+                found.append(compaction)
+    if not found:
+        return {}, set()
+    kept = in_force(found)
+    starts = [c.start_timestamp for c in kept]
+    last_covered: dict[int, int] = {}
+    hidden: set[int] = set()
+    for index, record in enumerate(records):
+        if record.kinds & COMPACTION:
+            hidden.add(index)
+            continue
+        # Kept ranges are sorted by both ends, so those that cover a time are adjacent.
+        position = bisect_right(starts, record.timestamp) - 1
+        while position >= 0 and record.timestamp <= kept[position].end_timestamp:
+            last_covered[position] = index
+            hidden.add(index)
+            position -= 1
+    summaries: dict[int, list[EventCompaction]] = {}
+    for position, compaction in enumerate(kept):
+        summaries.setdefault(last_covered.get(position, 0), []).append(compaction)
+    return summaries, hidden
+
+
+def arrange_entries(entries: list[ContentEntry]) -> list[ContentEntry]:
+    """Put every function response directly after its call (Spec 2 §4.1 step 6)."""
+    return place_responses(place_latest_response(entries))
+
+
+def place_latest_response(entries: list[ContentEntry]) -> list[ContentEntry]:
+    """Move a response at the end of the list next to its call; drop the entries between them."""
+    if not entries or not entries[-1].responses:
+        return entries
+    wanted = entries[-1].responses
+    if len(entries) > 1 and entries[-2].calls & wanted:
+        return entries
+    for index in range(len(entries) - 2, -1, -1):
+        calls = entries[index].calls
+        if calls & wanted:
+            between = [e for e in entries[index + 1 :] if e.responses & calls]
+            return [*entries[: index + 1], merge_responses(between)]
+    return entries  # no call matches; place_responses drops the response
+
+
+def place_responses(entries: list[ContentEntry]) -> list[ContentEntry]:
+    """Put the latest response of each call after it; drop responses without a call.
+
+    A model may reuse an id in a later response, so a response belongs to the newest call before it.
+    """
+    asked: dict[str | None, int] = {}
+    answers: dict[int, dict[str | None, int]] = {}
+    for index, entry in enumerate(entries):
+        for call in entry.responses:
+            if call in asked:
+                answers.setdefault(asked[call], {})[call] = index
+        asked.update(dict.fromkeys(entry.calls, index))
+    placed: list[ContentEntry] = []
+    for index, entry in enumerate(entries):
+        if entry.responses and not entry.calls:
+            continue
+        placed.append(entry)
+        given = answers.get(index)
+        if given:
+            found = [entries[at] for at in sorted(set(given.values()))]
+            placed.append(merge_responses([_keep_responses(e, entry.calls) for e in found]))
+    return placed
+
+
+def _keep_responses(entry: ContentEntry, calls: frozenset[str | None]) -> ContentEntry:
+    """Return an entry with its responses to `calls` only."""
+    if entry.responses <= calls:
+        return entry
+    kept: list[tuple[types.Part, str | None]] = []
+    ids = iter(_list_response_ids(entry))
+    for part in entry.content.parts or ():
+        if part.function_response is None:
+            continue
+        call = next(ids, part.function_response.id)
+        if call in calls:
+            kept.append((part, call))
+    content = types.Content(role=entry.content.role, parts=[part for part, _ in kept])
+    given = tuple(call for _, call in kept)
+    return ContentEntry(content, responses=frozenset(given), source=_derive_source(entry, given))
+
+
+def merge_responses(entries: Sequence[ContentEntry]) -> ContentEntry:
+    """Merge responses: the same id replaces, a new id and other parts append (Spec 2 §4.4)."""
+    if len(entries) == 1:
+        return entries[0]
+    parts: list[types.Part] = []
+    at: dict[str | None, int] = {}
+    for entry in entries:
+        ids = iter(_list_response_ids(entry))
+        for part in entry.content.parts or ():
+            if part.function_response is None:
+                parts.append(part)
+                continue
+            call = next(ids, part.function_response.id)
+            if call in at:
+                parts[at[call]] = part
+            else:
+                at[call] = len(parts)
+                parts.append(part)
+    first = entries[0]
+    return ContentEntry(
+        types.Content(role=first.content.role, parts=parts),
+        first.calls,
+        frozenset(at),
+        _derive_source(first, tuple(at)),
+    )
+
+
+def _derive_source(entry: ContentEntry, given: tuple[str | None, ...]) -> Any:
+    """Return the source of an entry derived from this one: ids if this one is of a record."""
+    return given if isinstance(entry.source, EventRecord | tuple) else entry.source
+
+
+def _list_response_ids(entry: ContentEntry) -> Iterable[str | None]:
+    """Return the ids of an entry's responses in order, even if its content was stripped of them."""
+    source: Any = entry.source
+    if isinstance(source, EventRecord):
+        return [call for call, _ in source.responses]
+    if isinstance(source, tuple):
+        return cast(tuple[str | None, ...], source)
+    return [p.function_response.id for p in entry.content.parts or () if p.function_response]

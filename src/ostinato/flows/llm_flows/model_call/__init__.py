@@ -1,0 +1,1 @@
+"""The call of the model and the checks of its response."""

@@ -1,0 +1,1 @@
+"""Function calls, from the model's response to their results."""

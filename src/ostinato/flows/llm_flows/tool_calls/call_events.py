@@ -1,0 +1,140 @@
+"""Execution of function calls, with the events that it yields in the specified order.
+
+The loop runs calls here after a model response, the processors after a user's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .... import types
+from ...._aclosing import Aclosing
+from ....auth.redaction import public_config
+from ....context.delegation import Relay
+from ....context.invocation import InvocationContext
+from ....events.event import Event
+from ....sessions.log.resume import RERUN
+from ....tools.base_tool import BaseTool
+from ....tools.function_tool import FunctionTool
+from .. import functions
+from ..delegation import is_agent_tool, set_task_output
+
+if TYPE_CHECKING:
+    from ....auth.tool_confirmation import ToolConfirmation
+
+
+async def execute_calls(
+    ctx: InvocationContext,
+    call_event: Event,
+    tools: Mapping[str, BaseTool],
+    filters: set[str] | None = None,
+    confirmations: Mapping[str, ToolConfirmation] | None = None,
+) -> AsyncGenerator[Event, None]:
+    """Run the calls of an event (Spec 2 §6.3).
+
+    Args:
+      ctx: the run.
+      call_event: the event that holds the calls.
+      tools: tools by name.
+      filters: ids of the calls to run; None for all.
+      confirmations: the user's answers by call id.
+
+    Yields:
+      The events of agents that run as tools; then, each if there is one, a request for credentials,
+      a request for confirmation and the response event.
+
+    Raises:
+      Exception: a tool's exception, after the response event was committed.
+    """
+    calls = call_event.get_function_calls()
+    work = functions.run_function_calls(ctx, calls, tools, filters, confirmations)
+    wanted = [call for call in calls if filters is None or call.id in filters]
+    if any(_has_agent_events(tools.get(call.name or "")) for call in wanted):
+        relay = Relay[functions.CallOutcome]()
+        ctx.run_state.relays.update({call.id or "": relay for call in wanted})
+        async with Aclosing(relay.events(work)) as events:
+            async for event in events:
+                yield event
+        outcome = relay.result
+    else:
+        outcome = await work
+    response = outcome.event
+    if response is None and outcome.rerun_ids:
+        yield _make_rerun_event(ctx, outcome.rerun_ids)
+    if response is not None:
+        auth_event = _make_auth_request(ctx, response)
+        if auth_event is not None:
+            yield auth_event
+        if response.actions.requested_tool_confirmations and not _is_asked(
+            ctx, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
+        ):
+            shown = _drop_unknown_arguments(call_event, tools)
+            confirmation = functions.generate_request_confirmation_event(ctx, shown, response)
+            if confirmation is not None:
+                yield confirmation
+        if ctx.agent.mode == "task":
+            set_task_output(ctx, call_event, response)
+        yield response
+        await _clean_up(ctx, response)  # the event is committed now
+    if outcome.error is not None:
+        raise outcome.error
+
+
+def _has_agent_events(tool: BaseTool | None) -> bool:
+    """Return whether a tool runs an agent whose events this run yields."""
+    return is_agent_tool(tool) or getattr(tool, "stream", False) is True
+
+
+def _drop_unknown_arguments(call_event: Event, tools: Mapping[str, BaseTool]) -> Event:
+    """Return the calls without the arguments that their functions do not take.
+
+    A person who confirms a call must see exactly what will run.
+    """
+    parts: list[types.Part] = []
+    for call in call_event.get_function_calls():
+        tool = tools.get(call.name or "")
+        if isinstance(tool, FunctionTool) and call.args:
+            call = call.model_copy(update={"args": tool.drop_unknown(call.args)})
+        parts.append(types.Part(function_call=call))
+    return Event(author=call_event.author, content=types.Content(role="model", parts=parts))
+
+
+def _make_rerun_event(ctx: InvocationContext, call_ids: Sequence[str]) -> Event:
+    """Return an event that records the rerun of a tool which returned nothing."""
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=ctx.agent.name,
+        branch=ctx.branch,
+        custom_metadata={RERUN: [*call_ids]},
+    )
+
+
+async def _clean_up(ctx: InvocationContext, response: Event) -> None:
+    for answer in response.get_function_responses():
+        ctx.run_state.finished_responses.pop(answer.id or "", None)
+        clean_up = ctx.run_state.cleanup_callbacks.pop(answer.id or "", None)
+        if clean_up is not None:
+            await clean_up()
+
+
+def _make_auth_request(ctx: InvocationContext, response: Event) -> Event | None:
+    """Return the request for the credentials that tools need; None if there is no new one."""
+    requested = response.actions.requested_auth_configs
+    if not requested:
+        return None
+    # A tool may have put its request there itself, secrets included.
+    tells = ctx.services.sends_client_secrets
+    for key, config in requested.items():
+        requested[key] = public_config(config, with_client_secret=tells)
+    if _is_asked(ctx, functions.REQUEST_EUC_FUNCTION_CALL_NAME):
+        return None
+    return functions.generate_auth_event(ctx, response)
+
+
+def _is_asked(ctx: InvocationContext, name: str) -> bool:
+    """Return whether an interrupted run had committed this request to the user last."""
+    if ctx.run_state.resume is None:
+        return False
+    newest = next((r for r in ctx.log.invocation(ctx.invocation_id, ctx.branch)), None)
+    return newest is not None and any(call == name for _, call in newest.calls)

@@ -1,0 +1,202 @@
+"""Journal entries of tool calls: their start, their outcome, and the policy for calls in doubt."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .... import types
+from ...._log import get_logger
+from ....auth.redaction import public_config
+from ....context.context import Context
+from ....context.invocation import InvocationContext
+from ....events.event import Event
+from ....events.event_actions import EventActions
+from ....models.invalid_args import INVALID_ARGS_KEY
+from ....sessions.log.ordered_delta import OrderedDelta, WriteOrder, merge_deltas
+from ....sessions.log.resume import RERUN
+from ....sessions.session import tombstones_of
+from ....sessions.state import State, write_key
+from ....tools.base_tool import BaseTool
+from ....tools.function_tool import REJECTED, UNCONFIRMED
+
+if TYPE_CHECKING:
+    from ....sessions.store.durable_store import JournalRow
+
+UNKNOWN = (
+    "The process stopped while this call was running, so it is unknown whether the call took "
+    "effect. It was not run again. Check what happened before you repeat the call."
+)
+
+logger = get_logger(__name__)
+
+
+def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseTool]) -> None:
+    """Register the calls of an event before it is committed.
+
+    A call without hooks or confirmation before it starts with that commit. Another call is recorded
+    if it is long-running, so that after a crash it does not seem to wait for an answer.
+    """
+    if event.long_running_tool_ids:
+        ctx.run_state.unstarted_call_ids |= event.long_running_tool_ids
+    journal = ctx.run_state.journal
+    if journal is None:
+        return
+    hooked = ctx.plugin_manager.overrides("before_tool_callback") or bool(
+        ctx.agent.canonical_before_tool_callbacks
+    )
+    for call in event.get_function_calls():
+        tool = tools.get(call.name or "")
+        if tool is None or tool.repeatable or not call.id or INVALID_ARGS_KEY in (call.args or ()):
+            continue
+        if not hooked and not tool.asks_first:
+            journal.expect(event.id, call.id, tool.name, "started")
+        elif tool.is_long_running:
+            journal.expect(event.id, call.id, tool.name, "state")
+
+
+async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    """Apply the tool's policy to a call in doubt: its process ended before it had a result.
+
+    Returns:
+      The response to give instead of running the tool; None to run it.
+    """
+    call = f"call {context.function_call_id}, invocation {context.invocation_id}"
+    check = tool.in_doubt_check
+    if check is not None:
+        if inspect.iscoroutinefunction(check):
+            return await check(args, context)
+        in_thread: Any = partial(asyncio.to_thread, check, args, context)
+        found = await context.get_invocation_context().run_state.run_serially(in_thread)
+        return await found if inspect.isawaitable(found) else found
+    if tool.in_doubt == "ask":
+        context.request_confirmation(
+            hint=f"The tool call {tool.name}() was interrupted and may have taken effect already. "
+            "Approve to run it again, or reject it."
+        )
+        context.actions.skip_summarization = True
+        return {"error": UNCONFIRMED}
+    call_id = context.function_call_id or ""
+    context.get_invocation_context().run_state.repeated_call_ids[call_id] = [call_id]
+    if tool.in_doubt == "at_most_once":
+        logger.warning("Tool %r was interrupted and is not run again (%s).", tool.name, call)
+        return {"error": UNKNOWN}
+    logger.warning(
+        "Tool %r was interrupted and is run again with the same idempotency key (%s).",
+        tool.name,
+        call,
+    )
+    return None
+
+
+def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
+    """Return the response if the user refused to rerun a call in doubt; else None."""
+    answer = context.tool_confirmation
+    asked_here = tool.in_doubt == "ask" and not tool.asks_first
+    return {"error": REJECTED} if asked_here and answer and not answer.confirmed else None
+
+
+def serialize_result(
+    response: dict[str, Any] | None,
+    actions: EventActions,
+    rerun_ids: Sequence[str],
+    *,
+    with_client_secret: bool = False,
+) -> str | None:
+    """Return a call's response and effects as JSON for its row; None if JSON cannot hold them.
+
+    Secrets and `temp:` keys are left out, as in events.
+    """
+    requested = actions.requested_auth_configs
+    delta = actions.state_delta
+    stored = actions.model_copy(
+        update={
+            "requested_auth_configs": {
+                key: public_config(config, with_client_secret=with_client_secret)
+                for key, config in requested.items()
+            },
+            "state_delta": {k: v for k, v in delta.items() if not k.startswith(State.TEMP_PREFIX)},
+        }
+    )
+    try:
+        effects = stored.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True)
+    except ValueError:
+        return None  # storing the response event fails, too, and raises the error
+    row = {"response": response, "actions": json.loads(effects), "rerun": [*rerun_ids]}
+    if isinstance(delta, OrderedDelta) and delta:
+        row["writes"] = {key: delta.numbers[key] for key in stored.state_delta}
+    return json.dumps(row, separators=(",", ":"))
+
+
+def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) -> WriteOrder:
+    """Return the order of the state writes of parallel calls.
+
+    The writes of calls that finished in an earlier process go back into the session's state, so
+    that their parallel calls can read them.
+    """
+    order, journal = WriteOrder(), ctx.run_state.journal
+    rows = [] if journal is None else [journal.row(call.id) for call in calls]
+    deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
+    written = merge_deltas(deltas)
+    for delta in deltas:
+        order.restore(delta.numbers)
+    for key, value in written.items():
+        write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
+    return order
+
+
+def _stored_delta(row: JournalRow) -> OrderedDelta:
+    """Return the state delta of a call that ended in an earlier process."""
+    fields = json.loads(row.result or "{}")
+    delta = fields["actions"].get("stateDelta", {})
+    return OrderedDelta(WriteOrder(), delta, fields.get("writes", {}))
+
+
+def is_finished(row: JournalRow) -> bool:
+    """Return whether the row says how its call ended."""
+    return row.status == "finished" and row.result is not None
+
+
+def has_response(row: JournalRow) -> bool:
+    """Return whether the row of a finished call holds a response; a call may end without one."""
+    return row.result is not None and json.loads(row.result)["response"] is not None
+
+
+def read_rerun_ids(row: JournalRow) -> Sequence[str]:
+    """Return the ids of calls that may have run twice, from the row of a finished call."""
+    return json.loads(row.result)["rerun"] if row.result is not None else ()
+
+
+def load_response_event(
+    row: JournalRow | None, call: tuple[str | None, str], author: str, branch: str | None
+) -> Event | None:
+    """Return the response event of a call that finished in an earlier process.
+
+    Args:
+      row: the call's row in the journal, if it has one.
+      call: id and name of the call.
+      author: author of the event.
+      branch: its branch.
+
+    Returns:
+      None if the call is not finished, or finished without a response.
+    """
+    if row is None or not is_finished(row) or not has_response(row):
+        return None
+    fields = json.loads(row.result or "")
+    answer = types.FunctionResponse(id=call[0], name=call[1], response=fields["response"])
+    actions = EventActions.model_validate(fields["actions"])
+    if "writes" in fields:
+        actions.state_delta = _stored_delta(row)
+    return Event(
+        invocation_id=row.invocation_id,
+        author=author,
+        branch=branch,
+        content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
+        actions=actions,
+        custom_metadata={RERUN: fields["rerun"]} if fields["rerun"] else None,
+    )

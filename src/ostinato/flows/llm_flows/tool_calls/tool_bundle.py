@@ -1,0 +1,97 @@
+"""An agent's plain tools, compiled once, and the checks for code that may edit a request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from .... import types
+from ....context.invocation import InvocationContext
+from ....models.llm_request import LlmRequest
+from ....tools.base_tool import BaseTool
+from ....tools.base_toolset import BaseToolset
+
+
+def is_plain_tool(tool: BaseTool) -> bool:
+    """Return whether a tool only adds its declaration to a request."""
+    # getattr, because mocks of tools keep no methods in their classes.
+    edit = getattr(type(tool), "process_llm_request", None)
+    return edit is BaseTool.process_llm_request
+
+
+class ToolBundle:
+    """The plain tools at the head of an agent's list, with their declarations in one `types.Tool`.
+
+    All requests share the declarations; `LlmRequest.append_tools` extends a copy.
+    """
+
+    __slots__ = ("_by_name", "_tool", "_tools")
+
+    def __init__(self) -> None:
+        self._tools: list[BaseTool] = []
+        self._by_name: dict[str, BaseTool] = {}
+        self._tool: types.Tool | None = None
+
+    def add_plain(self, tools: list[BaseTool], llm_request: LlmRequest) -> int:
+        """Add the plain tools at the head of `tools` and return their number."""
+        count = len(self._tools)
+        following = tools[count : count + 1]
+        if self._tools != tools[:count] or (following and is_plain_tool(following[0])):
+            self._compile(tools)
+            count = len(self._tools)
+        if self._tool is not None:
+            present: list[Any] = list(llm_request.config.tools or [])
+            if llm_request.tools_dict or present:
+                llm_request.append_tools(self._tools)
+            else:
+                llm_request.config.tools = [self._tool]
+                llm_request.tools_dict.update(self._by_name)
+        return count
+
+    def _compile(self, tools: list[BaseTool]) -> None:
+        self._tools = []
+        for tool in tools:
+            if not is_plain_tool(tool):
+                break
+            self._tools.append(tool)
+        request = LlmRequest()
+        request.append_tools(self._tools)
+        self._by_name = request.tools_dict
+        self._tool = (request.config.tools or [None])[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
+    """Return the toolsets among an agent's tools."""
+    # Most tools are functions, for which the first check is cheaper.
+    return [t for t in tools if type(t) is not FunctionType and isinstance(t, BaseToolset)]
+
+
+def is_request_exposed(ctx: InvocationContext) -> bool:
+    """Return whether foreign code sees the request and might edit its contents."""
+    agent, hooks = ctx.agent, ctx.plugin_manager
+    if agent.canonical_before_model_callbacks or agent.canonical_on_model_error_callbacks:
+        return True
+    if hooks.overrides("before_model_callback") or hooks.overrides("on_model_error_callback"):
+        return True
+    if agent.planner is not None and is_foreign(agent.planner):
+        return True
+    for tool in agent.tools:
+        if type(tool) is not FunctionType and _is_request_editor(tool):
+            return True
+    return False
+
+
+def is_foreign(thing: object) -> bool:
+    """Return whether an object's class comes from outside of this package."""
+    return not type(thing).__module__.startswith(_PACKAGE)
+
+
+def _is_request_editor(tool: Any) -> bool:
+    if isinstance(tool, BaseToolset):
+        edit = getattr(type(tool), "process_llm_request", None)  # the class of a mock has none
+        return edit is not BaseToolset.process_llm_request
+    return isinstance(tool, BaseTool) and not is_plain_tool(tool) and is_foreign(tool)
+
+
+_PACKAGE = __name__.partition(".")[0] + "."

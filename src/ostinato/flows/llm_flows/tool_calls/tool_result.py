@@ -1,0 +1,91 @@
+"""Conversion of a tool's return value to the JSON of its function response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, cast
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from ....errors import ToolResultError
+
+_NOT_FINITE = (b"NaN", b"Infinity")
+_MAX_LEVELS = 180  # the JSON reader allows 200, and the event around a result needs some
+_AROUND = 200 - _MAX_LEVELS
+
+
+class ResultTooLarge(Exception):
+    """A result above `RunConfig.max_tool_result_bytes`; the message is for the model."""
+
+
+def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict[str, Any]:
+    """Return a tool's result as the dict of a function response (Spec 2 §6.6).
+
+    A dict is copied; any other value becomes `{"result": value}`.
+
+    Args:
+      result: the value that the tool or its last hook returned.
+      tool: name of the tool, for errors.
+      agent: name of the agent, for errors.
+      max_bytes: maximum size as JSON.
+
+    Raises:
+      ToolResultError: JSON cannot represent the result: NaN, bytes that are not text, other
+        objects, more than 180 levels of lists and dicts.
+      ResultTooLarge: the result is larger than `max_bytes`.
+    """
+    wrapped = cast(dict[str, Any], result) if isinstance(result, dict) else {"result": result}
+    try:
+        data = to_json(wrapped, by_alias=False, exclude_none=True, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError) as error:
+        raise ToolResultError(
+            f"Tool {tool!r} of agent {agent!r} returned a value that JSON cannot carry "
+            f"({_type_name(cast(object, result))}): {error}. Return str, numbers, lists, dicts or "
+            "pydantic models; save bytes with tool_context.save_artifact."
+        ) from error
+    if len(data) > max_bytes:
+        raise ResultTooLarge(
+            f"The result of `{tool}` is too large: {len(data):,} bytes of JSON, and {max_bytes:,} "
+            "are allowed. Call it again for a smaller part, or with a narrower query."
+        )
+    if any(
+        [word in data for word in _NOT_FINITE]
+    ):  # a list, because each item of a generator is a call
+        path = next(_find_not_finite(wrapped, ""), None)
+        if path is not None:
+            raise ToolResultError(
+                f"Tool {tool!r} of agent {agent!r} returned a number that JSON cannot carry "
+                f"(NaN or infinite) at {path or 'the top'}. Return None or a text instead."
+            )
+    if data.count(b"[") + data.count(b"{") > _MAX_LEVELS and _is_too_deep(data):
+        raise ToolResultError(
+            f"Tool {tool!r} of agent {agent!r} returned a value that is nested more than "
+            f"{_MAX_LEVELS} levels deep. Return a flatter one."
+        )
+    return from_json(data)
+
+
+def _is_too_deep(data: bytes) -> bool:
+    try:
+        from_json(b"[" * _AROUND + data + b"]" * _AROUND)
+    except ValueError:
+        return True
+    return False
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__
+
+
+def _find_not_finite(value: Any, path: str) -> Iterator[str]:
+    """Yield the paths of numbers that are not finite."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            yield path
+    elif isinstance(value, dict):
+        for key, item in cast(dict[Any, Any], value).items():
+            yield from _find_not_finite(item, f"{path}.{key}".lstrip("."))
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _find_not_finite(item, f"{path}[{index}]")

@@ -1,0 +1,177 @@
+"""Services for sessions, artifacts, memories and spans, opened from the options of a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from ..artifacts.base_artifact_service import BaseArtifactService
+from ..artifacts.file_artifact_service import FileArtifactService
+from ..artifacts.gcs_artifact_service import GcsArtifactService
+from ..artifacts.in_memory_artifact_service import InMemoryArtifactService
+from ..errors import InputValidationError
+from ..memory.base_memory_service import BaseMemoryService
+from ..memory.in_memory_memory_service import InMemoryMemoryService
+from ..memory.sqlite_memory_service import SqliteMemoryService
+from ..memory.vertex_ai_memory_bank_service import VertexAiMemoryBankService
+from ..sessions.base_session_service import BaseSessionService
+from ..sessions.database_session_service import DatabaseSessionService
+from ..sessions.in_memory_session_service import InMemorySessionService
+from ..sessions.sqlite_session_service import SqliteSessionService
+from ..sessions.vertex_ai_session_service import VertexAiSessionService
+from ..telemetry.recorder import install
+from ..telemetry.span_store import SqliteSpanStore
+from .failure import SetupError
+from .places import Places, make_folder
+from .store_address import (
+    AGENT_ENGINE,
+    MEMORY,
+    Kind,
+    StoreAddress,
+    parse_artifacts,
+    parse_memory,
+    parse_store,
+)
+
+Store = SqliteSessionService | DatabaseSessionService
+SERVED_KINDS: tuple[Kind, ...] = ("file", "server", "memory", "agent engine")
+_ENGINE = re.compile(
+    r"(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/reasoningEngines/)?"
+    r"(?P<agent_engine_id>[^/]+)"
+)
+
+
+def engine_of(uri: str) -> dict[str, str | None]:
+    """Return project, location and id of the engine that an `agentengine://` URI names.
+
+    The URI holds an id or a full resource name.
+
+    Raises:
+      SetupError: the URI holds neither.
+    """
+    found = _ENGINE.fullmatch(uri.removeprefix(AGENT_ENGINE).strip("/"))
+    if found is None:
+        raise SetupError(
+            f"{uri!r} does not name an Agent Engine: write {AGENT_ENGINE}ID, or "
+            f"{AGENT_ENGINE}projects/PROJECT/locations/LOCATION/reasoningEngines/ID."
+        )
+    return found.groupdict()
+
+
+def store_of(db: str) -> tuple[Store, Places]:
+    """Open the session store that `--db` names; return it with the files beside it.
+
+    Raises:
+      SetupError: the URL is not a store's, or the file's folder cannot be made.
+      MissingExtraError: the driver of the URL's database is not installed.
+    """
+    address = parse_store(db)
+    make_folder(address.find_places())
+    return open_store(address), address.find_places()
+
+
+def open_store(address: StoreAddress, options: Mapping[str, Any] | None = None) -> Store:
+    """Return the session service of a file or a database server, not yet connected.
+
+    Args:
+      address: the file or server.
+      options: keyword arguments for the engine of a server.
+
+    Raises:
+      SetupError: the URL cannot be read.
+      MissingExtraError: the driver of the URL's database is not installed.
+    """
+    if address.kind == "file":
+        if address.query:
+            return SqliteSessionService(f"sqlite:///{address.target}?{address.query}")
+        return SqliteSessionService(address.target)
+    try:
+        return DatabaseSessionService(address.target, **(options or {}))
+    except InputValidationError as error:
+        raise SetupError(f"{address.shown} cannot be read as the URL of a database.") from error
+
+
+def open_sessions(db: str, options: Mapping[str, Any] | None = None) -> BaseSessionService:
+    """Return the session service of a path or a URL, for a server.
+
+    Args:
+      db: the path or URL.
+      options: keyword arguments for the engine of a database server.
+
+    Raises:
+      SetupError: the URL is not a store's, or its store takes no options.
+      MissingExtraError: the driver of the URL's database is not installed.
+    """
+    address = parse_store(db, kinds=SERVED_KINDS)
+    if address.kind == "server":
+        return open_store(address, options)
+    if options:
+        raise SetupError(
+            f"{address.shown} takes no options ({', '.join(options)}); they are for the engine of "
+            "a database server. Leave them out."
+        )
+    if address.kind == "memory":
+        return InMemorySessionService()
+    if address.kind == "agent engine":
+        return VertexAiSessionService(**engine_of(address.target))
+    return open_store(address)
+
+
+def open_artifacts(wanted: str | None, places: Places | None) -> BaseArtifactService:
+    """Return the artifact service that `--artifacts` names.
+
+    Args:
+      wanted: a folder, `gs://BUCKET` or `memory://`; None for the folder beside the sessions.
+      places: the files beside the sessions; None if those are in memory.
+
+    Raises:
+      SetupError: `wanted` does not name an artifact store.
+    """
+    if wanted is None:
+        return (
+            InMemoryArtifactService() if places is None else FileArtifactService(places.artifacts)
+        )
+    kind, target = parse_artifacts(wanted)
+    if kind == "memory":
+        return InMemoryArtifactService()
+    if kind == "bucket":
+        return cast(BaseArtifactService, GcsArtifactService(target))
+    return FileArtifactService(Path(target))
+
+
+def open_memories(wanted: str | None, places: Places | None) -> BaseMemoryService:
+    """Return the memory service that `--memory` names.
+
+    Args:
+      wanted: a SQLite file, `agentengine://ID` or `memory://`; None for one beside the sessions.
+      places: the files beside the sessions; None if those are in memory.
+
+    Raises:
+      SetupError: `wanted` does not name a memory store.
+    """
+    if wanted is None and places is not None:
+        return SqliteMemoryService(places.db.with_name("memories.db"))
+    kind, target = parse_memory(MEMORY if wanted is None else wanted)
+    if kind == "memory":
+        return InMemoryMemoryService()
+    if kind == "agent engine":
+        return VertexAiMemoryBankService(**engine_of(target))
+    return SqliteMemoryService(target)
+
+
+@asynccontextmanager
+async def keep_spans(file: Path | None) -> AsyncGenerator[None]:
+    """Record the spans of the runs within a block in a file; None records nothing."""
+    if file is None:
+        yield
+        return
+    spans = SqliteSpanStore(file)
+    take_out = install(spans)
+    try:
+        yield
+    finally:
+        take_out()
+        await spans.close()

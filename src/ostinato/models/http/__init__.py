@@ -1,0 +1,1 @@
+"""The HTTP transport of model adapters: requests, answers, event streams and credentials."""

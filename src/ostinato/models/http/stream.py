@@ -1,0 +1,152 @@
+"""HttpStream: an answer whose body is read as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from ..._aclosing import Aclosing
+from .client import is_library_error, translate_error
+from .errors import HttpError, HttpStatusError, HttpTimeoutError, HttpTooLargeError
+from .events import EventReader, LineReader, ServerSentEvent, text_of_bytes
+from .messages import Bounds, HttpAnswer, HttpRequest, content_type_of, request_id_of
+from .secrets import SentSecrets
+
+_DISCARDING_S = 1.0
+
+
+class HttpStream:
+    """An answer whose body is read as it comes. Only one of its readers may be used, once.
+
+    Attributes:
+      headers: by lower-case name.
+    """
+
+    def __init__(
+        self,
+        response: Any,
+        request: HttpRequest,
+        *,
+        bounds: Bounds,
+        secrets: SentSecrets,
+        began: float,
+    ) -> None:
+        self._status: int = response.status_code
+        self.headers: Mapping[str, str] = {
+            name.lower(): value for name, value in response.headers.items()
+        }
+        self._response, self._request = response, request
+        self._bounds, self._secrets = bounds, secrets
+        self._deadline = began + request.timeouts.whole
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._status
+
+    @property
+    def request_id(self) -> str:
+        """The provider's id of the request, without secrets; empty if it names none."""
+        return self._secrets.redact(request_id_of(self.headers))
+
+    @property
+    def content_type(self) -> str:
+        """The media type, in lower case and without parameters."""
+        return content_type_of(self.headers)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body's bytes as they come, decompressed.
+
+        Raises:
+          HttpTooLargeError: the body is larger than the bound.
+          HttpTimeoutError: the next bytes, or the end, took too long.
+          HttpCutOffError: the connection broke.
+        """
+        size, bound, deadline = 0, self._bounds.answer, self._deadline
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > bound:
+            raise self._too_large()
+        clock = asyncio.get_running_loop().time
+        try:
+            async with Aclosing(self._response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > bound:
+                        raise self._too_large()
+                    if clock() > deadline:
+                        limit = self._request.timeouts.whole
+                        raise HttpTimeoutError("whole", limit, request_id=self.request_id)
+                    yield chunk
+        except Exception as error:  # boundary: map the library's errors to ours
+            if not is_library_error(error):
+                raise
+            raise translate_error(
+                error,
+                self._request.url,
+                self._request.timeouts,
+                has_begun=True,
+                request_id=self.request_id,
+            ) from error
+
+    async def events(self, *, end: str = "") -> AsyncGenerator[ServerSentEvent, None]:
+        """Yield the server-sent events of the body; see `chunks` for errors.
+
+        Args:
+          end: data of the event that ends the stream, which is not yielded. What a server sends
+            behind it is discarded for a moment, so that the connection can be used again.
+        """
+        reader = EventReader(self._bounds.event)
+        async with Aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                for event in reader.feed(chunk):
+                    if end and event.data == end:
+                        await _discard(chunks)
+                        return
+                    yield event
+        for event in reader.finish():
+            if not end or event.data != end:
+                yield event
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        """Yield the lines of the body that are not blank; see `chunks` for errors."""
+        reader = LineReader(self._bounds.event)
+        async with Aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                for line in reader.feed(chunk):
+                    if line.strip():
+                        yield text_of_bytes(line)
+        for line in reader.finish():
+            if line.strip():
+                yield text_of_bytes(line)
+
+    async def read(self) -> HttpAnswer:
+        """Read the whole body; see `chunks` for errors."""
+        async with Aclosing(self.chunks()) as chunks:
+            body = b"".join([chunk async for chunk in chunks])
+        return HttpAnswer(self.status, self.headers, body)
+
+    async def read_error(self) -> HttpStatusError:
+        """Return the error for a status of 300 or more, with the start of the body."""
+        body = bytearray()
+        try:
+            async with Aclosing(self.chunks()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > self._bounds.error:
+                        break
+        except HttpError:
+            pass  # the status says more than a body that broke
+        text = self._secrets.redact(body.decode("utf-8", "replace"))
+        return HttpStatusError(self.status, self.headers, text.encode(), request_id=self.request_id)
+
+    def _too_large(self) -> HttpTooLargeError:
+        return HttpTooLargeError("the answer", self._bounds.answer, request_id=self.request_id)
+
+
+async def _discard(chunks: AsyncGenerator[bytes, None]) -> None:
+    with suppress(HttpError, TimeoutError):
+        async with asyncio.timeout(_DISCARDING_S):
+            async for _ in chunks:
+                pass

@@ -1,0 +1,1 @@
+"""Child processes that end together with everything they started."""

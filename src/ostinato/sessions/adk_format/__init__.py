@@ -1,0 +1,1 @@
+"""Sessions as google-adk stores them."""

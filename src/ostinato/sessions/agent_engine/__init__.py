@@ -1,0 +1,1 @@
+"""Sessions of Vertex AI Agent Engine over REST."""

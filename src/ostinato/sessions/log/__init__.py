@@ -1,0 +1,1 @@
+"""The event log and what is read from it."""

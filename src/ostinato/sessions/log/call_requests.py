@@ -1,0 +1,418 @@
+"""Requests to people in the event log: which calls wait for an answer, and what an answer is for.
+
+Only events that the runtime wrote are requests: the call's name, its id among the long-running
+ids, and an agent as author. History from outside is marked when it is stored, see `history.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ... import _clock
+from ...errors import CallAlreadyAnsweredError, CallNotOpenError, InvalidAnswerError
+from ...events.event import Event, path_in_graph
+from ...events.pending import IMPORTED
+from ...events.request_input import REQUEST_INPUT
+from ...types import FunctionCall, FunctionResponse
+from ..session import Session, log_of
+from ..store.durable_store import CallAnswer, CallChanges, CallRequest, RequestKind
+from .confirmation_answers import check_confirmation, read_confirmation
+from .event_log import EventLog, EventRecord, newest_visible, visible_records
+from .resume import SEALED, OpenCall
+
+REQUEST_CONFIRMATION = "adk_request_confirmation"
+REQUEST_CREDENTIAL = "adk_request_credential"
+
+_KINDS: dict[str, RequestKind] = {
+    REQUEST_CONFIRMATION: "approval",
+    REQUEST_CREDENTIAL: "credential",
+    REQUEST_INPUT: "input",
+}
+
+
+def kind_of(name: str) -> RequestKind:
+    """Return what a long-running call with this name waits for."""
+    return _KINDS.get(name, "result")
+
+
+def find_request(log: EventLog, call_id: str) -> tuple[int, EventRecord] | None:
+    """Return index and record of the newest request with a call id, or None."""
+    for index in range(len(log.records) - 1, -1, -1):
+        record = log.records[index]
+        if call_id in record.long_running and record.author != "user":
+            if any(call == call_id for call, _ in record.calls):
+                return None if record.has_metadata(IMPORTED) else (index, record)
+    return None
+
+
+def original_call_id(name: str, arguments: dict[str, Any]) -> str:
+    """Return the id of the tool's call that a request is about; empty if it is about none."""
+    if name == REQUEST_CONFIRMATION:
+        call: Any = arguments.get("originalFunctionCall")
+        return str(call.get("id") or "") if isinstance(call, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if name == REQUEST_CREDENTIAL:
+        return str(arguments.get("functionCallId") or "")
+    return ""
+
+
+def find_original(
+    log: EventLog, index: int, request: EventRecord, call_id: str
+) -> EventRecord | None:
+    """Return the record of the tool's call that a request is about, or None.
+
+    Args:
+      log: the records.
+      index: index of the request; only what the same agent called before it counts.
+      request: the request.
+      call_id: the tool's call.
+    """
+    for record in reversed(log.records[:index]):
+        if (record.author, record.branch) == (request.author, request.branch):
+            if any(call == call_id and kind_of(name) == "result" for call, name in record.calls):
+                return record
+    return None
+
+
+def call_of(record: EventRecord, call_id: str) -> FunctionCall | None:
+    """Return a call of a record, or None if it holds no such call."""
+    for call in record.event().get_function_calls():
+        if call.id == call_id:
+            return call
+    return None
+
+
+def call_requests(event: Event, log: EventLog) -> list[CallRequest]:
+    """Return the requests that an event makes.
+
+    Args:
+      event: an event with long-running calls.
+      log: the records before it; the tool's call behind a request is looked up there.
+    """
+    found: list[CallRequest] = []
+    for call in event.get_function_calls():
+        if call.id is None or call.id not in (event.long_running_tool_ids or ()):
+            continue
+        name = call.name or ""
+        original = original_call_id(name, call.args or {})
+        record = log.find_call(original) if original else None
+        tool = None if record is None else call_of(record, original)
+        question = {
+            "call": call.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "tool": tool and tool.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "path": path_in_graph(event),
+        }
+        found.append(
+            CallRequest(
+                call_id=call.id,
+                kind=kind_of(name),
+                name=name,
+                invocation_id=event.invocation_id,
+                event_id=event.id,
+                author=event.author,
+                asked=event.timestamp,
+                question=json.dumps(question),
+            )
+        )
+    return found
+
+
+def open_requests_in(records: Sequence[EventRecord]) -> list[CallRequest]:
+    """Return the requests of a session's records that no user has answered and no rewind hides."""
+    log = EventLog(records)
+    visible = visible_records(log)
+    found: list[CallRequest] = []
+    for record in visible:
+        if not record.long_running or record.author == "user" or record.has_metadata(IMPORTED):
+            continue
+        found += [
+            request
+            for request in call_requests(record.event(), log)
+            if not is_answered_in(visible, record, request.call_id)
+        ]
+    return found
+
+
+def read_question(request: CallRequest) -> tuple[FunctionCall, FunctionCall | None]:
+    """Return the call that a request makes, and the tool's call behind it or None."""
+    question: dict[str, Any] = json.loads(request.question)
+    tool = question.get("tool")
+    return (
+        FunctionCall.model_validate(question["call"]),
+        None if tool is None else FunctionCall.model_validate(tool),
+    )
+
+
+def read_node_path(request: CallRequest) -> str:
+    """Return the path of the workflow node that asks; empty outside of graphs."""
+    return json.loads(request.question).get("path", "")
+
+
+def note_requests(
+    changes: CallChanges | None, events: Sequence[Event], log: EventLog
+) -> CallChanges:
+    """Return what the runtime's own events change of requests, added to given changes.
+
+    Args:
+      changes: the given changes; None for none.
+      events: events that are about to be stored.
+      log: the records before them.
+    """
+    changes = changes or CallChanges()
+    asked = [*changes.asked]
+    answers = [*changes.answers]
+    withdrawn = [*changes.withdrawn]
+    for event in events:
+        if event.long_running_tool_ids and event.author != "user":
+            asked += call_requests(event, log)
+        elif is_final_answer(event):
+            answers += [
+                CallAnswer(one.id or "", json.dumps(one.response, default=str), event.id, False)
+                for one in event.get_function_responses()
+            ]
+        elif is_node_failure(event):
+            withdrawn += _questions_of_node(log, event)
+    return replace(changes, asked=asked, answers=answers, withdrawn=tuple(withdrawn))
+
+
+def claims_of_event(session: Session, event: Event) -> CallChanges | None:
+    """Return the claims of a user's event that a program stores by itself; None if it answers
+    nothing.
+
+    The event gets its id here, which names the claims: to store it again claims nothing anew.
+
+    Args:
+      session: the session as the program has it.
+      event: the event that is about to be stored.
+
+    Raises:
+      InvalidAnswerError: the event answers a call twice, or an approval by something that decides
+        nothing.
+      CallNotOpenError: an answer has another name than its request, or the event is of an
+        invocation that is neither the request's nor its own.
+    """
+    if event.author != "user":
+        return None
+    responses = event.get_function_responses()
+    if not responses:
+        return None
+    event.id = event.id or _clock.new_id()
+    log, answers = log_of(session), list[CallAnswer]()
+    for one in responses:
+        if one.id is None:
+            continue
+        if any(answer.call_id == one.id for answer in answers):
+            raise InvalidAnswerError(f"The event answers call {one.id!r} twice.")
+        found = find_request(log, one.id)
+        names = [] if found is None else [name for call, name in found[1].calls if call == one.id]
+        kind = kind_of((one.name or "") if not names else names[0] or "")
+        if found is not None and kind != "result":
+            _check_stored_answer(log, event, one, found[1])
+        answer = json.dumps(one.response or {}, default=str)
+        answers.append(CallAnswer(one.id, answer, event.id, once=kind != "result"))
+    return CallChanges(answers=answers)
+
+
+def _check_stored_answer(
+    log: EventLog, event: Event, response: FunctionResponse, request: EventRecord
+) -> None:
+    """Refuse an answer that would claim its call and that no resume could act on."""
+    name = next(name for call, name in request.calls if call == response.id)
+    if response.name != name and not (response.name is None and name == REQUEST_INPUT):
+        raise CallNotOpenError(
+            f"The answer to call {response.id!r} is named {response.name!r}, but the call is "
+            f"{name!r}. Answer with the call's name."
+        )
+    own = event.invocation_id and log.start_of(event.invocation_id) is None
+    if event.invocation_id != request.invocation_id and not own and event.id not in log:
+        raise CallNotOpenError(
+            f"Call {response.id!r} waits in invocation {request.invocation_id!r}, and the event "
+            f"that answers it is of {event.invocation_id!r}. Give the event the call's invocation "
+            "or one of its own."
+        )
+    if name == REQUEST_CONFIRMATION:
+        try:
+            check_confirmation(response.response or {})
+        except ValueError:
+            raise InvalidAnswerError(
+                f"The answer to call {response.id!r} ({name}) decides nothing: 'confirmed' is to "
+                "be true or false, and 'args' an object. The call stays open."
+            ) from None
+
+
+def is_node_failure(event: Event) -> bool:
+    """Return whether an event says that a workflow node failed, so that its questions are moot."""
+    return event.error_code is not None and event.content is None and bool(path_in_graph(event))
+
+
+def _questions_of_node(log: EventLog, failed: Event) -> list[str]:
+    """Return the calls by which a failed node, or nodes below it, asked for input."""
+    path, below = failed.node_info.path, f"{failed.node_info.path}/"
+    return [
+        call
+        for record in log.invocation(failed.invocation_id)
+        if record.long_running and (record.path == path or record.path.startswith(below))
+        for call, name in record.calls
+        if call is not None and call in record.long_running and name == REQUEST_INPUT
+    ]
+
+
+def is_final_answer(event: Event) -> bool:
+    """Return whether the runtime answers long-running calls with an event: the output of a task,
+    or the end of a call whose tool never began."""
+    if event.author == "user":
+        return bool(event.node_info.path)
+    return event.custom_metadata is not None and SEALED in event.custom_metadata
+
+
+def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
+    """Return what a rewind to before an invocation changes of requests; None if nothing.
+
+    Args:
+      log: all records of the session, before the rewind.
+      invocation_id: the invocation before which the session is taken back.
+    """
+    start = log.start_of(invocation_id)
+    if start is None:
+        return None
+    visible = visible_records(log)
+    hidden = {record.id for record in log.records[start:]}
+    withdrawn: dict[str, None] = {}
+    reopened: dict[str, None] = {}
+    asked: set[str] = set()
+    for record in visible:
+        if record.long_running and record.id in hidden:
+            withdrawn.update(dict.fromkeys(record.long_running))
+        asked.update(record.long_running if record.id not in hidden else ())
+        if record.author == "user" and record.id in hidden:
+            reopened.update({call: None for call, _ in record.responses if call in asked and call})
+    for record in visible:
+        if record.author == "user" and record.id not in hidden:  # its answer stays in sight
+            for call, _ in record.responses:
+                reopened.pop(call or "", None)
+    if not withdrawn and not reopened:
+        return None
+    return CallChanges(withdrawn=tuple(withdrawn), reopened=tuple(reopened))
+
+
+def is_answered_in(records: Iterable[EventRecord], request: EventRecord, call_id: str) -> bool:
+    """Return whether records after a request hold the user's answer to it."""
+    asked = False
+    for record in records:
+        if record.id == request.id:
+            asked = True
+        elif asked and record.author == "user":
+            if any(call == call_id for call, _ in record.responses):
+                return True
+    return False
+
+
+def unfinished_decisions(log: EventLog, invocation_id: str | None = None) -> list[OpenCall]:
+    """Return what a user has decided and what has come to no result since.
+
+    Args:
+      log: the session's records.
+      invocation_id: only what this invocation asked or the user decided in it; None for all.
+
+    Returns:
+      The tool's call behind each answered approval or credential request without a response since;
+      the answered request itself of a workflow node that has said nothing since.
+    """
+    if not any(record.long_running for record in log.records):
+        return []
+    visible = visible_records(log)
+    answered, responded, spoken = _newest_places(visible)
+    found: list[OpenCall] = []
+    for record in visible:
+        if record.author == "user" or record.has_metadata(IMPORTED):
+            continue
+        for call_id in sorted(record.long_running & answered.keys()):
+            call, at = call_of(record, call_id), answered[call_id]
+            if invocation_id not in (None, record.invocation_id, visible[at].invocation_id):
+                continue
+            name = (call and call.name) or ""
+            if kind_of(name) == "result":
+                continue  # the answer is the result
+            original = original_call_id(name, (call and call.args) or {})
+            source = find_original(log, log.records.index(record), record, original)
+            if source is not None and responded.get(original, -1) < at:
+                tool = next(tool for one, tool in source.calls if one == original)
+                found.append(OpenCall(source, original, tool, original in source.long_running))
+            elif source is None and record.path and spoken.get(record.path, -1) < at:
+                found.append(OpenCall(record, call_id, name, True))
+    return found
+
+
+def is_rejected(log: EventLog, call_id: str) -> bool:
+    """Return whether the user's newest decision about a tool's call rejects it."""
+    for record in newest_visible(log):
+        if record.author != "user":
+            continue
+        for answer in record.event().get_function_responses():
+            found = find_request(log, answer.id or "")
+            request = None if found is None else call_of(found[1], answer.id or "")
+            if request is None or request.name != REQUEST_CONFIRMATION:
+                continue
+            if original_call_id(request.name, request.args or {}) == call_id:
+                try:
+                    return not read_confirmation(answer.response or {})[0].confirmed
+                except ValueError:
+                    return False  # another program stored it unchecked
+    return False
+
+
+def _newest_places(
+    records: Sequence[EventRecord],
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the newest index of each call's answer by a user, of its response by the runtime, and
+    of each node's words."""
+    answered: dict[str, int] = {}
+    responded: dict[str, int] = {}
+    spoken: dict[str, int] = {}
+    for index, record in enumerate(records):
+        places = answered if record.author == "user" else responded
+        places.update((call, index) for call, _ in record.responses if call is not None)
+        if record.path and record.author != "user":
+            spoken[record.path] = index
+    return answered, responded, spoken
+
+
+def may_claim(
+    answer: CallAnswer, answered: float | None, stored: str | None, message_id: str | None
+) -> bool:
+    """Return whether an answer is to be written to its row.
+
+    Args:
+      answer: the answer.
+      answered: when the call was answered; None if it is open.
+      stored: the answer that is stored.
+      message_id: the message that answered it.
+
+    Raises:
+      CallAlreadyAnsweredError: another message has answered the call.
+    """
+    if answered is None:
+        return True
+    if answer.once and message_id != answer.message_id:
+        raise already_answered(answer.call_id, stored, answered)
+    return False
+
+
+def already_answered(
+    call_id: str, answer: str | None, answered_at: float | None
+) -> CallAlreadyAnsweredError:
+    """Return the error for a call that has an answer.
+
+    Args:
+      call_id: the call.
+      answer: the first answer as JSON text.
+      answered_at: when it was accepted, in seconds since 1970.
+    """
+    return CallAlreadyAnsweredError(
+        f"Call {call_id!r} was answered before; this answer changes nothing and runs nothing.",
+        call_id=call_id,
+        answer=None if answer is None else json.loads(answer),
+        answered_at=answered_at,
+    )

@@ -1,0 +1,92 @@
+"""The JSON text of an event as stores keep it, beside the columns that are stored by themselves."""
+
+from __future__ import annotations
+
+from json import JSONDecoder
+from json.encoder import encode_basestring as _quoted
+from typing import Any
+
+from pydantic_core import to_json
+
+from ...errors import InputValidationError
+from ...events.event import AgentPlace, Event
+
+_read_json = JSONDecoder().raw_decode
+
+_COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
+_ALIASES = {
+    name: field.serialization_alias or name
+    for name, field in Event.model_fields.items()
+    if name not in _COLUMNS
+}
+
+# Fields that say nothing, by whether an event has effects and whether it has a path.
+_IDLE = {
+    (True, True): frozenset[str](),
+    (True, False): frozenset(("node_info",)),
+    (False, True): frozenset(("actions",)),
+    (False, False): frozenset(("actions", "node_info")),
+}
+
+
+PLACE_KEY = "@"
+"""The first key in the text of an event that has a path and comes from no graph: its path."""
+
+_PLACE = f'{{"{PLACE_KEY}":'
+
+
+def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
+    """Return what the columns do not hold; nulls, and what says nothing, are left out."""
+    info, start = event.node_info, ""
+    has_info = info.path != ""
+    if info.__class__ is AgentPlace:
+        start = _PLACE + _quoted(info.path)
+        has_info = info.output_for is not None or info.message_as_output is not None
+    idle = _IDLE[has_effects, has_info]
+    if type(event) is not Event:  # whose fields may be more, and serialised in their own ways
+        text = event.model_dump_json(
+            by_alias=True, exclude_none=True, exclude={*_COLUMNS, *idle}, fallback=fallback
+        )
+    else:
+        # Most fields are None: to pick the others costs half of what the serialiser takes over
+        # those.
+        fields = {
+            _ALIASES[name]: value
+            for name, value in event.__dict__.items()
+            if value is not None and name in _ALIASES and name not in idle
+        }
+        text = to_json(
+            fields,
+            by_alias=True,
+            exclude_none=True,
+            bytes_mode="base64",
+            inf_nan_mode="null",
+            fallback=fallback,
+        ).decode()
+    return f"{start}{'' if text == '{}' else ','}{text[1:]}" if start else text
+
+
+def read_agent_path(text: str) -> str:
+    """Return the path in the text of an event that comes from no graph; empty for others."""
+    return _read_json(text, len(_PLACE))[0] if text.startswith(_PLACE) else ""
+
+
+def unreadable_error(event: Event, kind: str, value: object) -> InputValidationError:
+    """Return the error that says which part of an event could not be read again once stored."""
+    return InputValidationError(
+        f"The event by {event.author!r} holds a {kind} that could not be read again: "
+        f"{value!r:.300}. Texts, names and ids are str; the arguments of a call and its response "
+        "are dicts."
+    )
+
+
+def unstorable_error(event: Event, error: ValueError) -> InputValidationError:
+    """Return the error that says which part of an event JSON cannot carry."""
+    place = f"The event by {event.author!r}"
+    for key, value in event.actions.state_delta.items():
+        try:
+            to_json({key: value}, fallback=repr)
+        except ValueError:
+            place = f"State key {key!r}"
+            break
+    return InputValidationError(f"{place} holds a value that JSON cannot carry: {error}")

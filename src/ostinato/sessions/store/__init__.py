@@ -1,0 +1,1 @@
+"""What every session store shares: the port DurableStore, leases, caches and rows."""

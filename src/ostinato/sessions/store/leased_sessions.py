@@ -1,0 +1,246 @@
+"""The bases of session services that append in transactions and keep leases in rows."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from ...events.event import Event
+from ..base_session_service import BaseSessionService
+from ..log.call_requests import claims_of_event
+from ..session import Session
+from .durable_store import (
+    CallAnswer,
+    CallChanges,
+    Claim,
+    Fence,
+    InboxMessage,
+    JournalRow,
+    Lease,
+    OpenRequests,
+    Place,
+    Renewal,
+)
+
+_A = TypeVar("_A")
+Result = _A | Awaitable[_A]
+Work = Callable[[Any], Result[_A]]
+"""What runs in a transaction: a function of the connection, or one that returns an awaitable."""
+
+
+class LeaseRows(Protocol):
+    """The statements of one database about leases, inbox and journal; see `DurableStore`."""
+
+    def read_journal(
+        self, db: Any, place: Place, invocation_id: str, /
+    ) -> Result[list[JournalRow]]: ...
+    def read_lease(self, db: Any, place: Place, /) -> Result[Lease | None]: ...
+    def open_leases(
+        self, db: Any, app_name: str | None, stuck: bool, limit: int, /
+    ) -> Result[list[Lease]]: ...
+    def renew_leases(
+        self, db: Any, held: Sequence[tuple[Place, Fence]], seconds: float, /
+    ) -> Result[list[Renewal]]: ...
+    def release_lease(
+        self, db: Any, place: Place, fence: Fence, keep_rows: bool, /
+    ) -> Result[None]: ...
+    def park_lease(self, db: Any, place: Place, fence: Fence, reason: str, /) -> Result[None]: ...
+    def hand_over(self, db: Any, place: Place, fence: Fence, failed: bool, /) -> Result[None]: ...
+    def request_cancel(
+        self, db: Any, place: Place, invocation_id: str | None, /
+    ) -> Result[bool]: ...
+    def put_message(
+        self,
+        db: Any,
+        place: Place,
+        message: InboxMessage,
+        seconds: float,
+        answers: Sequence[CallAnswer],
+        /,
+    ) -> Result[None]: ...
+    def read_messages(self, db: Any, place: Place, /) -> Result[list[InboxMessage]]: ...
+    def take_messages(
+        self, db: Any, app_name: str, owner: str, process: str, seconds: float, limit: int, /
+    ) -> Result[list[tuple[Place, str]]]: ...
+    def renew_messages(self, db: Any, owner: str, seconds: float, /) -> Result[None]: ...
+    def leave_message(
+        self, db: Any, place: Place, invocation_id: str, keep: bool, owner: str | None, /
+    ) -> Result[None]: ...
+    def waiting_places(
+        self, db: Any, app_name: str | None, limit: int, /
+    ) -> Result[list[Place]]: ...
+    def claim_calls(
+        self, db: Any, place: Place, answers: Sequence[CallAnswer], /
+    ) -> Result[int]: ...
+
+
+class RequestRows(Protocol):
+    """The statements of one database about calls that wait for an answer."""
+
+    def release_answers(self, db: Any, place: Place, message_id: str, /) -> Result[None]: ...
+    def open_requests(
+        self, db: Any, app_name: str, user_id: str | None, limit: int, after: int | None, /
+    ) -> Result[OpenRequests]: ...
+
+
+class AppendingSessionService(BaseSessionService):
+    """Session service whose `append` stores events, rows and claims in one transaction."""
+
+    @abc.abstractmethod
+    async def append(
+        self,
+        session: Session,
+        events: Sequence[Event],
+        rows: Sequence[JournalRow] = (),
+        fence: Fence | None = None,
+        claim: Claim | None = None,
+        changes: CallChanges | None = None,
+    ) -> Fence | None:
+        """Store events and rows together; see `DurableStore`."""
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Store an event and show it in `session`; partial events are not stored.
+
+        Raises:
+          CallAlreadyAnsweredError: the event answers a request of the runtime that another
+            message has answered. Nothing was written.
+        """
+        if not event.partial:
+            changes = claims_of_event(session, event)
+            await self.append(session, (event,), changes=changes)
+        return event
+
+
+class LeasedSessionService(AppendingSessionService):
+    """Session service with leases, inbox and journal in rows; a subclass runs the transactions."""
+
+    _leases: LeaseRows
+    _requests: RequestRows
+
+    @abc.abstractmethod
+    async def _read_rows(self, work: Work[_A]) -> _A:
+        """Run `work` in a transaction that writes nothing."""
+
+    @abc.abstractmethod
+    async def _write_rows(
+        self, work: Work[_A], place: Place | None = None, *, repeatable: bool = False
+    ) -> _A:
+        """Run `work` in a transaction.
+
+        Args:
+          work: the statements.
+          place: run after the earlier writes of this process to that session.
+          repeatable: whether `work` may run again after a commit whose outcome is unknown.
+        """
+
+    async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
+        """Return the rows of an invocation; see `DurableStore`."""
+        return await self._read_rows(lambda db: self._leases.read_journal(db, place, invocation_id))
+
+    async def lease(self, place: Place) -> Lease | None:
+        """Return a session's lease; see `DurableStore`."""
+        return await self._read_rows(lambda db: self._leases.read_lease(db, place))
+
+    async def renew(self, held: Sequence[tuple[Place, Fence]], seconds: float) -> Sequence[Renewal]:
+        """Renew leases; see `DurableStore`."""
+        return await self._write_rows(
+            lambda db: self._leases.renew_leases(db, held, seconds), repeatable=True
+        )
+
+    async def park(self, place: Place, fence: Fence, reason: str) -> None:
+        """Release a lease and mark its invocation as stuck; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._leases.park_lease(db, place, fence, reason), repeatable=True
+        )
+
+    async def hand_over(self, place: Place, fence: Fence, *, failed: bool = False) -> None:
+        """End a lease whose invocation stays open; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._leases.hand_over(db, place, fence, failed), repeatable=True
+        )
+
+    async def request_cancel(self, place: Place, invocation_id: str | None = None) -> bool:
+        """Ask the owner of a session to cancel its invocation; see `DurableStore`."""
+        return await self._write_rows(
+            lambda db: self._leases.request_cancel(db, place, invocation_id), repeatable=True
+        )
+
+    async def open_leases(
+        self, app_name: str | None = None, *, stuck: bool = False, limit: int = 1000
+    ) -> Sequence[Lease]:
+        """Return leases with an open invocation, oldest first; see `DurableStore`."""
+        return await self._read_rows(
+            lambda db: self._leases.open_leases(db, app_name, stuck, limit)
+        )
+
+    async def put_message(
+        self,
+        place: Place,
+        message: InboxMessage,
+        seconds: float,
+        answers: Sequence[CallAnswer] = (),
+    ) -> None:
+        """Enqueue a message in a session's inbox; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._leases.put_message(db, place, message, seconds, answers),
+            place,
+            repeatable=True,
+        )
+
+    async def claim_answers(self, place: Place, answers: Sequence[CallAnswer]) -> None:
+        """Claim calls for a message that waits in this process; see `DurableStore`."""
+        await self._write_rows(lambda db: self._leases.claim_calls(db, place, answers), place)
+
+    async def release_answers(self, place: Place, message_id: str) -> None:
+        """Reopen the calls that a message had answered; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._requests.release_answers(db, place, message_id), place
+        )
+
+    async def open_requests(
+        self,
+        app_name: str,
+        user_id: str | None = None,
+        *,
+        limit: int = 100,
+        after: int | None = None,
+    ) -> OpenRequests:
+        """Return a page of the requests that have no answer; see `DurableStore`."""
+        return await self._read_rows(
+            lambda db: self._requests.open_requests(db, app_name, user_id, limit, after)
+        )
+
+    async def messages(self, place: Place) -> Sequence[InboxMessage]:
+        """Return the messages of a session's inbox; see `DurableStore`."""
+        return await self._read_rows(lambda db: self._leases.read_messages(db, place))
+
+    async def take_messages(
+        self, app_name: str, owner: str, process: str, seconds: float, limit: int
+    ) -> Sequence[tuple[Place, str]]:
+        """Claim messages that no caller waits for; see `DurableStore`."""
+        return await self._write_rows(
+            lambda db: self._leases.take_messages(db, app_name, owner, process, seconds, limit)
+        )
+
+    async def renew_messages(self, owner: str, seconds: float) -> None:
+        """Renew the ownership of an owner's messages; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._leases.renew_messages(db, owner, seconds), repeatable=True
+        )
+
+    async def leave_message(
+        self, place: Place, invocation_id: str, *, keep: bool, owner: str | None = None
+    ) -> None:
+        """Note that a message's caller is gone; see `DurableStore`."""
+        await self._write_rows(
+            lambda db: self._leases.leave_message(db, place, invocation_id, keep, owner),
+            place,  # after the message, whose caller may not have waited
+            repeatable=True,
+        )
+
+    async def waiting_places(
+        self, app_name: str | None = None, *, limit: int = 1000
+    ) -> Sequence[Place]:
+        """Return the sessions whose inbox holds messages; see `DurableStore`."""
+        return await self._read_rows(lambda db: self._leases.waiting_places(db, app_name, limit))

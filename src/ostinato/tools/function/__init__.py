@@ -1,0 +1,1 @@
+"""Functions as tools: signatures, schemas, contexts and worker threads."""

@@ -1,0 +1,297 @@
+"""Signature: the parameters of a tool's function, read once, and the arguments for them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types as python_types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from pydantic.fields import FieldInfo
+
+from ...context.live_request_queue import LiveRequestQueue
+from ...context.readonly import ReadonlyContext
+from ...errors import AgentConfigError
+from ..model_mistake import ModelMistake, describe_mismatch, missing_arguments, wrong_arguments
+
+EMPTY: Any = inspect.Parameter.empty
+
+CONTEXT_PARAMETER = "tool_context"
+_CONTEXT_NAMES = frozenset(("ToolContext", "CallbackContext", "Context", "ReadonlyContext"))
+_EXACT = frozenset((str, int, float, bool, dict, list))
+
+
+class Parameter:
+    """One parameter that the model fills in.
+
+    Args:
+      name: its name.
+      annotation: its type, pydantic's constraints included; Any where it has none.
+      default: its default; EMPTY where it is mandatory.
+      inject_default: the default has to be passed, because the function's own is a pydantic Field.
+    """
+
+    __slots__ = (
+        *("_adapter", "annotation", "default", "exact", "inject_default", "is_model", "name"),
+        "tool",
+    )
+
+    def __init__(
+        self, tool: str, name: str, annotation: Any, default: Any, inject_default: bool
+    ) -> None:
+        self.tool = tool
+        self.name = name
+        self.annotation = annotation
+        self.default = default
+        self.inject_default = inject_default
+        self.exact = _exact_type(annotation)
+        self.is_model = _is_model(annotation)
+        self._adapter: TypeAdapter[Any] | None = None
+
+    @property
+    def adapter(self) -> TypeAdapter[Any]:
+        """The validator of the type, built at the first need.
+
+        Raises:
+          AgentConfigError: pydantic knows no JSON form of the type.
+        """
+        if self._adapter is None:
+            try:
+                self._adapter = TypeAdapter(self.annotation)
+            except (PydanticSchemaGenerationError, PydanticUndefinedAnnotation) as error:
+                raise AgentConfigError(
+                    f"Tool {self.tool!r}: parameter {self.name!r} has the type "
+                    f"{type_name(self.annotation)}, which a model cannot give as JSON. Use a "
+                    "pydantic model, a dataclass or a plain type, or bind the value beforehand."
+                ) from error
+        return self._adapter
+
+    def convert_value(self, value: Any) -> Any:
+        """Return `value` as the declared type; raise pydantic's ValidationError if it does not fit.
+
+        An integer for a float stays an integer.
+        """
+        if self.annotation is Any or (value is None and self.default is None):
+            return value
+        return _with_integers(value, self.adapter.validate_python(value))
+
+
+class Signature:
+    """A function as a tool: its parameters for the model, and those for the context and for what
+    the user sends in a live run.
+
+    Args:
+      func: the function.
+      tool: the tool's name, for messages.
+
+    Raises:
+      AgentConfigError: a parameter that cannot be passed by name, or a type that does not exist.
+    """
+
+    __slots__ = ("context_name", "input_name", "parameters", "tool")
+
+    def __init__(self, func: Callable[..., Any], tool: str) -> None:
+        self.tool = tool
+        self.context_name: str | None = None
+        self.input_name: str | None = None
+        self.parameters: list[Parameter] = []
+        bound: dict[str, Any] = getattr(func, "keywords", {})
+        namespace = getattr(inspect.unwrap(target_of(func)), "__globals__", {})
+        for parameter in _parameters_of(func, tool):
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if parameter.name not in bound:
+                self._add_parameter(parameter, namespace)
+
+    def _add_parameter(self, parameter: inspect.Parameter, namespace: dict[str, Any]) -> None:
+        name = parameter.name
+        if name == CONTEXT_PARAMETER or is_context_name(parameter.annotation):
+            self.context_name = name
+            return
+        annotation = self._resolve_type(name, parameter.annotation, namespace)
+        if is_context(annotation):
+            self.context_name = name
+            return
+        if annotation is LiveRequestQueue:
+            self.input_name = name
+            return
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise AgentConfigError(
+                f"Tool {self.tool!r}: parameter {name!r} is positional-only, but a model gives "
+                "arguments by name. Wrap the function in one whose parameters have names."
+            )
+        default, inject = parameter.default, False
+        if isinstance(default, FieldInfo):
+            annotation = Annotated[annotation, default]
+            inject = not default.is_required()
+            default = default.get_default(call_default_factory=True) if inject else EMPTY
+        self.parameters.append(Parameter(self.tool, name, annotation, default, inject))
+
+    def _resolve_type(self, name: str, annotation: Any, namespace: dict[str, Any]) -> Any:
+        """Return an annotation as a type, where it is a string or holds one."""
+        if annotation is EMPTY:
+            return Any
+        holder = python_types.SimpleNamespace(__annotations__={name: annotation})
+        try:
+            return typing.get_type_hints(holder, namespace, include_extras=True)[name]
+        except (NameError, AttributeError, SyntaxError) as error:
+            raise AgentConfigError(
+                f"Tool {self.tool!r}: the type {annotation!r} of parameter {name!r} cannot be "
+                f"resolved ({error}). Import it at module level, outside of TYPE_CHECKING blocks."
+            ) from error
+
+    def bind_arguments(
+        self, tool: str, args: Mapping[str, Any], *, models_only: bool = False
+    ) -> dict[str, Any] | ModelMistake:
+        """Return the function's keyword arguments (FEATURES rows 141 to 143).
+
+        Unknown arguments are dropped, and values of another type converted where pydantic's lax
+        rules allow it.
+
+        Args:
+          tool: what the model called, for the answer.
+          args: what the model gave.
+          models_only: convert only the values of pydantic models, as google-adk does.
+
+        Returns:
+          The arguments, without the context; or the mistake to report to the model.
+        """
+        values: dict[str, Any] = {}
+        missing: list[str] = []
+        complaints: list[str] = []
+        for parameter in self.parameters:
+            name = parameter.name
+            if name in args:
+                value = args[name]
+                if type(value) is not parameter.exact and (parameter.is_model or not models_only):
+                    try:
+                        value = parameter.convert_value(value)
+                    except ValidationError as error:
+                        expected = type_name(parameter.annotation)
+                        complaints.append(describe_mismatch(name, expected, value, error))
+                values[name] = value
+            elif parameter.default is EMPTY:
+                missing.append(name)
+            elif parameter.inject_default:
+                values[name] = parameter.default
+        if missing:
+            return missing_arguments(tool, missing)
+        if complaints:
+            return wrong_arguments(tool, complaints)
+        return values
+
+
+def _parameters_of(func: Callable[..., Any], tool: str) -> Iterable[inspect.Parameter]:
+    try:
+        return inspect.signature(func).parameters.values()
+    except ValueError as error:
+        raise AgentConfigError(
+            f"Tool {tool!r}: {func!r} does not tell its parameters, as some built-in functions "
+            "do not. Wrap it in a function of your own."
+        ) from error
+
+
+def target_of(func: Callable[..., Any]) -> Any:
+    """Return the plain function behind a partial, a bound method or an object with `__call__`."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    if inspect.isroutine(func) or inspect.isclass(func):
+        return inspect.unwrap(func) if inspect.isclass(func) else getattr(func, "__func__", func)
+    return type(func).__call__
+
+
+def type_name(annotation: Any) -> str:
+    """Return a type as its reader would write it, such as `int` or `list[Place] | None`."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return type_name(arguments[0])
+    if origin is Literal:
+        return " | ".join(repr(value) for value in arguments)
+    if origin in (Union, python_types.UnionType):
+        return " | ".join(type_name(option) for option in arguments)
+    if annotation is python_types.NoneType:
+        return "None"
+    if not isinstance(annotation, type) and origin is None:
+        return str(annotation).removeprefix("typing.")
+    name = (origin or annotation).__name__
+    inner = ", ".join("..." if x is ... else type_name(x) for x in arguments)
+    return f"{name}[{inner}]" if inner else name
+
+
+def _with_integers(given: Any, converted: Any) -> Any:
+    """Return a converted value whose floats are integers again where the model gave integers.
+
+    A float parameter takes 200 as 200, as google-adk passes it: texts made of it say "200".
+    """
+    kind, kind_now = given.__class__, converted.__class__
+    if given != converted:
+        return converted  # a validator changed the value
+    if kind is int and kind_now is float:
+        return given
+    if kind is list and kind_now is list:
+        return [_with_integers(given[at], item) for at, item in enumerate(converted)]
+    if kind is dict and kind_now is dict:
+        return {key: _with_integers(given[key], item) for key, item in converted.items()}
+    return converted
+
+
+def _exact_type(annotation: Any) -> Any:
+    """Return the class whose own instances need no conversion; else EMPTY, which has none."""
+    if annotation in ((dict[str, Any]), list[Any]):
+        return typing.get_origin(annotation)
+    return annotation if isinstance(annotation, type) and annotation in _EXACT else EMPTY
+
+
+def _is_model(annotation: Any) -> bool:
+    """Return whether a type is a pydantic model, one or None, or a list of one."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated or origin is list:
+        return _is_model(arguments[0]) and (origin is Annotated or isinstance(arguments[0], type))
+    if origin in (Union, python_types.UnionType):
+        options = [one for one in arguments if one is not python_types.NoneType]
+        return len(options) == 1 and isinstance(options[0], type) and _is_model(options[0])
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def is_context_name(annotation: Any) -> bool:
+    """Return whether a string that need not resolve, under TYPE_CHECKING, means a context."""
+    if not isinstance(annotation, str):
+        return False
+    names = {part.strip().partition("[")[0].rpartition(".")[2] for part in annotation.split("|")}
+    return not names.isdisjoint(_CONTEXT_NAMES) and names <= {*_CONTEXT_NAMES, "None"}
+
+
+def is_context(annotation: Any) -> bool:
+    """Return whether a type is a context: `Context`, `Context[Deps]`, `Context | None`."""
+    holds_others = typing.get_origin(annotation) in (Union, python_types.UnionType, Annotated)
+    options = typing.get_args(annotation) if holds_others else (annotation,)
+    classes = (typing.get_origin(option) or option for option in options)
+    return any(isinstance(one, type) and issubclass(one, ReadonlyContext) for one in classes)
+
+
+def find_context_parameter(func: Callable[..., Any]) -> str | None:
+    """Return the name of the parameter that is annotated as a context, or None.
+
+    Unlike in a tool, a parameter that is only named `tool_context` does not count.
+    """
+    annotations: dict[str, Any] = getattr(func, "__annotations__", {})
+    namespace = getattr(inspect.unwrap(func), "__globals__", {})
+    for name, annotation in annotations.items():
+        if name != "return" and _takes_context(name, annotation, namespace):
+            return name
+    return None
+
+
+def _takes_context(name: str, annotation: Any, namespace: dict[str, Any]) -> bool:
+    if is_context_name(annotation):
+        return True
+    holder = python_types.SimpleNamespace(__annotations__={name: annotation})
+    try:
+        found = typing.get_type_hints(holder, namespace)[name]
+    except (NameError, AttributeError, SyntaxError):
+        return False  # a type that does not exist when the program runs is no context
+    return is_context(found)

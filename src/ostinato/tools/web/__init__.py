@@ -1,0 +1,1 @@
+"""Web pages for tools: fetching, text and permitted addresses."""

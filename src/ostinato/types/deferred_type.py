@@ -1,0 +1,70 @@
+"""Field types that are imported and compiled when they are first used.
+
+A content names forty types, and a conversation meets five; records declare fields of rare types
+(grounding, citations, usage) with `deferred_type`.
+"""
+
+from typing import Annotated, Any, cast
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema, to_json
+
+from ostinato._lazy import load
+
+_TYPES = "ostinato.types"
+
+
+def load_type(name: str, module: str = _TYPES) -> Any:
+    """Return a type by its name, importing its module at the first call."""
+    return load(f"{module}:{name}")
+
+
+class DeferredType:
+    """Annotation of a field whose type is imported when its first value arrives.
+
+    Until then the field costs neither the import nor the validator of its type; from then on it
+    validates, dumps and describes itself in JSON schema as that type does.
+    """
+
+    __slots__ = ("_adapter", "module", "name")
+
+    def __init__(self, name: str, module: str = _TYPES) -> None:
+        """Take the `name` of the type and the `module` that defines it."""
+        self.name = name
+        self.module = module
+        self._adapter: TypeAdapter[Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"DeferredType({self.name!r})"
+
+    def get_adapter(self) -> TypeAdapter[Any]:
+        """Return the type's validator, building it at the first call."""
+        if self._adapter is None:
+            self._adapter = TypeAdapter(load_type(self.name, self.module))
+        return self._adapter
+
+    def validate(self, value: Any, info: core_schema.ValidationInfo[Any]) -> Any:
+        """Validate as the type does; JSON input as JSON again, because bytes are base64 there."""
+        if info.mode == "json":
+            return self.get_adapter().validate_json(to_json(value), context=info.context)
+        return self.get_adapter().validate_python(value, context=info.context)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.PlainValidatorFunctionSchema:
+        return core_schema.with_info_plain_validator_function(self.validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(self.get_adapter().core_schema)
+
+
+def deferred_type(name: str, module: str = _TYPES) -> Any:
+    """Return the annotation of a field of type `<module>.<name>`, which is imported late.
+
+    The type checker imports the real class:
+    `if TYPE_CHECKING: from ... import X` / `else: X = deferred_type("X")`.
+    """
+    return cast(Any, Annotated[Any, DeferredType(name, module)])

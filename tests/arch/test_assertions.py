@@ -1,0 +1,65 @@
+"""Every test can fail: it asserts, or it calls a helper beside it that does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.long
+
+TESTS = Path(__file__).resolve().parents[1]
+ALLOWED = {
+    "unit/sessions/test_vertex_ai_session_service.py::test_contract_of_every_store": (
+        "it plays the tests of the contract, which assert"
+    ),
+}
+CHECKS = ("pytest.raises", "pytest.warns", "pytest.fail")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def is_checking(function: ast.AST, helpers: Collection[str]) -> bool:
+    """Return whether a function asserts, itself or by a call of a helper."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            name = called.rpartition(".")[2]
+            if called in CHECKS or name in helpers or name.startswith(("assert", "check")):
+                return True
+    return False
+
+
+def functions(path: Path) -> list[Function]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+
+
+def unchecked(path: Path, folder: Path) -> list[str]:
+    """Return the tests of a file that cannot fail by an assertion."""
+    above = [one for one in path.parents if one == folder or folder in one.parents]
+    files = [file for one in above for file in one.glob("*.py") if file.name[:5] != "test_"]
+    own = functions(path)
+    tests = [one for one in own if one.name.startswith("test")]
+    others = [one for file in files for one in functions(file)]
+    others += [one for one in own if one not in tests]
+    helpers: set[str] = set()
+    while found := {o.name for o in others if o.name not in helpers and is_checking(o, helpers)}:
+        helpers |= found
+    return [one.name for one in tests if not is_checking(one, helpers)]
+
+
+def test_every_test_asserts() -> None:
+    paths = sorted(TESTS.rglob("test_*.py"))
+    found = {f"{p.relative_to(TESTS)}::{name}" for p in paths for name in unchecked(p, TESTS)}
+    assert found == set(ALLOWED)
+
+
+def test_a_test_that_asserts_nothing_is_found(tmp_path: Path) -> None:
+    tmp_path.joinpath("kit.py").write_text("def see(x):\n    assert x\n")
+    path = tmp_path / "test_it.py"
+    path.write_text("def test_a():\n    see(1)\n\nasync def test_b():\n    print(1)\n")
+    assert unchecked(path, tmp_path) == ["test_b"]

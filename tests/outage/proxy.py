@@ -1,0 +1,128 @@
+"""A TCP proxy on loopback that can be cut: what lies behind it goes away and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from socket import SO_LINGER, SOL_SOCKET
+from typing import Any
+
+
+class Proxy:
+    """Passes connections on to one server, from a thread of its own; safe from any thread.
+
+    Args:
+      host, port: the server.
+
+    Attributes:
+      port: the port of the loopback interface that it listens on; the same for its whole life.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self.port = 0
+        self._server: asyncio.Server | None = None
+        self._transports: set[asyncio.WriteTransport] = set()
+        self._silences: set[asyncio.Event] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._call(self._listen)
+
+    def _call(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        asyncio.run_coroutine_threadsafe(work(), self._loop).result()
+
+    def cut(self) -> None:
+        """Drop every connection and refuse new ones."""
+        self._call(self._cut)
+
+    def drop(self) -> None:
+        """Drop every connection once; new ones are taken."""
+        self._call(self._drop)
+
+    def reset(self) -> None:
+        """Refuse new connections and reset the open ones, as a host that has restarted does."""
+        self._call(self._reset)
+
+    def silence(self) -> None:
+        """Pass nothing on for the connections that are open, and close none; serve new ones."""
+        self._call(self._silence)
+
+    def restore(self) -> None:
+        """Take connections again."""
+        self._call(self._listen)
+
+    def close(self) -> None:
+        """End the proxy and its thread."""
+        self._call(self._cut)
+        self._call(self._settle)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        if self._server is None:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _cut(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+        await self._drop()
+
+    async def _drop(self) -> None:
+        for transport in list(self._transports):
+            transport.abort()
+
+    async def _reset(self) -> None:
+        for transport in self._transports:
+            at_once = struct.pack("ii", 1, 0)
+            transport.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, at_once)
+        await self._cut()
+
+    async def _silence(self) -> None:
+        for silence in self._silences:
+            silence.set()
+
+    async def _settle(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        transports, silence = {writer.transport}, asyncio.Event()
+        self._silences.add(silence)
+        self._transports |= transports
+        try:
+            there, back = await asyncio.open_connection(*self._target)
+            if self._server is None:  # it was cut meanwhile
+                back.transport.abort()
+                return
+            transports.add(back.transport)
+            self._transports |= transports
+            await asyncio.gather(_pump(reader, back, silence), _pump(there, writer, silence))
+        except OSError:
+            return
+        finally:
+            for transport in transports:
+                transport.abort()
+            self._transports -= transports
+            self._silences.discard(silence)
+
+
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silence: asyncio.Event
+) -> None:
+    with suppress(OSError):
+        while data := await reader.read(2**16):
+            if silence.is_set():
+                continue
+            writer.write(data)
+            await writer.drain()
+    if not silence.is_set():
+        writer.transport.abort()

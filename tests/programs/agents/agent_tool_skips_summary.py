@@ -1,0 +1,56 @@
+"""AgentTool with skip_summarization: the tool's answer ends the turn."""
+
+import asyncio
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+from showing import show_session
+
+
+class Scripted(BaseLlm):
+    """Gives prepared replies, so that the program needs no key."""
+
+    model: str = "scripted"
+    replies: list = []
+
+    async def generate_content_async(self, llm_request, stream=False):
+        yield LlmResponse(content=self.replies.pop(0))
+
+
+def say(text):
+    return types.ModelContent(text)
+
+
+def call(name, **args):
+    return types.ModelContent([types.Part.from_function_call(name=name, args=args)])
+
+
+poet = LlmAgent(
+    name="poet", description="Writes poems.", model=Scripted(replies=[say("Roses are red.")])
+)
+root_agent = LlmAgent(
+    name="desk",
+    model=Scripted(replies=[call("poet", request="a poem"), say("You are welcome.")]),
+    tools=[AgentTool(agent=poet, skip_summarization=True)],
+)
+
+
+async def main():
+    runner = InMemoryRunner(agent=root_agent, app_name="desk")
+    service = runner.session_service
+    session = await service.create_session(app_name=runner.app_name, user_id="u")
+    for text in ["A poem", "Thanks"]:
+        async for _ in runner.run_async(
+            user_id="u", session_id=session.id, new_message=types.UserContent(text)
+        ):
+            pass
+    session = await service.get_session(
+        app_name=runner.app_name, user_id="u", session_id=session.id
+    )
+    show_session(session)
+
+
+asyncio.run(main())

@@ -1,0 +1,64 @@
+"""An output schema beside tools: the answer comes by set_model_response."""
+
+import asyncio
+
+from google.adk.agents import Agent
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from pydantic import BaseModel
+from showing import show_request, show_session
+
+
+class Scripted(BaseLlm):
+    """Gives prepared replies, so that the program needs no key."""
+
+    model: str = "scripted"
+    replies: list = []
+
+    async def generate_content_async(self, llm_request, stream=False):
+        show_request(llm_request)
+        yield LlmResponse(content=self.replies.pop(0))
+
+
+def call(name, **args):
+    return types.ModelContent([types.Part.from_function_call(name=name, args=args)])
+
+
+class City(BaseModel):
+    city: str
+    people: int
+
+
+def count(city: str) -> int:
+    """Counts people."""
+    return 3
+
+
+root_agent = Agent(
+    name="desk",
+    model=Scripted(
+        replies=[call("count", city="Rome"), call("set_model_response", city="Rome", people=3)]
+    ),
+    tools=[count],
+    output_schema=City,
+    output_key="city",
+)
+
+
+async def main():
+    runner = InMemoryRunner(agent=root_agent, app_name="desk")
+    service = runner.session_service
+    session = await service.create_session(app_name=runner.app_name, user_id="u")
+    for text in ["Rome"]:
+        async for _ in runner.run_async(
+            user_id="u", session_id=session.id, new_message=types.UserContent(text)
+        ):
+            pass
+    session = await service.get_session(
+        app_name=runner.app_name, user_id="u", session_id=session.id
+    )
+    show_session(session)
+
+
+asyncio.run(main())

@@ -1,0 +1,1 @@
+"""What several suites share: databases, clocks, certificates, strategies."""

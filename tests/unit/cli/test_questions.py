@@ -1,0 +1,145 @@
+"""Questions of workflows to the person at the terminal: asked, answered in words, and listed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.unit.cli.conftest import MakeAgent, Ostinato
+from tests.unit.cli.terminal import typed
+
+FLOW = """
+from pydantic import BaseModel
+
+from ostinato.events.request_input import RequestInput
+from ostinato.workflow import START, Workflow
+
+
+class Trip(BaseModel):
+    city: str = "Rome"
+    nights: int = 1
+
+
+SCHEMAS = {"fail": None, "allow": bool, "number": int, "trip": Trip, "open": None}
+
+
+def ask(node_input: str) -> RequestInput:
+    return RequestInput(
+        message=f"What about {node_input}?",
+        payload={"draft": 1},
+        response_schema=SCHEMAS[node_input.split()[0]],
+    )
+
+
+async def other(node_input: str):
+    if "fail" in node_input:
+        yield RequestInput(message="And this, in vain?")
+        raise ValueError("it fails after it asked")
+    if "both" in node_input:
+        yield RequestInput(message="And this?")
+
+
+def use(node_input) -> str:
+    return f"got {node_input!r}"
+
+
+def end(node_input) -> None:
+    pass  # without an output: a graph has one at most
+
+
+root_agent = Workflow(name="flow", edges=[(START, ask, use), (START, other, end)])
+"""
+
+
+@pytest.fixture(autouse=True)
+def flow(make_agent: MakeAgent) -> None:
+    make_agent(FLOW)
+
+
+def test_a_question_is_asked_until_the_answer_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, screen = typed(monkeypatch, "many\r12\r", "run", "desk", "number please")
+    assert code == 0
+    _, _, after = screen.partition("◆ ask asks you")
+    assert "  │ What about number please?" in after
+    assert '    about  {"draft": 1}' in after
+    assert "not of type integer" in after
+    assert "got 12" in after
+    assert "waits for" not in after
+
+
+def test_an_answer_with_fields_is_edited_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, screen = typed(monkeypatch, "\r", "run", "desk", "trip")
+    assert "got {'city': 'Rome', 'nights': 1}" in screen
+
+
+def test_words_at_the_prompt_answer_the_question_that_was_left_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = "allow\r\x03perhaps\ryes\r\x04"  # asked, left, answered wrongly, asked again
+    _, screen = typed(monkeypatch, keys, "run", "desk")
+    assert "ask is left waiting" in screen
+    assert "not of type boolean" in screen
+    assert screen.count("◆ ask asks you") == 2
+    assert "got True" in screen
+    assert screen.count('asks "What about allow?"') == 1, "the graph began once"
+
+
+def test_a_person_chooses_which_of_two_questions_the_words_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = "open both\r\x03\x03as you like\r3\r1\r\x04"
+    _, screen = typed(monkeypatch, keys, "run", "desk")
+    assert "which one does this answer?" in screen
+    assert "got 'as you like'" in screen
+    assert "other waits for your answer" in screen
+
+
+def test_a_later_command_answers_in_words(ostinato: Ostinato) -> None:
+    done = ostinato("run", "desk", "allow", "--session", "s")
+    assert "◆ ask waits for your answer:" in done.out
+    assert "  │ What about allow?" in done.out
+    wrong = ostinato("run", "desk", "perhaps", "--session", "s")
+    assert wrong.code == 1
+    assert "not of type boolean" in wrong.err
+    done = ostinato("run", "desk", "No", "--session", "s")
+    assert done.code == 0, done.err
+    assert "got False" in done.out
+
+
+def test_words_without_a_terminal_do_not_choose_between_questions(ostinato: Ostinato) -> None:
+    ostinato("run", "desk", "open both", "--session", "s")
+    done = ostinato("run", "desk", "yes", "--session", "s")
+    assert done.code == 2
+    assert "Several questions are open" in done.err
+    assert '"And this?"' in done.err
+
+
+def test_all_that_waits_is_listed_and_answered_once(ostinato: Ostinato) -> None:
+    assert "No calls are waiting." in ostinato("approvals", "desk").out
+    ostinato("run", "desk", "number one", "--session", "first")
+    ostinato("run", "desk", "allow", "--session", "second", "--user", "ann")
+    listed = ostinato("approvals", "desk").out
+    assert listed.index("What about allow?") < listed.index("What about number one?")
+    assert "session second of ann, since " in listed
+    found = re.search(r"--user ann --answer (\S+) VALUE", listed)
+    assert found is not None, listed
+    wrong = ostinato("approvals", "desk", "--answer", found[1], "12")
+    assert wrong.code == 1
+    assert "not of type boolean" in wrong.err
+    done = ostinato("approvals", "desk", "--answer", found[1], "yes")
+    assert done.code == 0, done.err
+    assert "got True" in done.out
+    again = ostinato("approvals", "desk", "--answer", found[1], "no")
+    assert again.code == 3
+    assert "was already answered, at " in again.err
+    assert "answered true" in again.err
+    assert "What about allow?" not in ostinato("approvals", "desk").out
+    assert ostinato("approvals", "desk", "--answer", "nonsense", "1").code == 1
+
+
+def test_a_question_whose_node_failed_is_no_longer_open(ostinato: Ostinato) -> None:
+    done = ostinato("run", "desk", "fail please", "--session", "s")
+    assert done.code == 1
+    assert "it fails after it asked" in done.err
+    assert "in vain" not in ostinato("approvals", "desk").out

@@ -1,0 +1,64 @@
+"""State that parallel calls write: what was written last is stored, whenever the process died."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.agents import BaseAgent
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
+from ostinato.testing import call
+from tests.unit.durable.crash import PLACE, Life, Scenario, World
+from tests.unit.durable.test_crash_points import clerk
+
+
+def writing_in_turns(world: World) -> BaseAgent:
+    """Two tools, called in the order late, early; early writes first in time."""
+    written = asyncio.Event()
+
+    def write(tool_context: Any, name: str) -> None:
+        state = tool_context.state
+        state["names"] = sorted({*state.get("names", []), name})
+        world.effect(tool_context, name)
+
+    async def late(tool_context: Any) -> None:
+        if "early" not in world.names.values():
+            await written.wait()
+        write(tool_context, "late")
+
+    async def early(tool_context: Any) -> None:
+        write(tool_context, "early")
+        written.set()
+
+    turns = ([call("late"), call("early")], "Done.")
+    return clerk(world, "clerk", *turns, tools=[late, early])
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_the_last_write_of_parallel_calls_is_stored_whenever_the_process_died(
+    tmp_path: Path, resumable: bool
+) -> None:
+    scenario = Scenario(writing_in_turns)
+    whole = Life(scenario, tmp_path / "whole.db", resumable)
+    assert await whole.process()
+    assert await state_of(whole) == {"names": ["early", "late"]}
+    for at in range(1, whole.commits + 1):
+        for after in (False, True):
+            life = Life(scenario, tmp_path / f"{at}{after}.db", resumable)
+            assert not await life.process(at, after=after)
+            assert await life.process()
+            state = await state_of(life)
+            assert state == {"names": ["early", "late"]}, (at, after)
+
+
+async def state_of(life: Life) -> dict[str, Any]:
+    store = SqliteSessionService(life.path)
+    try:
+        session = await store.get_session(**PLACE)
+    finally:
+        await store.close()
+    assert session is not None
+    return session.state

@@ -1,0 +1,238 @@
+"""A projection that is extended event by event equals one that is built from scratch, whatever
+happened in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ostinato import types
+from ostinato.events import Event, EventActions
+from ostinato.events.event_actions import EventCompaction
+from ostinato.flows.llm_flows.history import projection as _history
+from ostinato.flows.llm_flows.history.projection import Projection, View
+from ostinato.sessions.log.event_log import EventLog, EventRecord
+from tests.support.tries import tries
+
+AUTHORS = ("user", "one", "two")
+BRANCHES = (None, None, "top.one", "top.two", "top.one.in.deep")
+CALLS = ("adk-1", "adk-2", "c3", "c4")
+VIEWS = [
+    View("one"),
+    View("two"),
+    View(""),
+    View("one", "top.one"),
+    View("two", "top.one.in.deep"),
+    View("one", None, keep_ids=True),
+    View("one", None, quote=True),
+]
+
+
+def text(words: str, thought: bool = False) -> types.Part:
+    return types.Part(text=words, thought=thought or None)
+
+
+def called(call_id: str, name: str = "tool") -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name=name, args={"id": call_id}))
+
+
+def answered(call_id: str, n: int, name: str = "tool") -> types.Part:
+    return types.Part(
+        function_response=types.FunctionResponse(id=call_id, name=name, response={"n": n})
+    )
+
+
+authors, branches, calls = map(st.sampled_from, (AUTHORS, BRANCHES, CALLS))
+numbers = st.integers(0, 9)
+reserved = st.sampled_from(sorted(_history.RESERVED_CALLS))
+
+said = st.builds(lambda a, b, n: ("said", a, b, [text(f"words {n}")]), authors, branches, numbers)
+thoughts = st.builds(
+    lambda a, b, n, both: (
+        "said",
+        a,
+        b,
+        [text("hm", thought=True), *([text(f"aloud {n}")] if both else [])],
+    ),
+    authors,
+    branches,
+    numbers,
+    st.booleans(),
+)
+empty = st.builds(
+    lambda a, b, parts: ("said", a, b, parts),
+    authors,
+    branches,
+    st.sampled_from([[], [types.Part()], [text("")], None]),
+)
+calling = st.builds(
+    lambda a, b, ids, words: (
+        "said",
+        a,
+        b,
+        [*([text("Let me see.")] if words else []), *map(called, ids)],
+    ),
+    st.sampled_from(("one", "two")),
+    branches,
+    st.lists(calls, min_size=1, max_size=2, unique=True),
+    st.booleans(),
+)
+answering = st.builds(
+    lambda a, b, ids, n, words: (
+        "said",
+        a,
+        b,
+        [*(answered(i, n) for i in ids), *([text("there")] if words else [])],
+    ),
+    authors,
+    branches,
+    st.lists(calls, min_size=1, max_size=2, unique=True),
+    numbers,
+    st.booleans(),
+)
+exchange = st.builds(
+    lambda a, b, i, n: ("pair", a, b, [called(i)], [answered(i, n)]),
+    st.sampled_from(("one", "two")),
+    branches,
+    calls,
+    numbers,
+)
+internal = st.builds(
+    lambda a, b, name, i, back: (
+        "said",
+        a,
+        b,
+        [answered(i, 1, name) if back else called(i, name)],
+    ),
+    authors,
+    branches,
+    reserved,
+    calls,
+    st.booleans(),
+)
+heard = st.builds(
+    lambda a, side, n: ("heard", a, side, f"piece {n} "),
+    authors,
+    st.sampled_from(("input_transcription", "output_transcription")),
+    numbers,
+)
+rewound = st.builds(lambda n: ("rewind", n), numbers)
+compacted = st.builds(
+    lambda a, b: ("compaction", min(a, b), max(a, b)), st.integers(0, 14), st.integers(0, 14)
+)
+steps = st.lists(
+    st.one_of(said, said, exchange, exchange, calling, answering, thoughts, empty, internal)
+    | st.one_of(heard, rewound, compacted, answering),
+    max_size=14,
+)
+
+
+def records_of(script: list[Any]) -> list[EventRecord]:
+    """Turn a script into records; a new invocation begins every third event."""
+    records: list[EventRecord] = []
+
+    def add(author: str, branch: str | None = None, **fields: Any) -> None:
+        n = len(records)
+        event = Event(
+            invocation_id=f"inv{n // 3}", author=author, branch=branch, timestamp=float(n), **fields
+        )
+        records.append(EventRecord.of(event))
+
+    def content(author: str, parts: Any) -> types.Content | None:
+        role = "user" if author == "user" else "model"
+        return None if parts is None else types.Content(role=role, parts=parts)
+
+    for kind, *what in script:
+        if kind == "said":
+            author, branch, parts = what
+            add(author, branch, content=content(author, parts))
+        elif kind == "pair":
+            author, branch, asked, given_back = what
+            add(author, branch, content=content(author, asked))
+            add(author, branch, content=types.Content(role="user", parts=given_back))
+        elif kind == "heard":
+            author, side, words = what
+            add(author, **{side: types.Transcription(text=words)})
+        elif kind == "rewind":
+            actions = EventActions(rewind_before_invocation_id=f"inv{what[0]}")
+            add("user", actions=actions)
+        else:
+            # A summary stands for what has happened, never for what is to come.
+            start, end = (min(index, len(records) - 1) for index in what)
+            summary = types.Content(role="model", parts=[text(f"summary {start} to {end}")])
+            compaction = EventCompaction(
+                start_timestamp=start, end_timestamp=end, compacted_content=summary
+            )
+            add("user", actions=EventActions(compaction=compaction))
+    return records
+
+
+def dumped(contents: list[types.Content]) -> list[Any]:
+    return [c.model_dump(exclude_none=True) for c in contents]
+
+
+def from_scratch(log: EventLog, view: View) -> list[Any]:
+    entries = _history.make_entries(_history.visible_records(log), view)
+    return dumped([e.content for e in _history.arrange_entries(entries)])
+
+
+@pytest.mark.spec(100, 101, 103, 104, 105, 106, 107, 108, 109, 110)
+@settings(max_examples=tries(300))
+@given(steps)
+@example([("pair", "one", None, [called("c3")], [answered("c3", 1)]), ("rewind", 0)])
+def test_an_extended_projection_equals_a_rebuilt_one_at_every_prefix(script: list[Any]) -> None:
+    records = records_of(script)
+    kept = [Projection(view) for view in VIEWS]
+    log = EventLog()
+    for at, record in enumerate(records):
+        log.append(record)
+        for projection in kept:
+            extended = dumped(projection.update(log))
+            rebuilt = from_scratch(EventLog(records[: at + 1]), projection.view)
+            assert extended == rebuilt, (at, projection.view)
+
+
+@settings(max_examples=tries(100))
+@given(steps, st.lists(st.booleans(), min_size=14, max_size=40))
+def test_a_projection_may_miss_some_updates(script: list[Any], asked: list[bool]) -> None:
+    records = records_of(script)
+    projection, log = Projection(VIEWS[0]), EventLog()
+    for at, record in enumerate(records):
+        log.append(record)
+        if asked[at % len(asked)]:
+            got = dumped(projection.update(log))
+            assert got == from_scratch(EventLog(records[: at + 1]), VIEWS[0])
+
+
+@pytest.mark.spec(109)
+@settings(max_examples=tries(400))
+@given(steps)
+def test_a_response_in_a_request_always_stands_behind_its_call(script: list[Any]) -> None:
+    log = EventLog(records_of(script))
+    contents = Projection(View("one", keep_ids=True)).update(log)
+    before: set[str | None] = set()
+    for content in contents:
+        parts = content.parts or []
+        given_back = {p.function_response.id for p in parts if p.function_response}
+        assert given_back <= before
+        before = {p.function_call.id for p in parts if p.function_call}
+
+
+@pytest.mark.spec(111)
+@settings(max_examples=tries(60))
+@given(steps)
+def test_editing_a_request_s_contents_does_not_reach_the_log(script: list[Any]) -> None:
+    log = EventLog(records_of(script))
+    stored = [record.data for record in log.records]
+    before = from_scratch(log, VIEWS[0])
+    for content in Projection(VIEWS[0]).update(log):
+        content.role = "edited"
+        for part in content.parts or []:
+            part.text = "edited"
+            if part.function_call and part.function_call.args:
+                part.function_call.args["edited"] = True
+    assert [record.data for record in log.records] == stored
+    assert from_scratch(log, VIEWS[0]) == before

@@ -1,0 +1,1 @@
+"""The Bedrock adapter beside boto3, which lives in an environment of its own."""

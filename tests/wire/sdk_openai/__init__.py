@@ -1,0 +1,1 @@
+"""OpenAI's SDK as a witness of requests and answers."""
