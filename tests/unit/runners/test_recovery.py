@@ -50,17 +50,27 @@ OPEN_CALLS = {
 }
 
 
-async def left_in_a_call(service: Any, names: list[str]) -> None:
-    """Leave an invocation as processes do that die, each in turn, while its last tool runs."""
+async def left_in_a_call(service: Any, names: list[str], answered: int | None = None) -> None:
+    """Leave an invocation as processes do that die, each in turn, while its last tool runs.
+
+    The calls before it have their response in the log, or, past the number `answered`, a result in
+    the journal only.
+    """
+    answered = len(names) - 1 if answered is None else answered
     session = await service.create_session(app_name="talk", user_id=USER, session_id=SESSION)
     digest = tree_digest(LlmAgent(name="root", model=ScriptedModel([]), tools=[pay, note]))
     calls = [types.FunctionCall(id=f"id of {name}", name=name, args={}) for name in names]
     content = types.Content(role="model", parts=[types.Part(function_call=c) for c in calls])
     events = [said("left"), Event(author="root", invocation_id="e-left", content=content)]
-    for one in calls[:-1]:
+    for one in calls[:answered]:
         content = answer_to(one, {"result": "ok"})
         events.append(Event(author="root", invocation_id="e-left", content=content))
+    result = json.dumps({"response": {"result": "kept"}, "actions": {}, "rerun": []})
     rows = [JournalRow("e-left", "id of pay", "started", "pay")]
+    rows += [
+        JournalRow("e-left", one.id or "", "finished", one.name or "", result)
+        for one in calls[answered:-1]
+    ]
     for number in range(3):
         wish = Claim(f"gone {number}", DEAD, 60.0, "e-left", digest, over=number or None)
         await service.append(session, [] if number else events, [] if number else rows, claim=wish)
@@ -155,6 +165,23 @@ async def test_a_parked_invocation_with_an_open_call_leaves_every_request_valid(
     told = [r for e in await talk.check_sound() for r in e.get_function_responses()]
     assert [r.name for r in told] == OPEN_CALLS[calls]
     assert "outcome is unknown" in (told[-1].response or {})["error"]
+
+
+async def test_a_finished_call_of_a_parked_invocation_keeps_its_result(store: Store) -> None:
+    """Of two calls the first has its result in the journal only; the second died."""
+    if isinstance(store.service, InMemorySessionService):
+        store.service.shared = True  # as if its memory outlived those who died
+    await left_in_a_call(store.service, ["note", "pay"], answered=0)
+    model = ScriptedModel([])
+    talk = Talk(LlmAgent(name="root", model=model, tools=[pay, note]), store)
+    model.add("To the new one.")
+    assert final_text(await talk.say("new")) == "To the new one."
+    check_paired(model.requests[-1].contents)
+    told = {
+        r.name: r.response for e in await talk.check_sound() for r in e.get_function_responses()
+    }
+    assert told["note"] == {"result": "kept"}
+    assert "outcome is unknown" in (told["pay"] or {})["error"]
 
 
 async def test_who_dies_while_parking_leaves_it_to_be_parked(

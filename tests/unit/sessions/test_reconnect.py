@@ -120,6 +120,37 @@ async def test_reads_leases_and_messages_outlive_an_outage_too(
             assert len(pauses) == 2
 
 
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)
+async def test_a_database_that_accepts_no_connections_for_a_while(
+    server: Server, service: DatabaseSessionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a restore or a failover does."""
+    database = make_url(server.direct).database
+    outside = make_url(server.direct).set(database="postgres").render_as_string(False)
+
+    def allow(answer: str) -> None:
+        execute(outside, f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS {answer}')
+
+    session = await service.get_session(**KEY)
+    assert session is not None
+    pauses: list[float | None] = []
+    pause_after_loss = Retry.pause_after_loss
+
+    def pause(self: Retry) -> float | None:
+        pauses.append(pause_after_loss(self))
+        if len(pauses) == 3:
+            allow("true")
+        return None if pauses[-1] is None else 0.0
+
+    monkeypatch.setattr(Retry, "pause_after_loss", pause)
+    await asyncio.to_thread(allow, "false")
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+    await asyncio.to_thread(execute, outside, ended)
+    await service.append(session, [said("a")])
+    assert texts(session) == ["a"] and len(pauses) == 3 and all(pauses)
+    assert execute(server.direct, "SELECT count(*) FROM events") == [(1,)]
+
+
 async def test_a_connection_that_goes_silent_is_replaced(server: Server) -> None:
     service = DatabaseSessionService(server.url, answer_seconds=0.3)
     await service.create_session(**KEY)

@@ -173,7 +173,7 @@ def _find_recorded_reruns(ctx: InvocationContext) -> set[str]:
 
 
 def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
-    """Return an event without content that records the read_rerun_ids of calls that stay open."""
+    """Return an event without content that names the open calls that may have run before."""
     event = _answer_event(calls, [])
     again = [call_id for call in calls for call_id in _run_before(ctx, call)]
     event.content, event.custom_metadata = None, {RERUN: again}
@@ -281,20 +281,39 @@ async def close_parked_calls(
         for call in left
         if not call.long_running and not is_task(log, root_agent, call.record, call.call_id)
     ]
-    events = [
-        _answer_event(calls, [_error_part(call, _PASSED_BY) for call in calls])
-        for calls in _by_event(waiting)
-    ]
     decided = [
         call
         for call in unfinished_decisions(log, lease.invocation_id)
         if kind_of(call.name) == "result"
     ]
-    if not decided:
-        return events
+    if not waiting and not decided:
+        return []
     rows = await durable.journal(place, lease.invocation_id)
     journal = Journal(lease.invocation_id, rows, log)
+    events = [_close_skipped_calls(journal, calls) for calls in _by_event(waiting)]
     return [*events, *(_close_decided_call(log, journal, call) for call in decided)]
+
+
+def _close_skipped_calls(journal: Journal, calls: list[OpenCall]) -> Event:
+    """Return the responses to the calls of one event: each journalled result, else the reason."""
+    answers = [
+        _load_result(journal, call) or _answer_event([call], [_error_part(call, _PASSED_BY)])
+        for call in calls
+    ]
+    event = merge_parallel_function_response_events(answers)
+    event.invocation_id = calls[0].record.invocation_id
+    event.isolation_scope, event.node_info = calls[0].record.scope, calls[0].record.place()
+    return event
+
+
+def _load_result(journal: Journal, call: OpenCall) -> Event | None:
+    """Return the response of a call that finished before a crash, as part of the call's run."""
+    row, record = journal.row(call.call_id), call.record
+    stored = load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+    if stored is not None:
+        stored.invocation_id = record.invocation_id  # the answer may have had one of its own
+        stored.isolation_scope, stored.node_info = record.scope, record.place()
+    return stored
 
 
 def _close_decided_call(log: EventLog, journal: Journal, call: OpenCall) -> Event:
@@ -302,12 +321,10 @@ def _close_decided_call(log: EventLog, journal: Journal, call: OpenCall) -> Even
 
     A long-running call that may have begun stays open: its answer comes from outside.
     """
-    row, record = journal.row(call.call_id), call.record
-    stored = load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+    stored = _load_result(journal, call)
     if stored is not None:
-        stored.invocation_id = record.invocation_id  # the answer may have had one of its own
-        stored.isolation_scope, stored.node_info = record.scope, record.place()
         return stored
+    row = journal.row(call.call_id)
     has_begun = row is not None and row.status != "state"
     if has_begun or _count_responses(log, call.call_id) > 1:  # a call in doubt was asked again
         return _answer_event([call], [_error_part(call, _PASSED_BY)])

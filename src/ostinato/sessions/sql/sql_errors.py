@@ -42,8 +42,9 @@ _INPUT: dict[str | int, str] = {
 }
 _GONE = "cannot be reached; see that the server runs and that db_url names its host and port"
 _AGAIN: frozenset[str | int] = frozenset(("40001", "40P01", "55P03", 1213, 1205, 1020))
+# 55000: the database accepts no connections for now, as during a restore.
 _LOST: frozenset[str | int] = frozenset(
-    (1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055, "57P01", "57P02", "57P03")
+    (1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055, "55000", "57P01", "57P02", "57P03")
 )
 _LOST_KINDS = {
     "ConnectionDoesNotExistError",
