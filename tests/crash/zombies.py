@@ -42,7 +42,7 @@ def be_process(name: str, world: World, number: int) -> bytes:
     async def main() -> None:
         service = watched(world, opened_with_fail_point(world))
         # Not where another thread of it writes just then: it would have the file locked.
-        world.point.between = service._threads.writer._lines[0].lock
+        world.point.between = service._writer._connections[0].lock
         world.point.within = ("within append",)
         scenario, ways = SCENARIOS[name], Ways(away=True)
         await live(Program(scenario, world, ways, service, lease_seconds=AWAY_SECONDS))
@@ -84,6 +84,8 @@ def run_zombie(made: Trials, name: str, at: int) -> tuple[list[str], Counter[str
         ]
         if len(late) > _SIDE_BY_SIDE:
             wrong.append(f"stopped {place}: it had {len(late)} late effects")
+    elif status != 0:
+        wrong.append(f"it was not stopped, but ended: {(room / 'zombie').read_text()}")
     shutil.rmtree(room)
     return wrong, counts
 
@@ -123,7 +125,7 @@ def run(number: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         made = Trials(Path(name))
         places = {each: _places(made.reference(each).points) for each in NAMES}
-        while counts["zombies"] < number:
+        while counts["zombies"] < number and not failures:
             scenario = chance.choice(NAMES)
             at = chance.choice(places[scenario])
             wrong, found = run_zombie(made, scenario, at)
