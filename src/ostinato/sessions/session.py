@@ -215,7 +215,7 @@ def log_of(session: Session) -> EventLog:
     if private.__class__ is not dict:
         return EventLog([EventRecord.of(event, fallback=repr) for event in session.events])
     backing: _Backing = private["_backing"]
-    fields = vars(session)
+    fields = session.__dict__
     events: list[Event] | None = fields["events"] if "events" in fields else None
     if backing.log is not None and (events is None or events == backing.mirror):
         return backing.log
@@ -308,7 +308,7 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     backing: _Backing = private["_backing"]
     for key, value in event.actions.state_delta.items():
         write_key(session.state, backing.tombstones, key, value)
-    fields = vars(session)
+    fields = session.__dict__
     if "events" in fields:
         events: list[Event] = fields["events"]
         events.append(event)

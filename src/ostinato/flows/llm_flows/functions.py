@@ -223,11 +223,11 @@ async def run_function_calls(
     Every call gets an answer: a call that raised gets an error response, its siblings finish (in
     programs for google-adk they are cancelled), and the outcome carries the first exception.
     """
-    wanted = [c for c in function_calls if filters is None or c.id in filters]
+    wanted = function_calls if filters is None else [c for c in function_calls if c.id in filters]
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
+        outcome = await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))
     else:
         order, siblings = restore_writes(ctx, wanted), _ParallelCalls()
         tasks: list[asyncio.Task[CallOutcome]] = []
@@ -237,14 +237,20 @@ async def run_function_calls(
                 run = _run_call(ctx, c, tools_dict, answer, order, siblings)
                 tasks.append(group.create_task(run))
                 siblings.add(tasks[-1])
-        outcomes = [task.result() for task in tasks]
+        outcome = _merge_outcomes([task.result() for task in tasks])
+    event = outcome.event
+    if event is not None and outcome.rerun_ids:
+        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
+    return outcome
+
+
+def _merge_outcomes(outcomes: Sequence[CallOutcome]) -> CallOutcome:
+    """Merge the outcomes of parallel calls; the first exception counts."""
     events = [o.event for o in outcomes if o.event is not None]
-    event = merge_parallel_function_response_events(events) if events else None
-    rerun_ids = [call_id for o in outcomes for call_id in o.rerun_ids]
-    if event is not None and rerun_ids:
-        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: rerun_ids}
     return CallOutcome(
-        event, next((o.error for o in outcomes if o.error is not None), None), rerun_ids
+        merge_parallel_function_response_events(events) if events else None,
+        next((o.error for o in outcomes if o.error is not None), None),
+        [call_id for o in outcomes for call_id in o.rerun_ids],
     )
 
 

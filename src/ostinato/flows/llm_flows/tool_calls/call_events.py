@@ -49,8 +49,8 @@ async def execute_calls(
     """
     calls = call_event.get_function_calls()
     work = functions.run_function_calls(ctx, calls, tools, filters, confirmations)
-    wanted = [call for call in calls if filters is None or call.id in filters]
-    if any(_has_agent_events(tools.get(call.name or "")) for call in wanted):
+    wanted = calls if filters is None else [call for call in calls if call.id in filters]
+    if any([_has_agent_events(tools.get(call.name or "")) for call in wanted]):
         relay = Relay[functions.CallOutcome]()
         ctx.run_state.relays.update({call.id or "": relay for call in wanted})
         async with Aclosing(relay.events(work)) as events:
