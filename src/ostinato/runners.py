@@ -39,8 +39,7 @@ from .execution.routing.agent_choice import (
     open_models_of,
     toolsets_of,
 )
-from .execution.routing.user_message import as_content
-from .execution.run_request import Execute, RunnerAccess, RunRequest
+from .execution.run_request import Execute, RunnerAccess, RunRequest, as_content
 from .execution.run_table import keyed_invocation_id
 from .execution.store_access import StoreAccess
 from .execution.turn import Turn
@@ -254,7 +253,8 @@ class Runner:
         run_config: RunConfig | None,
         deps: Any = NOT_GIVEN,
     ) -> RunRequest:
-        check_state_delta(self._contexts.root_agent, state_delta)
+        if state_delta:
+            check_state_delta(self._contexts.root_agent, state_delta)
         if run_config is not None:
             check_metadata(run_config.custom_metadata)
         return RunRequest(

@@ -15,6 +15,7 @@ from ..apps.app import App
 from ..auth.redaction import public_message
 from ..context.budget import Budget, BudgetUsage
 from ..context.callbacks import plugin_answer
+from ..context.context import Context
 from ..context.deps import MakeDeps
 from ..context.invocation import INVOCATION_TEMPLATE, InvocationContext
 from ..context.live_state import LiveState
@@ -33,7 +34,7 @@ from ..events.event import EVENT_TEMPLATE, Event
 from ..events.event_actions import ACTIONS_TEMPLATE
 from ..plugins.base_plugin import BasePlugin
 from ..sessions.base_session_service import BaseSessionService
-from ..sessions.log.event_log import EventRecord
+from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
@@ -49,8 +50,13 @@ from .routing.agent_choice import (
     prepare_resume,
 )
 from .routing.answers import check_tools, read_answers, reject_for_gone_agent
-from .routing.task_choice import MessageTarget, find_graph, find_outermost_call, resolve_target
-from .routing.user_message import answered_call, newest_message, save_blobs
+from .routing.task_choice import (
+    MessageTarget,
+    answered_call,
+    find_graph,
+    find_outermost_call,
+    resolve_target,
+)
 from .run_deps import DepsSource
 from .run_request import RunRequest
 from .store_access import StoreAccess
@@ -177,7 +183,8 @@ class ContextFactory:
         """
         request = turn.request
         new_message = request.message or types.Content()
-        turn.answers = read_answers(log_of(session), new_message, request.id)
+        if request.answers_calls:
+            turn.answers = read_answers(log_of(session), new_message, request.id)
         answered, target = self.find_target(request, session, new_message)
         if answered is not None and not request.once:
             check_answers(log_of(session), new_message)
@@ -294,7 +301,7 @@ class ContextFactory:
                 f"Invocation {invocation_id!r} of session {session.id!r} is imported history, "
                 "which is never resumed. Send a message instead."
             )
-        content = message or newest_message(log, invocation_id)
+        content = message or _newest_message(log, invocation_id)
         ctx = await turn.request.runner.make_context(session, turn, content)
         ctx.run_state.is_resumed = True
         sealing = await self._close_parked_calls(session, turn, has_message=message is not None)
@@ -435,7 +442,7 @@ class ContextFactory:
             raise InputValidationError("No parts in the new_message.")
         if config.save_input_blobs_as_artifacts:
             await turn.claim()
-            ctx.user_content = message = await save_blobs(ctx, message)
+            ctx.user_content = message = await _save_blobs(ctx, message)
         event = EVENT_TEMPLATE.create(
             invocation_id=ctx.invocation_id,
             author="user",
@@ -498,3 +505,25 @@ def _state_event(ctx: InvocationContext, delta: dict[str, Any] | None) -> list[E
         return []
     actions = ACTIONS_TEMPLATE.create(state_delta=dict(delta))
     return [EVENT_TEMPLATE.create(invocation_id=ctx.invocation_id, author="user", actions=actions)]
+
+
+async def _save_blobs(ctx: InvocationContext, message: types.Content) -> types.Content:
+    """Save the message's inline files as artifacts and put their names in their place."""
+    context = Context(ctx)
+    parts: list[types.Part] = []
+    for index, part in enumerate(message.parts or ()):
+        if part.inline_data is None:
+            parts.append(part)
+            continue
+        name = part.inline_data.display_name or f"artifact_{ctx.invocation_id}_{index}"
+        await context.save_artifact(name, part)
+        parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
+    return types.Content(role=message.role, parts=parts)
+
+
+def _newest_message(log: EventLog, invocation_id: str | None) -> types.Content | None:
+    """Return the newest message of the user in an invocation, or None."""
+    for record in log.invocation(invocation_id or ""):
+        if record.author == "user" and not record.kinds & TASK_ANSWER:
+            return record.event().content
+    return None

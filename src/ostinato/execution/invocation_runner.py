@@ -42,18 +42,16 @@ from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
 from .context_factory import ContextFactory, note_pause
-from .live_runs import is_stored, run_allowed_calls
+from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
-from .recovery.closing import error_event, seal, try_to_seal
+from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
 from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, busy_error
-from .recovery.suspension import YieldEnding
 from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
 from .rewind import rewind_event
 from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
-from .routing.user_message import as_content
-from .run_request import Execute, RunnerAccess, RunRequest
+from .run_request import Execute, RunnerAccess, RunRequest, as_content
 from .run_table import RunTable, keyed_invocation_id, stored_events
 from .turn import Step, Turn
 from .turns import TURNS, TurnGuard
@@ -489,7 +487,9 @@ class InvocationRunner:
     async def _commit_event(
         self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
     ) -> Event:
-        """Let plugins change an event, store it if required, and return the event to yield."""
+        """Let plugins change an event, store it if required (Spec 2 §7.3), and return the event to
+        yield.
+        """
         if config is not None and config.custom_metadata:
             event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
         if ctx.plugin_manager.overrides("on_event_callback"):
@@ -503,7 +503,8 @@ class InvocationRunner:
             if changed is not None and changed is not event:
                 event = complete_changed_event(changed, event)
             check_edited_state(ctx, event, delta)
-        if is_stored(ctx, event):
+        is_live = ctx.live_request_queue is not None
+        if not event.partial and not (is_live and has_inline_media(event)):
             journal = ctx.run_state.journal
             rows = () if journal is None else journal.rows_with(event)
             await ctx.services.commit((event,), rows)

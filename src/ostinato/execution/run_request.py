@@ -11,6 +11,7 @@ from .. import context, types
 from ..context.deps import NOT_GIVEN
 from ..context.invocation import InvocationContext, new_invocation_context_id
 from ..context.live_request_queue import LiveRequestQueue
+from ..errors import InputValidationError
 from ..events.event import Event
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
@@ -64,6 +65,28 @@ class RunnerAccess:
     find_agent: Callable[[Session, BaseAgent], BaseAgent]
     execute: Callable[[InvocationContext, Execute], AsyncGenerator[Event, None]]
     spawn: Spawn
+
+
+def as_content(message: Any) -> types.Content | None:
+    """Return a message given as Content, text or dict as Content of role `user`.
+
+    Raises:
+      InputValidationError: it has another type.
+    """
+    if message is None:
+        return None
+    if isinstance(message, str):
+        return types.Content(role="user", parts=[types.Part(text=message)])
+    try:
+        content = types.Content.model_validate(message)
+    except ValueError as error:
+        raise InputValidationError(
+            f"new_message must be a Content, a dict with role and parts, or a str: {error}"
+        ) from error
+    if not content.role:
+        # A copy: the caller's object must not change.
+        content = content.model_copy(update={"role": "user"})
+    return content
 
 
 @dataclass(slots=True)

@@ -40,8 +40,8 @@ from .history.projection import NO_REQUEST, RESERVED_CALLS
 from .interactions_processor import Chain, begin_chain, is_chained
 from .live.live_connection import MAX_RECONNECTS
 from .live.live_run import LiveSteps, run_live
-from .model_call.event_draft import EventDraft
 from .model_call.model_hooks import (
+    EventDraft,
     run_after_model_hooks,
     run_before_model_hooks,
     run_model_error_hooks,
@@ -51,7 +51,7 @@ from .model_call.response_retry import generate_responses, mark_as_empty, requir
 from .resume.resume_point import consume_resume_point, find_pending_calls, replay_response
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
-from .tool_calls.readable_calls import make_calls_readable
+from .tool_calls.model_calls import make_calls_readable
 from .tool_calls.tool_bundle import ToolBundle, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
@@ -101,7 +101,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
           The events of every step; each is committed before the next one is created.
         """
         ctx = invocation_context
-        resume_point = consume_resume_point(ctx)
+        resume = ctx.run_state.resume
+        resume_point = None if resume is None else consume_resume_point(ctx, resume)
         if resume_point is not None and resume_point.kind == "ended":
             return
         while True:

@@ -22,7 +22,10 @@ from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord
 from ...tools.model_mistake import ModelMistake
 from ...tools.single_turn_tool import SingleTurnTool
 from ...tools.task_tool import TaskTool, wrong_input
-from .history.call_ids import get_long_running_function_calls, populate_client_function_call_id
+from .tool_calls.model_calls import (
+    get_long_running_function_calls,
+    populate_client_function_call_id,
+)
 
 Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 

@@ -35,11 +35,6 @@ from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
-from .history.call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
-from .history.call_ids import generate_client_function_call_id as generate_client_function_call_id
-from .history.call_ids import get_long_running_function_calls as get_long_running_function_calls
-from .history.call_ids import populate_client_function_call_id as populate_client_function_call_id
-from .history.call_ids import remove_client_function_call_id as remove_client_function_call_id
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_journal import refuse_rerun, resolve_doubt, restore_writes, serialize_result
@@ -65,8 +60,23 @@ from .tool_calls.merged_responses import find_matching_function_call as find_mat
 from .tool_calls.merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
-from .tool_calls.repeated_calls import record_result, refuse_repeat
-from .tool_calls.tool_result import ResultTooLarge, make_response_dict
+from .tool_calls.model_calls import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
+from .tool_calls.model_calls import (
+    generate_client_function_call_id as generate_client_function_call_id,
+)
+from .tool_calls.model_calls import (
+    get_long_running_function_calls as get_long_running_function_calls,
+)
+from .tool_calls.model_calls import (
+    populate_client_function_call_id as populate_client_function_call_id,
+)
+from .tool_calls.model_calls import remove_client_function_call_id as remove_client_function_call_id
+from .tool_calls.tool_result import (
+    ResultTooLarge,
+    make_response_dict,
+    record_result,
+    refuse_repeat,
+)
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
