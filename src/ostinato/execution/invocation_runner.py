@@ -396,7 +396,6 @@ class InvocationRunner:
             raise
         finally:
             tracing.end(error, "paused" if turn.paused else None)
-            error = None  # its traceback holds this frame
             await step.wait_for_ending()
 
     def _agents_of(

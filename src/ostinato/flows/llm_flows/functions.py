@@ -57,6 +57,7 @@ from .tool_calls.merged_responses import (
     find_event_by_function_call_id as find_event_by_function_call_id,
 )
 from .tool_calls.merged_responses import find_matching_function_call as find_matching_function_call
+from .tool_calls.merged_responses import merge_outcomes
 from .tool_calls.merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
@@ -72,6 +73,7 @@ from .tool_calls.model_calls import (
 )
 from .tool_calls.model_calls import remove_client_function_call_id as remove_client_function_call_id
 from .tool_calls.tool_result import (
+    CallOutcome,
     ResultTooLarge,
     make_response_dict,
     record_result,
@@ -83,28 +85,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
 STOPPED = "The call was cancelled because a parallel call failed."
-
-
-class CallOutcome:
-    """The outcome of one call, or of all calls of one response.
-
-    Attributes:
-      event: the response event; None if a long-running tool has returned nothing yet.
-      error: the exception to raise once `event` is committed.
-      rerun_ids: ids of calls whose tools may have run twice.
-    """
-
-    __slots__ = ("error", "event", "rerun_ids")
-
-    def __init__(
-        self,
-        event: Event | None,
-        error: BaseException | None = None,
-        rerun_ids: Sequence[str] = (),
-    ) -> None:
-        self.event = event
-        self.error = error
-        self.rerun_ids = rerun_ids
 
 
 class _ToolCall:
@@ -247,21 +227,11 @@ async def run_function_calls(
                 run = _run_call(ctx, c, tools_dict, answer, order, siblings)
                 tasks.append(group.create_task(run))
                 siblings.add(tasks[-1])
-        outcome = _merge_outcomes([task.result() for task in tasks])
+        outcome = merge_outcomes([task.result() for task in tasks])
     event = outcome.event
     if event is not None and outcome.rerun_ids:
         event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
     return outcome
-
-
-def _merge_outcomes(outcomes: Sequence[CallOutcome]) -> CallOutcome:
-    """Merge the outcomes of parallel calls; the first exception counts."""
-    events = [o.event for o in outcomes if o.event is not None]
-    return CallOutcome(
-        merge_parallel_function_response_events(events) if events else None,
-        next((o.error for o in outcomes if o.error is not None), None),
-        [call_id for o in outcomes for call_id in o.rerun_ids],
-    )
 
 
 async def _run_call(

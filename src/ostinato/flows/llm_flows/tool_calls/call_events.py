@@ -19,6 +19,7 @@ from ....tools.base_tool import BaseTool
 from ....tools.function_tool import FunctionTool
 from .. import functions
 from ..delegation import is_agent_tool, set_task_output
+from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....auth.tool_confirmation import ToolConfirmation
@@ -51,7 +52,7 @@ async def execute_calls(
     work = functions.run_function_calls(ctx, calls, tools, filters, confirmations)
     wanted = calls if filters is None else [call for call in calls if call.id in filters]
     if any([_has_agent_events(tools.get(call.name or "")) for call in wanted]):
-        relay = Relay[functions.CallOutcome]()
+        relay = Relay[CallOutcome]()
         ctx.run_state.relays.update({call.id or "": relay for call in wanted})
         async with Aclosing(relay.events(work)) as events:
             async for event in events:

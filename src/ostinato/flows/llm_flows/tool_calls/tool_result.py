@@ -1,9 +1,9 @@
-"""A tool's result: its JSON in the function response, and whether a call was repeated for it."""
+"""The outcome of a call: its result as JSON, its error, and whether it repeats an earlier call."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -11,6 +11,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from .... import types
 from ....context.invocation import InvocationContext
 from ....errors import ToolResultError
+from ....events.event import Event
 from ....tools.model_mistake import ModelMistake
 
 _NOT_FINITE = (b"NaN", b"Infinity")
@@ -20,6 +21,28 @@ _AROUND = 200 - _MAX_LEVELS
 
 class ResultTooLarge(Exception):
     """A result above `RunConfig.max_tool_result_bytes`; the message is for the model."""
+
+
+class CallOutcome:
+    """The outcome of one call, or of all calls of one response.
+
+    Attributes:
+      event: the response event; None if a long-running tool has returned nothing yet.
+      error: the exception to raise once `event` is committed.
+      rerun_ids: ids of calls whose tools may have run twice.
+    """
+
+    __slots__ = ("error", "event", "rerun_ids")
+
+    def __init__(
+        self,
+        event: Event | None,
+        error: BaseException | None = None,
+        rerun_ids: Sequence[str] = (),
+    ) -> None:
+        self.event = event
+        self.error = error
+        self.rerun_ids = rerun_ids
 
 
 def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict[str, Any]:
