@@ -196,9 +196,9 @@ def session_on(
     del vars(session)["events"]
     backing = _backing_of(session)
     backing.log = log
-    backing.seen = len(log)
+    backing.seen = seen = len(log.records)
     backing.tombstones = tombstones
-    backing.revision = backing.newest = log.offset + len(log)
+    backing.revision = backing.newest = log.offset + seen
     return session
 
 
@@ -308,7 +308,7 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     backing: _Backing = private["_backing"]
     for key, value in event.actions.state_delta.items():
         write_key(session.state, backing.tombstones, key, value)
-    fields = session.__dict__
+    fields = vars(session)
     if "events" in fields:
         events: list[Event] = fields["events"]
         events.append(event)
