@@ -26,7 +26,7 @@ from .durable.inbox import Work
 from .durable.lease import DEFAULT_SECONDS
 from .errors import InputValidationError
 from .events.event import Event
-from .execution.context_factory import ContextFactory, Execute, RunnerHooks, resolve_app
+from .execution.context_factory import ContextFactory, resolve_app
 from .execution.invocation_runner import InvocationRunner
 from .execution.live_runs import live_config
 from .execution.recovery.backlog import Backlog
@@ -39,8 +39,7 @@ from .execution.routing.agent_choice import (
     open_models_of,
     toolsets_of,
 )
-from .execution.routing.user_message import as_content
-from .execution.run_request import RunRequest
+from .execution.run_request import Execute, RunnerAccess, RunRequest, as_content
 from .execution.run_table import keyed_invocation_id
 from .execution.store_access import StoreAccess
 from .execution.turn import Turn
@@ -121,28 +120,13 @@ class Runner:
         check_tree(root_agent)
         check_mode(root_agent)
         self.plugin_manager = PluginManager(self.app.plugins, close_timeout=plugin_close_timeout)
-        # Looked up at each call: subclasses and tests override these methods.
-        hooks = RunnerHooks(
-            load_session=lambda request, asks: self._get_or_create_session(request, asks=asks),
-            set_up_new=lambda session, turn: self._setup_context_for_new_invocation(session, turn),
-            set_up_resumed=lambda session, turn: self._setup_context_for_resumed_invocation(
-                session, turn
-            ),
-            make_context=lambda session, turn, content: self._new_invocation_context(
-                session, turn, content
-            ),
-            find_agent=lambda session, root: self._find_agent_to_run(session, root),
-            execute=lambda ctx, execute_fn: self._exec_with_plugin(ctx, execute_fn),
-            spawn=self._spawn_agent,
-        )
         self._contexts = ContextFactory(
-            self,
-            hooks,
+            session_service,
             root_agent,
             lease_seconds=lease_seconds,
             make_deps=make_deps or self.app.make_deps,
         )
-        self._invocations = InvocationRunner(self, hooks, self._contexts)
+        self._invocations = InvocationRunner(self._contexts)
 
     @property
     def agent(self) -> Any:
@@ -174,7 +158,7 @@ class Runner:
         Raises:
           InputValidationError: no other process reaches the store.
         """
-        return self._invocations.make_backlog(config)
+        return self._invocations.make_backlog(self._access(), config)
 
     # The methods below have the names of the specification; subclasses may override them.
 
@@ -209,7 +193,7 @@ class Runner:
     def _exec_with_plugin(
         self, invocation_context: InvocationContext, execute_fn: Execute
     ) -> AsyncGenerator[Event, None]:
-        return self._invocations.run_with_plugins(invocation_context, execute_fn)
+        return self._invocations.run_with_plugins(self.app, invocation_context, execute_fn)
 
     async def run_async(
         self,
@@ -269,10 +253,12 @@ class Runner:
         run_config: RunConfig | None,
         deps: Any = NOT_GIVEN,
     ) -> RunRequest:
-        check_state_delta(self._contexts.root_agent, state_delta)
+        if state_delta:
+            check_state_delta(self._contexts.root_agent, state_delta)
         if run_config is not None:
             check_metadata(run_config.custom_metadata)
         return RunRequest(
+            self._access(),
             Place(self.app_name, *place),
             new_invocation_context_id(),
             new_message,
@@ -280,6 +266,19 @@ class Runner:
             state_delta,
             run_config or context.RUN_CONFIG_TEMPLATE.create(),
             deps=deps,
+        )
+
+    def _access(self) -> RunnerAccess:
+        # Made for each call: subclasses and tests override these methods.
+        return RunnerAccess(
+            self,
+            self._get_or_create_session,
+            self._setup_context_for_new_invocation,
+            self._setup_context_for_resumed_invocation,
+            self._new_invocation_context,
+            self._find_agent_to_run,
+            self._exec_with_plugin,
+            self._spawn_agent,
         )
 
     def _spawn_agent(
@@ -390,7 +389,7 @@ class Runner:
         message = as_content(new_message)
         work = Work(place, invocation_id, message, state_delta, once=once)
         backlog = self.backlog()
-        request = RunRequest.internal(place, context.RunConfig())
+        request = RunRequest.internal(self._access(), place, context.RunConfig())
         request.id, request.message, request.once = invocation_id, message, once
         turn = self._contexts.make_turn(request)
         if request.answers_calls:
@@ -414,7 +413,8 @@ class Runner:
         Returns:
           The outcome of each; empty if no other process reaches the store.
         """
-        recovery = self._invocations.make_recovery(run_config or context.RunConfig(), deps)
+        config = run_config or context.RunConfig()
+        recovery = self._invocations.make_recovery(self._access(), config, deps)
         if recovery is None:
             return []
         return await recovery.resume_open(self.app_name, limit)
@@ -463,7 +463,7 @@ class Runner:
           NotFoundError: the session has no such invocation.
         """
         place = Place(self.app_name, user_id, session_id)
-        request = RunRequest.internal(place, run_config or context.RunConfig())
+        request = RunRequest.internal(self._access(), place, run_config or context.RunConfig())
         await self._invocations.rewind(request, rewind_before_invocation_id)
 
     async def run_live(

@@ -22,11 +22,18 @@ from tests.perf.kit import (
 pytestmark = pytest.mark.long
 
 MEASURED_TURNS = 8
-MAX_CALLS = 2000
-MAX_STEP = 800
+# By store; about 4 % above what is measured.
+MAX_CALLS = {"memory": 1420, "NORMAL": 1770, "FULL": 1870}
+MAX_STEP = {"memory": 640, "NORMAL": 755, "FULL": 755}
 
 
-async def test_a_turn_costs_the_same_at_any_length(service: Any) -> None:
+@pytest.fixture
+def store(request: pytest.FixtureRequest, service: Any) -> str:
+    """The name of the store that `service` is."""
+    return request.node.callspec.params["service"]
+
+
+async def test_a_turn_costs_the_same_at_any_length(service: Any, store: str) -> None:
     bench = Bench(service, QuickModel(model="quick"))
     fresh = [f"fresh-{number}" for number in range(MEASURED_TURNS)]
     await bench.open("warm", "long", *fresh)
@@ -39,7 +46,7 @@ async def test_a_turn_costs_the_same_at_any_length(service: Any) -> None:
         counts[history] = await calls(lambda: bench.turn("long"), MEASURED_TURNS)
         turns = history + MEASURED_TURNS
     shown = ", ".join(f"{n} turns: {c:.0f}" for n, c in counts.items())
-    assert max(counts.values()) <= allowed(MAX_CALLS), f"function calls per turn: {shown}"
+    assert max(counts.values()) <= allowed(MAX_CALLS[store]), f"function calls per turn: {shown}"
     assert is_flat([*counts.values()]), f"not flat: {shown}"
 
 
@@ -51,7 +58,7 @@ async def test_the_whole_history_is_sent(service: Any) -> None:
     assert model.seen == expected_requests(200)
 
 
-async def test_a_step_costs_the_same_in_a_long_invocation(service: Any) -> None:
+async def test_a_step_costs_the_same_in_a_long_invocation(service: Any, store: str) -> None:
     bench = Bench(service, QuickModel(model="quick"))
     await bench.open("warm", *map(str, range(9)))
     await bench.turns("warm", range(3))
@@ -61,7 +68,7 @@ async def test_a_step_costs_the_same_in_a_long_invocation(service: Any) -> None:
         unused = iter(sessions)
         totals[steps] = await calls(lambda: bench.turn(next(unused)), 3, of_loop=False)  # noqa: B023
     early, late = ((totals[b] - totals[b - 50]) / 50 for b in (60, 110))
-    assert max(early, late) <= allowed(MAX_STEP), (
+    assert max(early, late) <= allowed(MAX_STEP[store]), (
         f"function calls per step: {early:.0f}, {late:.0f}"
     )
     assert is_flat([early, late]), f"not flat: {early:.0f}, then {late:.0f}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Protocol
 
-from .._log import CURRENT
+from .._log import CURRENT, UNKNOWN, RunMark
 
 # Identity of the store, app name, user id, session id.
 SessionKey = tuple[int, str, str, str]
@@ -51,7 +51,7 @@ def is_inside(key: SessionKey) -> bool:
     run = CURRENT.get()
     if not isinstance(run, RunScope):
         return False
-    return any(one.key == key and not one.is_over for one in run.runs)
+    return any(one.key == key and not one.is_over for one in (run, *run.around))
 
 
 class RunScope:
@@ -69,11 +69,11 @@ class RunScope:
 
     Attributes:
       key: the session.
-      runs: this run and those that it is part of.
-      invocation_id: the run, else the one that it is part of; `-` if both are unknown.
+      own_id: the run, or None while it is unknown.
+      around: the runs that this one is part of.
     """
 
-    __slots__ = ("_before", "_own_id", "_span", "_step", "_turn", "invocation_id", "key", "runs")
+    __slots__ = ("_before", "_span", "_step", "_turn", "around", "key", "own_id")
 
     def __init__(
         self,
@@ -85,20 +85,22 @@ class RunScope:
         span: SuspendableSpan | None = None,
     ) -> None:
         self.key = key
+        self.own_id = invocation_id
         self._turn = turn
         self._step = step
         self._span = span
-        self._own_id = invocation_id
-        self._before = CURRENT.get()
-        self.runs: tuple[RunScope, ...] = ()
-        self.invocation_id = ""
-        self._read_outer()
+        self._before: RunMark | None = None
+        self.around: tuple[RunScope, ...] = ()
 
-    def _read_outer(self) -> None:
-        outer = self._before
-        above = outer.runs if isinstance(outer, RunScope) else ()
-        self.runs = above if self in above else (*above, self)
-        self.invocation_id = self._own_id or ("-" if outer is None else outer.invocation_id)
+    def _read_outer(self, outer: RunMark | None) -> None:
+        self._before, self.around = outer, ()
+        if isinstance(outer, RunScope):
+            self.around = tuple(one for one in (*outer.around, outer) if one is not self)
+
+    @property
+    def invocation_id(self) -> str:
+        """The run, else the one that it is part of; `-` if both are unknown."""
+        return self.own_id or (UNKNOWN if self._before is None else self._before.invocation_id)
 
     @property
     def is_over(self) -> bool:
@@ -113,8 +115,7 @@ class RunScope:
     def __enter__(self) -> None:
         before = CURRENT.get()
         if before is not self._before:
-            self._before = before
-            self._read_outer()
+            self._read_outer(before)
         if self._step is not None:
             self._step.__enter__()  # raises if the run was stopped
         CURRENT.set(self)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from .. import types
 from .._shielded import run_shielded
@@ -14,10 +13,9 @@ from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent
 from ..apps.app import App
 from ..auth.redaction import public_message
-from ..context._ports import Spawn
-from ..context.app_config import ResumabilityConfig
 from ..context.budget import Budget, BudgetUsage
 from ..context.callbacks import plugin_answer
+from ..context.context import Context
 from ..context.deps import MakeDeps
 from ..context.invocation import INVOCATION_TEMPLATE, InvocationContext
 from ..context.live_state import LiveState
@@ -34,10 +32,9 @@ from ..errors import (
 )
 from ..events.event import EVENT_TEMPLATE, Event
 from ..events.event_actions import ACTIONS_TEMPLATE
-from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
-from ..plugins.plugin_manager import PluginManager
-from ..sessions.log.event_log import EventRecord
+from ..sessions.base_session_service import BaseSessionService
+from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
@@ -53,8 +50,13 @@ from .routing.agent_choice import (
     prepare_resume,
 )
 from .routing.answers import check_tools, read_answers, reject_for_gone_agent
-from .routing.task_choice import MessageTarget, find_graph, find_outermost_call, resolve_target
-from .routing.user_message import answered_call, newest_message, save_blobs
+from .routing.task_choice import (
+    MessageTarget,
+    answered_call,
+    find_graph,
+    find_outermost_call,
+    resolve_target,
+)
 from .run_deps import DepsSource
 from .run_request import RunRequest
 from .store_access import StoreAccess
@@ -67,9 +69,6 @@ def note_pause(ctx: InvocationContext, turn: Turn) -> None:
     turn.paused = turn.fence is not None and waits_for_answer(
         ctx.log, ctx.invocation_id, tasks=ctx.is_resumable
     )
-
-
-Execute = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 
 
 def resolve_app(
@@ -99,41 +98,11 @@ def resolve_app(
     return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
 
 
-class RunnerHost(Protocol):
-    """The public attributes of a Runner that its parts read; users may reassign them."""
-
-    app: App
-    app_name: str
-    artifact_service: Any
-    session_service: Any
-    memory_service: Any
-    credential_service: Any
-    auto_create_session: bool
-    context_cache_config: ContextCacheConfig | None
-    resumability_config: ResumabilityConfig | None
-    plugin_manager: PluginManager
-    max_attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerHooks:
-    """Methods of a Runner that subclasses may override; its parts call them through here."""
-
-    load_session: Callable[[RunRequest, bool], Awaitable[Session]]
-    set_up_new: Callable[[Session, Turn], Awaitable[InvocationContext | None]]
-    set_up_resumed: Callable[[Session, Turn], Awaitable[InvocationContext | None]]
-    make_context: Callable[[Session, Turn, types.Content | None], Awaitable[InvocationContext]]
-    find_agent: Callable[[Session, BaseAgent], BaseAgent]
-    execute: Callable[[InvocationContext, Execute], AsyncGenerator[Event, None]]
-    spawn: Spawn
-
-
 class ContextFactory:
     """Makes the turns and the invocation contexts of a runner.
 
     Args:
-      runner: the runner, for its services and settings.
-      hooks: its overridable methods.
+      service: the session service.
       root_agent: root of its agent tree.
       lease_seconds: length of a session's lease.
       make_deps: makes the deps of runs without any.
@@ -145,17 +114,14 @@ class ContextFactory:
 
     def __init__(
         self,
-        runner: RunnerHost,
-        hooks: RunnerHooks,
+        service: BaseSessionService,
         root_agent: BaseAgent,
         *,
         lease_seconds: float,
         make_deps: MakeDeps | None,
     ) -> None:
         self.root_agent = root_agent
-        self.store = StoreAccess(runner.session_service)
-        self._runner = runner
-        self._hooks = hooks
+        self.store = StoreAccess(service)
         self._lease_seconds = lease_seconds
         self._digest: str | None = None
         self._deps = DepsSource(root_agent, make_deps)
@@ -191,15 +157,16 @@ class ContextFactory:
         live = request.live is not None or request.ends_live
         digest = LIVE_DIGEST if live else self._digest
         self.store.notice_patches()
-        if self._runner.plugin_manager.plugins:
-            self._runner.plugin_manager.notice_patches()
+        plugin_manager = request.runner.host.plugin_manager
+        if plugin_manager.plugins:
+            plugin_manager.notice_patches()
         return Turn(self.store, self.keeper(), request, digest, over=over, within=self._within)
 
     async def load_session(self, request: RunRequest, *, asks: bool = True) -> Session:
         return await self.store.load(
             request.place,
             config=request.config.get_session_config,
-            create=self._runner.auto_create_session,
+            create=request.runner.host.auto_create_session,
             complete=request.needs_all,
             asks=asks,
         )
@@ -216,8 +183,9 @@ class ContextFactory:
         """
         request = turn.request
         new_message = request.message or types.Content()
-        turn.answers = read_answers(log_of(session), new_message, request.id)
-        answered, target = self.find_target(session, new_message)
+        if request.answers_calls:
+            turn.answers = read_answers(log_of(session), new_message, request.id)
+        answered, target = self.find_target(request, session, new_message)
         if answered is not None and not request.once:
             check_answers(log_of(session), new_message)
             turn.invocation_id = answered.invocation_id
@@ -229,7 +197,7 @@ class ContextFactory:
             )
         if answered is not None:
             await self._check_not_abandoned(turn)
-        ctx = await self._hooks.make_context(session, turn, request.message)
+        ctx = await request.runner.make_context(session, turn, request.message)
         if answered is not None:
             ctx.populate_invocation_agent_states()
             ctx.run_state.is_resumed = True
@@ -241,7 +209,7 @@ class ContextFactory:
         elif sealing or request.state_delta:
             await turn.commit((*sealing, *_state_event(ctx, request.state_delta)))
         if answered is None:
-            ctx.agent = self._hooks.find_agent(session, self.root_agent)
+            ctx.agent = request.runner.find_agent(session, self.root_agent)
             place_run(ctx, self.root_agent, None)
         else:
             prepare_resume(ctx, self.root_agent)
@@ -285,14 +253,14 @@ class ContextFactory:
         """Build the context of a live run, and claim the session."""
         request = turn.request
         await turn.commit(await self._close_parked_calls(session, turn))
-        ctx = await self._hooks.make_context(session, turn, None)
+        ctx = await request.runner.make_context(session, turn, None)
         ctx.live_request_queue = request.live
         read_answers = partial(read_live_answers, root_agent=self.root_agent)
         ctx.live_state = LiveState(read_answers)
         ctx.active_streaming_tools = {}
         known = request.config.session_resumption
         ctx.live_session_resumption_handle = known.handle if known is not None else None
-        ctx.agent = self._hooks.find_agent(session, self.root_agent)
+        ctx.agent = request.runner.find_agent(session, self.root_agent)
         return ctx
 
     async def set_up_live_end(self, session: Session, turn: Turn) -> InvocationContext | None:
@@ -304,7 +272,7 @@ class ContextFactory:
         """
         content, asked = find_unfinished_answer(log_of(session), turn.invocation_id) or (None, None)
         agent = None if asked is None else self.root_agent.find_agent(asked.author)
-        ctx = await self._hooks.make_context(session, turn, content)
+        ctx = await turn.request.runner.make_context(session, turn, content)
         await run_shielded(self._take_over(ctx, session, turn))
         if asked is None or agent is None:
             await seal(ctx, PROCESS_GONE)
@@ -333,8 +301,8 @@ class ContextFactory:
                 f"Invocation {invocation_id!r} of session {session.id!r} is imported history, "
                 "which is never resumed. Send a message instead."
             )
-        content = message or newest_message(log, invocation_id)
-        ctx = await self._hooks.make_context(session, turn, content)
+        content = message or _newest_message(log, invocation_id)
+        ctx = await turn.request.runner.make_context(session, turn, content)
         ctx.run_state.is_resumed = True
         sealing = await self._close_parked_calls(session, turn, has_message=message is not None)
         try:
@@ -344,7 +312,7 @@ class ContextFactory:
                 turn.answers = read_answers(log_of(session), message, turn.request.id)
                 if answered_call(session, message) is not None:
                     check_answers(log_of(session), message)
-                _, target = self.find_target(session, message)
+                _, target = self.find_target(turn.request, session, message)
                 if await self._append_new_message(ctx, turn, message, target, sealing):
                     note_pause(ctx, turn)
                     return None
@@ -374,17 +342,19 @@ class ContextFactory:
         self, session: Session, turn: Turn, user_content: types.Content | None
     ) -> InvocationContext:
         run_config, usage = turn.request.config, self._budget_usage
-        if usage is None and (run_config.budget or self._runner.app.budget):
+        runner = turn.request.runner
+        app = runner.host.app
+        if usage is None and (run_config.budget or app.budget):
             budget = run_config.budget or Budget()
-            usage = BudgetUsage(budget.over(self._runner.app.budget))
+            usage = BudgetUsage(budget.over(app.budget))
         if usage is not None:
             usage.restore_usage(log_of(session), turn.invocation_id, self.root_agent)
         services = RunServices(
-            spawn=self._hooks.spawn,
+            spawn=runner.spawn,
             schedule=run_node,
             commit=turn.commit,
-            tool_errors=run_config.tool_errors or self._runner.app.tool_errors,
-            sends_client_secrets=self._runner.app.send_client_secrets,
+            tool_errors=run_config.tool_errors or app.tool_errors,
+            sends_client_secrets=app.send_client_secrets,
             budget_usage=usage,
             is_nested=turn.is_nested,
             deps=turn.request.deps,
@@ -404,15 +374,16 @@ class ContextFactory:
         services: RunServices,
         state: RunState,
     ) -> InvocationContext:
+        runner = turn.request.runner.host
         return INVOCATION_TEMPLATE.create(
-            artifact_service=self._runner.artifact_service,
-            session_service=self._runner.session_service,
-            memory_service=self._runner.memory_service,
-            credential_service=self._runner.credential_service,
-            plugin_manager=self._runner.plugin_manager,
-            context_cache_config=self._runner.context_cache_config,
-            events_compaction_config=self._runner.app.events_compaction_config,
-            resumability_config=self._runner.resumability_config,
+            artifact_service=runner.artifact_service,
+            session_service=runner.session_service,
+            memory_service=runner.memory_service,
+            credential_service=runner.credential_service,
+            plugin_manager=runner.plugin_manager,
+            context_cache_config=runner.context_cache_config,
+            events_compaction_config=runner.app.events_compaction_config,
+            resumability_config=runner.resumability_config,
             invocation_id=turn.invocation_id,
             agent=self.root_agent,
             session=session,
@@ -448,13 +419,13 @@ class ContextFactory:
         Returns:
           Whether it rejects the request of a removed agent, whose call is then closed too.
         """
-        config = turn.request.config
+        config, plugin_manager = turn.request.config, turn.request.runner.host.plugin_manager
         if turn.answers:
             await check_tools(ctx, self.root_agent, turn.answers, message)
-        if self._runner.plugin_manager.overrides("on_user_message_callback"):
+        if plugin_manager.overrides("on_user_message_callback"):
             await turn.claim()  # so that hooks run once, in the turn
             changed = await plugin_answer(
-                self._runner.plugin_manager.run_on_user_message_callback(
+                plugin_manager.run_on_user_message_callback(
                     user_message=message, invocation_context=ctx
                 ),
                 types.Content,
@@ -471,7 +442,7 @@ class ContextFactory:
             raise InputValidationError("No parts in the new_message.")
         if config.save_input_blobs_as_artifacts:
             await turn.claim()
-            ctx.user_content = message = await save_blobs(ctx, message)
+            ctx.user_content = message = await _save_blobs(ctx, message)
         event = EVENT_TEMPLATE.create(
             invocation_id=ctx.invocation_id,
             author="user",
@@ -505,10 +476,10 @@ class ContextFactory:
             await check_tools(ctx, self.root_agent, turn.answers, request.message)
 
     def find_target(
-        self, session: Session, message: types.Content
+        self, request: RunRequest, session: Session, message: types.Content
     ) -> tuple[EventRecord | None, MessageTarget]:
-        """Return the record of the call whose invocation a message resumes, if any, and the
-        message's target.
+        """Return the record of the call whose invocation a request's message resumes, if any, and
+        the message's target.
 
         A task that waits for the user belongs to a paused invocation in a resumable app and in a
         graph; elsewhere each message starts an invocation of its own (FEATURES row 70).
@@ -516,16 +487,14 @@ class ContextFactory:
         Raises:
           InputValidationError: the message answers a call that does not exist.
         """
-        answered = answered_call(session, message)
-        target = resolve_target(log_of(session), self.root_agent, message)
+        answered, log = answered_call(session, message), log_of(session)
+        target = resolve_target(log, self.root_agent, message)
         if target.asked is not None and is_imported(target.asked):
             target = MessageTarget()  # imported calls do not wait
-        resumes = (
-            self._runner.resumability_config is not None
-            and self._runner.resumability_config.is_resumable
-        )
+        config = request.runner.host.resumability_config
+        resumes = config is not None and config.is_resumable
         if target.asked is not None and not resumes:
-            asked = find_outermost_call(log_of(session), target.asked)
+            asked = find_outermost_call(log, target.asked)
             resumes = asked is not None and find_graph(self.root_agent, asked) is not None
         return answered or (target.asked if resumes else None), target
 
@@ -536,3 +505,25 @@ def _state_event(ctx: InvocationContext, delta: dict[str, Any] | None) -> list[E
         return []
     actions = ACTIONS_TEMPLATE.create(state_delta=dict(delta))
     return [EVENT_TEMPLATE.create(invocation_id=ctx.invocation_id, author="user", actions=actions)]
+
+
+async def _save_blobs(ctx: InvocationContext, message: types.Content) -> types.Content:
+    """Save the message's inline files as artifacts and put their names in their place."""
+    context = Context(ctx)
+    parts: list[types.Part] = []
+    for index, part in enumerate(message.parts or ()):
+        if part.inline_data is None:
+            parts.append(part)
+            continue
+        name = part.inline_data.display_name or f"artifact_{ctx.invocation_id}_{index}"
+        await context.save_artifact(name, part)
+        parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
+    return types.Content(role=message.role, parts=parts)
+
+
+def _newest_message(log: EventLog, invocation_id: str | None) -> types.Content | None:
+    """Return the newest message of the user in an invocation, or None."""
+    for record in log.invocation(invocation_id or ""):
+        if record.author == "user" and not record.kinds & TASK_ANSWER:
+            return record.event().content
+    return None

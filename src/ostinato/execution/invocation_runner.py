@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from .. import context, types
 from .._aclosing import Aclosing
@@ -41,19 +41,17 @@ from ..sessions.log.call_requests import rewind_changes
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
-from .context_factory import ContextFactory, RunnerHooks, RunnerHost, note_pause
-from .live_runs import is_stored, run_allowed_calls
+from .context_factory import ContextFactory, note_pause
+from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
-from .recovery.closing import error_event, seal, try_to_seal
+from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
 from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, busy_error
-from .recovery.suspension import YieldEnding
 from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
 from .rewind import rewind_event
 from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
-from .routing.user_message import as_content
-from .run_request import RunRequest
+from .run_request import Execute, RunnerAccess, RunRequest, as_content
 from .run_table import RunTable, keyed_invocation_id, stored_events
 from .turn import Step, Turn
 from .turns import TURNS, TurnGuard
@@ -69,22 +67,20 @@ _STALE_TRIES, _STALE_PAUSE = 20, 0.02
 class InvocationRunner:
     """Runs the requests of a runner.
 
+    It does not hold the runner; each request brings it.
+
     Args:
-      runner: the runner, for its services and settings.
-      hooks: its overridable methods.
       contexts: makes turns and contexts.
     """
 
-    def __init__(self, runner: RunnerHost, hooks: RunnerHooks, contexts: ContextFactory) -> None:
-        self._runner = runner
-        self._hooks = hooks
+    def __init__(self, contexts: ContextFactory) -> None:
         self._contexts = contexts
         self._store = contexts.store
         self._runs = RunTable()
         self._detached = DetachedTasks()
 
     def session_key(self, place: Place) -> SessionKey:
-        return (id(self._runner.session_service), place.app_name, place.user_id, place.session_id)
+        return (id(self._store.service), place.app_name, place.user_id, place.session_id)
 
     def find_fence(self, session: Session) -> tuple[Place, Fence] | None:
         """Return the place and the fence of a session that runs in this process, or None."""
@@ -92,7 +88,9 @@ class InvocationRunner:
         fence = TURNS.fence(self.session_key(place))
         return None if fence is None else (place, fence)
 
-    def make_recovery(self, config: context.RunConfig, deps: Any = NOT_GIVEN) -> Recovery | None:
+    def make_recovery(
+        self, runner: RunnerAccess, config: context.RunConfig, deps: Any = NOT_GIVEN
+    ) -> Recovery | None:
         """Return the recovery of abandoned work, or None if no other process reaches the store."""
         keeper = self._contexts.keeper()
         if keeper is None:
@@ -100,26 +98,28 @@ class InvocationRunner:
         return Recovery(
             self._store,
             keeper,
+            runner=runner,
             make_turn=self._contexts.make_turn,
             run=self._run_invocation,
             key=self.session_key,
             detached=self._detached,
-            max_attempts=self._runner.max_attempts,
             config=config,
             deps=deps,
         )
 
-    def make_backlog(self, config: context.RunConfig | None = None) -> Backlog:
+    def make_backlog(
+        self, runner: RunnerAccess, config: context.RunConfig | None = None
+    ) -> Backlog:
         """Return the pending work of the app; see `Runner.backlog`."""
         keeper = self._contexts.keeper()
-        recovery = self.make_recovery(config or context.RunConfig())
+        recovery = self.make_recovery(runner, config or context.RunConfig())
         if keeper is None or recovery is None:
             raise InputValidationError(
                 "A backlog needs a store that other processes reach: use a SqliteSessionService on "
                 "a file, or a DatabaseSessionService."
             )
-        create = self._runner.auto_create_session
-        return Backlog(self._runner.app_name, self._store, keeper, recovery, create=create)
+        create = runner.host.auto_create_session
+        return Backlog(runner.host.app_name, self._store, keeper, recovery, create=create)
 
     def run(self, request: RunRequest, idempotency_key: str | None) -> AsyncGenerator[Event, None]:
         """Run a request; one with an idempotency key runs once."""
@@ -188,7 +188,7 @@ class InvocationRunner:
                 session,
                 invocation_id,
                 initial_state=await self._store.initial_state(session),
-                artifacts=self._runner.artifact_service,
+                artifacts=request.runner.host.artifact_service,
             )
             await turn.commit((event,), (), rewind_changes(log_of(session), invocation_id))
 
@@ -230,17 +230,20 @@ class InvocationRunner:
             )
         holding = self.take_turn(request)
         request.leave = holding.leave
-        async with holding as turn:
-            events = self._run_invocation(turn, holding)
-            try:
-                async for event in events:
-                    try:
-                        yield event
-                    except GeneratorExit:
-                        holding.closing()
-                        raise
-            finally:
-                await events.aclose()
+        try:
+            async with holding as turn:
+                events = self._run_invocation(turn, holding)
+                try:
+                    async for event in events:
+                        try:
+                            yield event
+                        except GeneratorExit:
+                            holding.closing()
+                            raise
+                finally:
+                    await events.aclose()
+        finally:
+            request.leave = None  # the turn holds its request
 
     async def _on_busy(self, turn: Turn) -> None:
         """Apply the request's `on_busy` policy."""
@@ -254,13 +257,12 @@ class InvocationRunner:
                 'the end, close it with aclose(), or set RunConfig(on_busy="interrupt").'
             )
         if turn.request.answers_calls and self._store.durable is not None:
-            await self._contexts.check_answers_of(
-                await self._hooks.load_session(turn.request, True), turn
-            )
+            session = await turn.request.runner.load_session(turn.request, asks=True)
+            await self._contexts.check_answers_of(session, turn)
         if policy == "interrupt":
             reason = RunCancelledError("A newer message interrupted the run.")
             turn.has_interrupted = await self.cancel(place, reason=reason)
-        if self._runner.auto_create_session:
+        if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
         await turn.queue()
 
@@ -271,10 +273,11 @@ class InvocationRunner:
 
         A new message starts from the cached session: its claim detects a stale one.
         """
-        asks = turn.takes_over or not turn.unclaimed or turn.request.needs_all
+        request = turn.request
+        asks = turn.takes_over or not turn.unclaimed or request.needs_all
         stale, busy = 0, 0
         while True:  # `_STALE_TRIES` bounds it, and it pauses while the session is busy
-            session = turn.session = await self._hooks.load_session(turn.request, asks)
+            session = turn.session = await request.runner.load_session(request, asks=asks)
             try:
                 return await act(session, turn)
             except LeaseLostError:
@@ -292,7 +295,7 @@ class InvocationRunner:
                     if stale == _STALE_TRIES:
                         raise
                     await asyncio.sleep(random.random() * _STALE_PAUSE * stale)
-            recovery = self.make_recovery(turn.request.config)
+            recovery = self.make_recovery(request.runner, request.config)
             assert recovery is not None
             await recovery.drain_predecessors(turn)
             busy += 1
@@ -315,21 +318,24 @@ class InvocationRunner:
         if (turn.takes_over or not request.once) and await turn.is_message_claimed():
             if turn.takes_over:
                 raise SessionBusyError(f"Another process has started message {request.id!r}.")
-            answered, _ = self._contexts.find_target(session, request.message or types.Content())
+            answered, _ = self._contexts.find_target(
+                request, session, request.message or types.Content()
+            )
             turn.invocation_id = answered.invocation_id if answered else request.id
             return None
         if request.once or request.invocation_id is None or _begins_as_named(session, request):
-            return await self._hooks.set_up_new(session, turn)
-        return await self._hooks.set_up_resumed(session, turn)
+            return await request.runner.set_up_new(session, turn)
+        return await request.runner.set_up_resumed(session, turn)
 
     async def _wait_and_reload(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """Wait for the request's invocation in another process; return its events."""
-        turn.request.accept()
-        recovery = self.make_recovery(turn.request.config, turn.request.deps)
+        request = turn.request
+        request.accept()
+        recovery = self.make_recovery(request.runner, request.config, request.deps)
         if recovery is not None and not turn.takes_over:  # a recovery checks again by itself
-            await recovery.wait_for_end(turn.request.place, turn.invocation_id)
-        session = await self._hooks.load_session(turn.request, True)
-        return stored_events(session, turn.invocation_id, newest=not turn.request.once)
+            await recovery.wait_for_end(request.place, turn.invocation_id)
+        session = await request.runner.load_session(request, asks=True)
+        return stored_events(session, turn.invocation_id, newest=not request.once)
 
     async def _run_invocation(
         self, turn: Turn, holding: TurnGuard | None = None
@@ -338,13 +344,15 @@ class InvocationRunner:
 
         `holding` releases the session if the turn is stopped while it waits for its caller.
         """
-        request, step, place = turn.request, turn.step, turn.request.place
-        key, error = self.session_key(place), cast(BaseException | None, None)
-        tracing = _start_span(place, request.trace)
+        request, step = turn.request, turn.step
+        key = self.session_key(request.place)
+        tracing = _start_span(request.place, request.trace)
         shown = tracing if tracing.recording else None
         ending = YieldEnding(turn, holding, key, tracing)
+        scope = RunScope(key, request.invocation_id, turn, step=step, span=shown)
+        error: BaseException | None = None
         try:
-            with RunScope(key, request.invocation_id, turn, step=step, span=shown):
+            with scope:
                 ctx = await self.retry_while_busy(turn, self._begin_turn)
                 stored = await self._wait_and_reload(turn) if ctx is None else None
             step.end_at_yield, ending.ctx = ending, ctx
@@ -361,27 +369,28 @@ class InvocationRunner:
             if ctx.end_of_agents.get(ctx.agent.name):
                 return
             run = self._agents_of(ctx, request)
-            scope = RunScope(key, ctx.invocation_id, turn, step=step, span=shown)
-            has_begun = False
+            scope.own_id = ctx.invocation_id
+            has_begun = has_ended = False
             try:
                 while True:
                     with scope:
                         has_begun = True
                         event = await anext(run, None)
-                    if event is None:
-                        break
+                        if event is None:
+                            has_ended, step.end_at_yield = True, None
+                            await self._finish_run(ctx, turn)
+                            return
                     ending.run = run
                     turn.record_event_number(event)
                     step.yields += 1
                     yield event
             finally:
-                await step.wait_for_ending()
-                with RunScope(key, ctx.invocation_id, turn, span=shown):
-                    await _close_run(run, step)
-                    if not has_begun and step.ending is None:  # an unstarted run seals nothing
-                        await try_to_seal(ctx, GeneratorExit())
-            with scope:
-                await self._finish_run(ctx, turn)
+                if not has_ended:
+                    await step.wait_for_ending()
+                    with RunScope(key, ctx.invocation_id, turn, span=shown):
+                        await _close_run(run, step)
+                        if not has_begun and step.ending is None:  # an unstarted run seals nothing
+                            await try_to_seal(ctx, GeneratorExit())
         except BaseException as raised:  # boundary: the span records the error
             error = raised
             raise
@@ -393,12 +402,12 @@ class InvocationRunner:
         self, ctx: InvocationContext, request: RunRequest
     ) -> AsyncGenerator[Event, None]:
         """Return the unstarted run of the agents."""
-        execute = ctx.agent.run_async if request.live is None else self._run_live
+        execute, log = ctx.agent.run_async if request.live is None else self._run_live, ctx.log
         if request.ends_live:
             execute = run_allowed_calls
-        elif (ctx.log.scopes or ctx.log.unanswered) and request.live is None:
+        elif (log.scopes or log.unanswered) and request.live is None:
             execute = after_tasks(execute)
-        return self._hooks.execute(ctx, execute)
+        return request.runner.execute(ctx, execute)
 
     async def _finish_run(self, ctx: InvocationContext, turn: Turn) -> None:
         """Compact the history after a run, and record whether the run waits for an answer."""
@@ -415,19 +424,13 @@ class InvocationRunner:
         await seal(ctx, asyncio.CancelledError())
 
     async def run_with_plugins(
-        self,
-        invocation_context: InvocationContext,
-        execute_fn: Callable[[InvocationContext], AsyncGenerator[Event, None]],
+        self, app: App, ctx: InvocationContext, execute_fn: Execute
     ) -> AsyncGenerator[Event, None]:
         """Run the agent between the run's hooks and commit its events (Spec 2 §1.5).
 
         If the run ends early, every call still gets a response.
         """
-        ctx, hooks, config = (
-            invocation_context,
-            self._runner.plugin_manager,
-            invocation_context.run_config,
-        )
+        hooks, config = ctx.plugin_manager, ctx.run_config
         try:
             early = await plugin_answer(
                 hooks.run_before_run_callback(invocation_context=ctx),
@@ -441,7 +444,7 @@ class InvocationRunner:
             elif ctx.run_state.is_resumed and has_tripped(ctx):
                 raise GuardrailStop
             else:
-                ctx.run_state.guards = guards_above(self._runner.app, ctx.agent)
+                ctx.run_state.guards = guards_above(app, ctx.agent)
                 events = execute_fn(ctx)
                 try:
                     async for event in events:
@@ -483,15 +486,15 @@ class InvocationRunner:
     async def _commit_event(
         self, ctx: InvocationContext, event: Event, config: context.RunConfig | None
     ) -> Event:
-        """Let plugins change an event, store it if required, and return the event to yield."""
+        """Let plugins change an event, store it if required (Spec 2 §7.3), and return the event to
+        yield.
+        """
         if config is not None and config.custom_metadata:
             event.custom_metadata = {**(event.custom_metadata or {}), **config.custom_metadata}
-        if self._runner.plugin_manager.overrides("on_event_callback"):
+        if ctx.plugin_manager.overrides("on_event_callback"):
             delta = copy_checked_state(event)
             changed = await plugin_answer(
-                self._runner.plugin_manager.run_on_event_callback(
-                    invocation_context=ctx, event=event
-                ),
+                ctx.plugin_manager.run_on_event_callback(invocation_context=ctx, event=event),
                 Event,
                 "on_event_callback",
                 ctx.agent.name,
@@ -499,7 +502,8 @@ class InvocationRunner:
             if changed is not None and changed is not event:
                 event = complete_changed_event(changed, event)
             check_edited_state(ctx, event, delta)
-        if is_stored(ctx, event):
+        is_live = ctx.live_request_queue is not None
+        if not event.partial and not (is_live and has_inline_media(event)):
             journal = ctx.run_state.journal
             rows = () if journal is None else journal.rows_with(event)
             await ctx.services.commit((event,), rows)

@@ -1,4 +1,4 @@
-"""Live runs: their settings, which of their events are stored, and the end of an abandoned one."""
+"""Live runs: their settings, what of them is not stored, and the end of an abandoned one."""
 
 from __future__ import annotations
 
@@ -131,18 +131,12 @@ async def _run_answered(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
                 yield event
 
 
-def is_stored(ctx: InvocationContext, event: Event) -> bool:
-    """Return whether an event is stored (Spec 2 §7.3): all but partial ones and inline audio and
-    video of live runs.
-    """
-    if event.partial:
-        return False
-    if ctx.live_request_queue is None or event.content is None:
-        return True
-    return not any(
+def has_inline_media(event: Event) -> bool:
+    """Return whether an event holds inline audio or video, which a live run does not store."""
+    return any(
         part.inline_data is not None
         and (part.inline_data.mime_type or "").startswith(("audio/", "video/"))
-        for part in event.content.parts or ()
+        for part in (event.content.parts if event.content is not None else None) or ()
     )
 
 

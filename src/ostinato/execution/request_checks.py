@@ -47,8 +47,10 @@ def check_state_delta(agent: Any, state_delta: dict[str, Any] | None) -> None:
     Raises:
       InputValidationError: a key is not declared, or its value does not fit.
     """
+    if not state_delta:
+        return
     schema = getattr(getattr(agent, "root_node", agent), "state_schema", None)
-    if not state_delta or schema is None:
+    if schema is None:
         return
     try:
         check_state(schema, state_delta)

@@ -1,17 +1,92 @@
-"""RunRequest: one request to a runner, passed through its parts."""
+"""RunRequest: one request to a runner, passed through its parts; RunnerAccess: that runner."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .. import context
+from .. import context, types
 from ..context.deps import NOT_GIVEN
-from ..context.invocation import new_invocation_context_id
+from ..context.invocation import InvocationContext, new_invocation_context_id
 from ..context.live_request_queue import LiveRequestQueue
+from ..errors import InputValidationError
+from ..events.event import Event
+from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
+
+if TYPE_CHECKING:
+    from ..agents.base_agent import BaseAgent
+    from ..apps.app import App
+    from ..context._ports import Spawn
+    from ..context.app_config import ResumabilityConfig
+    from ..models.context_cache_config import ContextCacheConfig
+    from ..plugins.plugin_manager import PluginManager
+
+Execute = Callable[[InvocationContext], AsyncGenerator[Event, None]]
+
+
+class RunnerHost(Protocol):
+    """The public attributes of a Runner that its parts read; users may reassign them."""
+
+    app: App
+    app_name: str
+    artifact_service: Any
+    session_service: Any
+    memory_service: Any
+    credential_service: Any
+    auto_create_session: bool
+    context_cache_config: ContextCacheConfig | None
+    resumability_config: ResumabilityConfig | None
+    plugin_manager: PluginManager
+    max_attempts: int
+
+
+class LoadSession(Protocol):
+    """Loads the session of a request; `ContextFactory.load_session` does."""
+
+    def __call__(self, request: RunRequest, *, asks: bool) -> Awaitable[Session]: ...
+
+
+@dataclass(slots=True)
+class RunnerAccess:
+    """What the parts of a Runner use of it: its attributes and the methods subclasses may override.
+
+    Each request brings it, because a part that held its Runner would form a reference cycle with
+    it. A turn is `Any` here, because it holds its request.
+    """
+
+    host: RunnerHost
+    load_session: LoadSession
+    set_up_new: Callable[[Session, Any], Awaitable[InvocationContext | None]]
+    set_up_resumed: Callable[[Session, Any], Awaitable[InvocationContext | None]]
+    make_context: Callable[[Session, Any, types.Content | None], Awaitable[InvocationContext]]
+    find_agent: Callable[[Session, BaseAgent], BaseAgent]
+    execute: Callable[[InvocationContext, Execute], AsyncGenerator[Event, None]]
+    spawn: Spawn
+
+
+def as_content(message: Any) -> types.Content | None:
+    """Return a message given as Content, text or dict as Content of role `user`.
+
+    Raises:
+      InputValidationError: it has another type.
+    """
+    if message is None:
+        return None
+    if isinstance(message, str):
+        return types.Content(role="user", parts=[types.Part(text=message)])
+    try:
+        content = types.Content.model_validate(message)
+    except ValueError as error:
+        raise InputValidationError(
+            f"new_message must be a Content, a dict with role and parts, or a str: {error}"
+        ) from error
+    if not content.role:
+        # A copy: the caller's object must not change.
+        content = content.model_copy(update={"role": "user"})
+    return content
 
 
 @dataclass(slots=True)
@@ -19,6 +94,7 @@ class RunRequest:
     """One request to run an invocation.
 
     Attributes:
+      runner: the runner that it goes to.
       place: the session.
       id: id of the request and of the invocation that it starts.
       message: the user's message, or function responses: Content, dict or text from the caller,
@@ -39,6 +115,7 @@ class RunRequest:
       leave: releases its session; None until it waits for the session.
     """
 
+    runner: RunnerAccess
     place: Place
     id: str
     message: Any
@@ -71,9 +148,11 @@ class RunRequest:
             self.accepted.set_result(None)
 
     @classmethod
-    def internal(cls, place: Place, config: context.RunConfig) -> RunRequest:
+    def internal(cls, runner: RunnerAccess, place: Place, config: context.RunConfig) -> RunRequest:
         """Return a request that needs the session exclusively, but runs no agent."""
-        return cls(place, new_invocation_context_id(), None, None, None, config, complete=True)
+        return cls(
+            runner, place, new_invocation_context_id(), None, None, None, config, complete=True
+        )
 
     @property
     def needs_all(self) -> bool:

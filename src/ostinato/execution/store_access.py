@@ -82,19 +82,20 @@ class StoreAccess:
     """Loads sessions for runs and commits their events.
 
     Attributes:
+      service: the service.
       durable: the service as a DurableStore, or None.
     """
 
     def __init__(self, service: BaseSessionService) -> None:
-        self._service = service
+        self.service = service
         self.durable = durable_store(service)
         self._port: tuple[Any, ...] = read_port(service)
 
     def notice_patches(self) -> None:
         """Detect methods that were patched or restored on the service or its class."""
-        port = read_port(self._service)
+        port = read_port(self.service)
         if port != self._port:
-            self._port, self.durable = port, durable_store(self._service)
+            self._port, self.durable = port, durable_store(self.service)
 
     async def load(
         self,
@@ -119,7 +120,7 @@ class StoreAccess:
             # A service would replace an empty id by a new one that the caller does not know.
             check_name("session id", place.session_id)
             try:
-                session = await self._service.create_session(**place._asdict())
+                session = await self.service.create_session(**place._asdict())
             except AlreadyExistsError:  # another request created it
                 session = await self._open_session(place, config, complete)
         if session is None:
@@ -139,8 +140,8 @@ class StoreAccess:
                 **names, config=config, complete=complete, asks=asks
             )
         if config is None:
-            return await self._service.get_session(**names)
-        return await self._service.get_session(**names, config=config)
+            return await self.service.get_session(**names)
+        return await self.service.get_session(**names, config=config)
 
     async def commit(
         self,
@@ -168,14 +169,14 @@ class StoreAccess:
                     break
             return await self.durable.append(session, events, rows, fence, claim, changes)
         for event in events:
-            await self._service.append_event(session=session, event=event)
+            await self.service.append_event(session=session, event=event)
         return None
 
     async def flush(self) -> None:
         """Wait for background commits of the store, such as released leases."""
         if self.durable is not None and self.durable.shared:
             with suppress(StoreError):  # it is closed, so nothing is pending
-                await self._service.flush()
+                await self.service.flush()
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the initial state of a session; empty if the service does not store it."""
@@ -190,7 +191,7 @@ class StoreAccess:
 
     async def open_hidden(self, parent: Session, session_id: str) -> Session | None:
         """Return a hidden session, or None."""
-        return await self._service.get_session(
+        return await self.service.get_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id
         )
 
@@ -200,13 +201,13 @@ class StoreAccess:
         Raises:
           AlreadyExistsError: there is one.
         """
-        await self._service.create_session(
+        await self.service.create_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id, state=state
         )
 
     async def delete_hidden(self, parent: Session, session_id: str) -> None:
         """Delete a hidden session."""
-        await self._service.delete_session(
+        await self.service.delete_session(
             app_name=parent.app_name, user_id=parent.user_id, session_id=session_id
         )
 

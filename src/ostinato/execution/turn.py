@@ -169,30 +169,31 @@ class Turn:
         if self.handed_over:
             self._given_away = True  # for good: events that should be stored were not
             raise LeaseLostError("The run is handed over; another process resumes it.")
+        keeper = self._keeper
         try:
-            await self._store_events(events, rows, changes)
+            # A message stays in the inbox until its own event is stored, in the same transaction.
+            if keeper is None or (self.fence is not None and not (self.kept and events)):
+                await self._store.commit(self.session, events, rows, self.fence, None, changes)
+            else:
+                await self._commit_with_claim(keeper, events, rows, changes)
         except StoreError as error:
-            if self._keeper is not None:
+            if keeper is not None:
                 self._failure = error
             raise
         except asyncio.CancelledError:
-            if events and self._keeper is not None and self.fence is not None:
+            if events and keeper is not None and self.fence is not None:
                 await run_shielded(self._await_commit(events[-1]))
             raise
 
-    async def _store_events(
+    async def _commit_with_claim(
         self,
+        keeper: LeaseKeeper,
         events: Sequence[Event],
         rows: Sequence[JournalRow],
         changes: CallChanges | None,
     ) -> None:
-        """Store events and rows under the fence, or with a claim."""
+        """Store events and rows with a claim of the session."""
         assert self.session is not None
-        keeper = self._keeper
-        # A message stays in the inbox until its own event is stored, in the same transaction.
-        if keeper is None or (self.fence is not None and not (self.kept and events)):
-            await self._store.commit(self.session, events, rows, self.fence, None, changes)
-            return
         if self.fence is not None:
             keeper.drop(self.request.place, self.fence)
         claim = Claim(

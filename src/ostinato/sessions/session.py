@@ -196,9 +196,9 @@ def session_on(
     del vars(session)["events"]
     backing = _backing_of(session)
     backing.log = log
-    backing.seen = len(log)
+    backing.seen = seen = len(log.records)
     backing.tombstones = tombstones
-    backing.revision = backing.newest = log.offset + len(log)
+    backing.revision = backing.newest = log.offset + seen
     return session
 
 
@@ -215,7 +215,7 @@ def log_of(session: Session) -> EventLog:
     if private.__class__ is not dict:
         return EventLog([EventRecord.of(event, fallback=repr) for event in session.events])
     backing: _Backing = private["_backing"]
-    fields = vars(session)
+    fields = session.__dict__
     events: list[Event] | None = fields["events"] if "events" in fields else None
     if backing.log is not None and (events is None or events == backing.mirror):
         return backing.log

@@ -32,7 +32,9 @@ async def test_a_stop_does_not_give_back_what_could_not_be_sealed(two_owners: li
     service = two_owners[0].service
     await service.create_session(**PLACE._asdict())
     store = StoreAccess(service)
-    turn = Turn(store, keeper_of(service), RunRequest.internal(PLACE, RunConfig()), "")
+    runner = two_owners[0].talk([]).runner
+    request = RunRequest.internal(runner._access(), PLACE, RunConfig())
+    turn = Turn(store, keeper_of(service), request, "")
     turn.session = await store.load(PLACE)
 
     async def run() -> None:

@@ -1,17 +1,29 @@
-"""Sealing of a run that ended early: every call is closed, and the error is stored."""
+"""Sealing of a run that ended early: every call is closed, and the error is stored.
+
+`YieldEnding` does it for a stopped run that waits at a `yield` for its caller.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from typing import Any
 
 from ... import types
+from ..._log import get_logger
 from ..._shielded import is_loop_running, run_shielded
 from ...agents.base_agent import BaseAgent
 from ...agents.guarded_run import is_guardrail_stop
 from ...context.invocation import InvocationContext
 from ...durable.journal import Journal
-from ...errors import InputValidationError, RunCancelledError, StoreError, ToolAbortedError
+from ...durable.run_scope import RunScope, SessionKey
+from ...errors import (
+    InputValidationError,
+    RunCancelledError,
+    StaleSessionError,
+    StoreError,
+    ToolAbortedError,
+)
 from ...events.event import Event, place_in_tree
 from ...flows.llm_flows.functions import (
     load_response_event,
@@ -32,6 +44,10 @@ from ...sessions.store.durable_store import DurableStore, Place
 from ...tools.function_tool import REJECTED
 from ..routing.task_choice import is_task
 from ..run_table import is_keyed
+from ..turn import Turn
+from ..turns import TurnGuard
+
+logger = get_logger(__name__)
 
 _CANCELLED = "The call was cancelled before it finished; its outcome is unknown."
 _CANCELLED_KEY = (
@@ -357,3 +373,63 @@ def error_event(ctx: InvocationContext, error: Exception) -> Event:
     if failure is not None and failure[0] is error and failure[1]:
         place_in_tree(event, failure[1])
     return event
+
+
+class YieldEnding:
+    """Ends a stopped run without its caller, which gets the reason when it reads on.
+
+    Args:
+      turn: the turn of the run.
+      holding: the hold on its session, or None if the caller releases it.
+      key: the session.
+      tracing: the span of the invocation; anything with its `end`.
+
+    Attributes:
+      ctx: the context of the run; None until it is set up.
+      run: the events of the run; None until its agents run.
+    """
+
+    __slots__ = ("_elsewhere", "_holding", "_key", "_tracing", "_turn", "ctx", "run")
+
+    def __init__(
+        self, turn: Turn, holding: TurnGuard | None, key: SessionKey, tracing: Any
+    ) -> None:
+        self._turn = turn
+        self._holding = holding
+        self._key = key
+        self._tracing = tracing
+        self.ctx: InvocationContext | None = None
+        self.run: AsyncGenerator[Event, None] | None = None
+        self._elsewhere: asyncio.Task[None] | None = None
+
+    def end_elsewhere(self, *, seal: bool) -> None:
+        """End the run although its event loop does not run.
+
+        Args:
+          seal: whether the current event loop seals it; otherwise its lease keeper hands it over.
+        """
+        if seal:
+            self._elsewhere = asyncio.ensure_future(self())
+        elif self._holding is not None:
+            self._holding.abandon()
+
+    async def __call__(self) -> None:
+        """Seal the run and release its session."""
+        reason = self._turn.stopped
+        if self._holding is not None:
+            self._holding.closing()
+        try:
+            with RunScope(self._key, self._turn.invocation_id):
+                # The agents of a run whose loop is blocked belong to that loop.
+                if self.run is not None and not self._turn.step.is_loop_stalled:
+                    await self.run.aclose()
+                elif self.ctx is not None:
+                    await try_to_seal(self.ctx, asyncio.CancelledError())
+        except StaleSessionError:
+            pass  # another owner has the session, and seals the run
+        except Exception:  # boundary: the caller gets only the reason of the stop
+            logger.exception("Failed to end invocation %s cleanly.", self._turn.invocation_id)
+        finally:
+            self._tracing.end(reason)
+            if self._holding is not None:
+                await self._holding.leave(reason)

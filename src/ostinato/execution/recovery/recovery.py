@@ -34,7 +34,7 @@ from ...events.event import Event
 from ...sessions.base_session_service import HIDDEN_PREFIX
 from ...sessions.store.durable_store import InboxMessage, Lease, Place
 from ..live_runs import was_live
-from ..run_request import RunRequest
+from ..run_request import RunnerAccess, RunRequest
 from ..store_access import StoreAccess
 from ..turn import Turn
 from ..turns import TURNS
@@ -117,11 +117,11 @@ class Recovery:
     Args:
       store: the store, which processes share.
       keeper: the leases of this process.
+      runner: the runner that gets the requests.
       make_turn: makes a turn for a request.
       run: runs a turn.
       key: returns the lock key of a session.
       detached: runs recovered work beyond the request that found it.
-      max_attempts: how often an invocation is started before it is parked.
       config: settings of the runs.
       deps: deps of the runs.
     """
@@ -131,11 +131,11 @@ class Recovery:
         store: StoreAccess,
         keeper: LeaseKeeper,
         *,
+        runner: RunnerAccess,
         make_turn: TurnFactory,
         run: Callable[[Turn], AsyncGenerator[Event, None]],
         key: Callable[[Place], SessionKey],
         detached: DetachedTasks,
-        max_attempts: int,
         config: context.RunConfig | None = None,
         deps: Any = NOT_GIVEN,
     ) -> None:
@@ -147,7 +147,7 @@ class Recovery:
         self._run = run
         self._key = key
         self._detached = detached
-        self._max_attempts = max_attempts
+        self._runner = runner
         self._config = config or context.RunConfig()
         self._deps = deps
 
@@ -405,7 +405,13 @@ class Recovery:
             message = left
         if message is None:
             request = RunRequest(
-                place, new_invocation_context_id(), None, left.invocation_id, None, self._config
+                self._runner,
+                place,
+                new_invocation_context_id(),
+                None,
+                left.invocation_id,
+                None,
+                self._config,
             )
             request.ends_live = isinstance(left, Lease) and was_live(left)
             request.deps = self._deps
@@ -415,6 +421,7 @@ class Recovery:
         if work.metadata:
             config = config.model_copy(update={"custom_metadata": work.metadata})
         return RunRequest(
+            self._runner,
             place,
             work.invocation_id,
             work.message,
@@ -427,7 +434,7 @@ class Recovery:
         )
 
     def _why_stuck(self, lease: Lease, digest: str) -> str:
-        if lease.attempts >= self._max_attempts:
+        if lease.attempts >= self._runner.host.max_attempts:
             return f"It was started {lease.attempts} times, and its process died each time."
         if lease.digest != digest:
             return (

@@ -1,4 +1,4 @@
-"""Choice of the task that a user's message belongs to, from the log alone."""
+"""Choice of the call or task that a user's message is for, from the log alone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from ...agents.llm_agent import LlmAgent
 from ...agents.node_agent import NodeAgent, iterate_nodes
 from ...context.delegation import branch_of_call
 from ...context.invocation import InvocationContext
+from ...errors import CallNotOpenError
 from ...events.event import Event
 from ...flows.llm_flows.delegation import is_rewound, run_after_tasks
 from ...sessions.log.event_log import EventLog, EventRecord
+from ...sessions.session import Session, log_of
 from ...workflow.requests import is_request
 
 
@@ -41,6 +43,27 @@ def after_tasks(run: Run) -> Run:
         return run_after_tasks(ctx, run) if isinstance(ctx.agent, LlmAgent) else run(ctx)
 
     return run_after
+
+
+def answered_call(session: Session, message: types.Content) -> EventRecord | None:
+    """Return the record of the first call that a message answers, or None.
+
+    Raises:
+      CallNotOpenError: an answered call does not exist.
+    """
+    first: EventRecord | None = None
+    for part in message.parts or ():
+        if part.function_response is None:
+            continue
+        answer = part.function_response
+        record = log_of(session).find_call(answer.id or "")
+        if record is None:
+            raise CallNotOpenError(
+                f"The message answers function call {answer.id!r} ({answer.name}), which is not in "
+                f"session {session.id!r}. Use the id of the call as it was yielded."
+            )
+        first = first or record
+    return first
 
 
 def resolve_answer_target(log: EventLog, message: types.Content) -> MessageTarget:

@@ -6,8 +6,8 @@ Read top-down: `run_async`, one step, then its parts in order. `LlmAgent` runs i
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import AsyncGenerator, Container
-from typing import Any, cast
+from collections.abc import AsyncGenerator
+from typing import Any
 
 from ... import context as contexts
 from ... import types
@@ -20,6 +20,7 @@ from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...context.run_path import enter_transfer
 from ...events.event import EVENT_TEMPLATE, Event
+from ...models.base_llm import BaseLlm
 from ...models.llm_request import REQUEST_TEMPLATE, LlmRequest
 from ...models.llm_response import LlmResponse
 from ...sessions.log.resume import ResumePoint
@@ -39,8 +40,8 @@ from .history.projection import NO_REQUEST, RESERVED_CALLS
 from .interactions_processor import Chain, begin_chain, is_chained
 from .live.live_connection import MAX_RECONNECTS
 from .live.live_run import LiveSteps, run_live
-from .model_call.event_draft import EventDraft
 from .model_call.model_hooks import (
+    EventDraft,
     run_after_model_hooks,
     run_before_model_hooks,
     run_model_error_hooks,
@@ -50,7 +51,7 @@ from .model_call.response_retry import generate_responses, mark_as_empty, requir
 from .resume.resume_point import consume_resume_point, find_pending_calls, replay_response
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
-from .tool_calls.readable_calls import make_calls_readable
+from .tool_calls.model_calls import make_calls_readable
 from .tool_calls.tool_bundle import ToolBundle, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
@@ -100,7 +101,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
           The events of every step; each is committed before the next one is created.
         """
         ctx = invocation_context
-        resume_point = consume_resume_point(ctx)
+        resume = ctx.run_state.resume
+        resume_point = None if resume is None else consume_resume_point(ctx, resume)
         if resume_point is not None and resume_point.kind == "ended":
             return
         while True:
@@ -135,7 +137,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
           ctx: the run.
           resume_point: the resume point of an interrupted run, for the first step after it.
         """
-        unsent = _unsent_output_event(ctx, resume_point)
+        unsent = None if resume_point is None else _unsent_output_event(ctx, resume_point)
         if unsent is not None:
             yield unsent
             return
@@ -245,7 +247,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent, because listing a toolset may call a server.
             ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
-        tools = cast(list[BaseTool], ctx.canonical_tools_cache)
+        tools: list[BaseTool] = ctx.canonical_tools_cache or []
         plain = self._bundle.add_plain(tools, llm_request)
         for tool in tools[plain:]:
             context = context or Context(ctx)
@@ -264,9 +266,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 call.end()
                 yield answer
                 return
-            streaming, chain = _begin_call(ctx, llm_request, call)
+            streaming, chain, responses = _begin_call(ctx, llm_request, call)
             complete, spending = False, ctx.services.budget_usage
-            responses = generate_responses(ctx, llm_request, streaming)
             try:
                 while True:
                     call.resume()
@@ -330,7 +331,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 yield self._finalize_model_response_event(llm_request, LlmResponse(), draft)
             return
         event = self._finalize_model_response_event(llm_request, response, draft)
-        _copy_grounding(ctx, event, llm_request.tools_dict)
+        if _SEARCH_AGENT in llm_request.tools_dict:
+            _copy_grounding(ctx, event)
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             if ctx.log.scopes:
@@ -357,7 +359,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     ) -> Event:
         """Create the event of a response and fill in call ids (Spec 2 §6.2)."""
         given = llm_response.__dict__
-        fields = {n: v for n in llm_response.model_fields_set if (v := given[n]) is not None}
+        names = llm_response.__pydantic_fields_set__
+        fields = {name: value for name in names if (value := given[name]) is not None}
         draft = model_response_event
         # Content that an adapter or a hook assigned later has not been validated yet.
         plain = llm_response.content is None or type(llm_response.content) is types.Content
@@ -375,10 +378,11 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if calls:
             make_calls_readable(event)
             functions.populate_client_function_call_id(event)
+            calls = event.get_function_calls()
             event.long_running_tool_ids = functions.get_long_running_function_calls(
-                event.get_function_calls(), llm_request.tools_dict
+                calls, llm_request.tools_dict
             )
-            if not RESERVED_CALLS.isdisjoint([call.name for call in event.get_function_calls()]):
+            if not RESERVED_CALLS.isdisjoint([call.name for call in calls]):
                 event.custom_metadata = {**(event.custom_metadata or {}), NO_REQUEST: True}
         return event
 
@@ -436,9 +440,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         return agent
 
 
-def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint | None) -> Event | None:
+def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint) -> Event | None:
     """Return the output event that an interrupted run had not emitted yet, or None."""
-    if resume_point is None or resume_point.record is None:
+    if resume_point.record is None:
         return None
     if resume_point.kind == "structured":
         text_response = _output_schema_processor.get_structured_model_response(
@@ -468,27 +472,21 @@ def _asks_for_credential(event: Event) -> bool:
     )
 
 
-def _copy_grounding(ctx: InvocationContext, event: Event, tools: Container[str]) -> None:
-    """Copy the grounding metadata of the last search to the response of the agent that asked.
-
-    Args:
-      ctx: the run.
-      event: the response, after the hooks.
-      tools: names of the agent's tools; the search agent has to be one of them.
-    """
-    if _SEARCH_AGENT in tools:
-        found = ctx.session.state.get(GROUNDING_KEY)
-        if found is not None:
-            event.grounding_metadata = found
+def _copy_grounding(ctx: InvocationContext, event: Event) -> None:
+    """Copy the grounding metadata of the last search to the response of the agent that asked."""
+    found = ctx.session.state.get(GROUNDING_KEY)
+    if found is not None:
+        event.grounding_metadata = found
 
 
 def _begin_call(
     ctx: InvocationContext, llm_request: LlmRequest, call: AnyCall
-) -> tuple[bool, Chain | None]:
+) -> tuple[bool, Chain | None, AsyncGenerator[LlmResponse, None]]:
     """Label and count a model call.
 
     Returns:
-      Whether its response is streamed, and the chain of interactions that it continues, if any.
+      Whether its response is streamed, the chain of interactions that it continues, if any, and its
+      responses.
     """
     labels = llm_request.config.labels
     llm_request.config.labels = {**(labels or {}), "adk_agent_name": ctx.agent.name}
@@ -497,7 +495,9 @@ def _begin_call(
     streaming = ctx.run_config is not None and (
         ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
     )
-    return streaming, begin_chain(ctx, llm_request) if is_chained(ctx) else None
+    model: BaseLlm = ctx.agent.canonical_model
+    chain = begin_chain(ctx, llm_request) if is_chained(model) else None
+    return streaming, chain, generate_responses(ctx, model, llm_request, streaming)
 
 
 async def _handle_model_error(

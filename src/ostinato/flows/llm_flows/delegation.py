@@ -20,9 +20,11 @@ from ...models.invalid_args import INVALID_ARGS_KEY
 from ...models.llm_request import LlmRequest
 from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
 from ...tools.model_mistake import ModelMistake
-from ...tools.single_turn_tool import SingleTurnTool
-from ...tools.task_tool import TaskTool, wrong_input
-from .history.call_ids import get_long_running_function_calls, populate_client_function_call_id
+from ...tools.task_tool import wrong_input
+from .tool_calls.model_calls import (
+    get_long_running_function_calls,
+    populate_client_function_call_id,
+)
 
 Run = Callable[[InvocationContext], AsyncGenerator[Event, None]]
 
@@ -59,11 +61,6 @@ def find_other_calls(
         for call in event.get_function_calls()
         if call.id not in handed and (ids is None or call.id in ids)
     }
-
-
-def is_agent_tool(tool: Any) -> bool:
-    """Return whether a tool runs an agent whose events the call has to relay."""
-    return isinstance(tool, SingleTurnTool | TaskTool)
 
 
 def find_open_tasks(ctx: InvocationContext) -> Iterator[tuple[EventRecord, str, str]]:

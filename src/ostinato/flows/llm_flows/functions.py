@@ -35,11 +35,6 @@ from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
-from .history.call_ids import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
-from .history.call_ids import generate_client_function_call_id as generate_client_function_call_id
-from .history.call_ids import get_long_running_function_calls as get_long_running_function_calls
-from .history.call_ids import populate_client_function_call_id as populate_client_function_call_id
-from .history.call_ids import remove_client_function_call_id as remove_client_function_call_id
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_journal import refuse_rerun, resolve_doubt, restore_writes, serialize_result
@@ -62,39 +57,34 @@ from .tool_calls.merged_responses import (
     find_event_by_function_call_id as find_event_by_function_call_id,
 )
 from .tool_calls.merged_responses import find_matching_function_call as find_matching_function_call
+from .tool_calls.merged_responses import merge_outcomes
 from .tool_calls.merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
-from .tool_calls.repeated_calls import record_result, refuse_repeat
-from .tool_calls.tool_result import ResultTooLarge, make_response_dict
+from .tool_calls.model_calls import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
+from .tool_calls.model_calls import (
+    generate_client_function_call_id as generate_client_function_call_id,
+)
+from .tool_calls.model_calls import (
+    get_long_running_function_calls as get_long_running_function_calls,
+)
+from .tool_calls.model_calls import (
+    populate_client_function_call_id as populate_client_function_call_id,
+)
+from .tool_calls.model_calls import remove_client_function_call_id as remove_client_function_call_id
+from .tool_calls.tool_result import (
+    CallOutcome,
+    ResultTooLarge,
+    make_response_dict,
+    record_result,
+    refuse_repeat,
+)
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
 
 _DEFAULT_MAX_RESULT = 4 * 1024 * 1024
 STOPPED = "The call was cancelled because a parallel call failed."
-
-
-class CallOutcome:
-    """The outcome of one call, or of all calls of one response.
-
-    Attributes:
-      event: the response event; None if a long-running tool has returned nothing yet.
-      error: the exception to raise once `event` is committed.
-      rerun_ids: ids of calls whose tools may have run twice.
-    """
-
-    __slots__ = ("error", "event", "rerun_ids")
-
-    def __init__(
-        self,
-        event: Event | None,
-        error: BaseException | None = None,
-        rerun_ids: Sequence[str] = (),
-    ) -> None:
-        self.event = event
-        self.error = error
-        self.rerun_ids = rerun_ids
 
 
 class _ToolCall:
@@ -223,11 +213,11 @@ async def run_function_calls(
     Every call gets an answer: a call that raised gets an error response, its siblings finish (in
     programs for google-adk they are cancelled), and the outcome carries the first exception.
     """
-    wanted = [c for c in function_calls if filters is None or c.id in filters]
+    wanted = function_calls if filters is None else [c for c in function_calls if c.id in filters]
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcomes = [await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))]
+        outcome = await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))
     else:
         order, siblings = restore_writes(ctx, wanted), _ParallelCalls()
         tasks: list[asyncio.Task[CallOutcome]] = []
@@ -237,15 +227,11 @@ async def run_function_calls(
                 run = _run_call(ctx, c, tools_dict, answer, order, siblings)
                 tasks.append(group.create_task(run))
                 siblings.add(tasks[-1])
-        outcomes = [task.result() for task in tasks]
-    events = [o.event for o in outcomes if o.event is not None]
-    event = merge_parallel_function_response_events(events) if events else None
-    rerun_ids = [call_id for o in outcomes for call_id in o.rerun_ids]
-    if event is not None and rerun_ids:
-        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: rerun_ids}
-    return CallOutcome(
-        event, next((o.error for o in outcomes if o.error is not None), None), rerun_ids
-    )
+        outcome = merge_outcomes([task.result() for task in tasks])
+    event = outcome.event
+    if event is not None and outcome.rerun_ids:
+        event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
+    return outcome
 
 
 async def _run_call(

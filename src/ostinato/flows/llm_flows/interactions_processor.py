@@ -32,7 +32,7 @@ class InteractionsRequestProcessor(RequestEdit):
 
     def edit(self, invocation_context: InvocationContext, llm_request: LlmRequest) -> None:
         """Fill in `previous_interaction_id` if the model chains; `begin_chain` checks it."""
-        if not is_chained(invocation_context):
+        if not is_chained(invocation_context.agent.canonical_model):
             return
         recent = _get_chain_view(invocation_context).read_recent(invocation_context.log)
         if recent:
@@ -57,10 +57,9 @@ class Chain:
         response.custom_metadata = {**metadata, CHAIN: kept.hexdigest()}
 
 
-def is_chained(ctx: InvocationContext) -> bool:
-    """Return whether the agent's model chains interactions."""
+def is_chained(model: BaseLlm) -> bool:
+    """Return whether a model chains interactions."""
     # Not by getattr, which is slow if the model has no such field.
-    model: BaseLlm = ctx.agent.canonical_model
     return bool(model.__dict__.get("use_interactions_api"))
 
 

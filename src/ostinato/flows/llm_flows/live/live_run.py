@@ -29,8 +29,8 @@ from ....sessions.store.durable_store import CallChanges
 from ....tools.base_tool import BaseTool
 from .. import _output_schema_processor, auth_preprocessor, request_confirmation
 from ..audio_cache_manager import AudioCacheManager
-from ..model_call.event_draft import EventDraft
 from ..model_call.model_hooks import (
+    EventDraft,
     run_after_model_hooks,
     run_before_model_hooks,
     run_model_error_hooks,

@@ -1,17 +1,69 @@
-"""The hooks around a model call: the plugins' first, then the agent's (Spec 2 §5)."""
+"""The hooks around a model call: the plugins' first, then the agent's (Spec 2 §5).
+
+They write to `EventDraft`, from which the response becomes an event.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from .... import _clock
 from ....context.callbacks import first_answer, plugin_answer
 from ....context.context import Context
 from ....context.invocation import InvocationContext
+from ....events.event_actions import ACTIONS_TEMPLATE, EventActions
 from ....models.llm_request import LlmRequest
 from ....models.llm_response import LlmResponse
 from ....telemetry.model_call import NO_CALL, AnyCall
-from .event_draft import EventDraft
+
+
+class EventDraft:
+    """Identity and effects of the event that the next response becomes; an Event can replace it.
+
+    Id, time and effects are created on first access.
+
+    Args:
+      ctx: the run.
+
+    Attributes:
+      invocation_id, author, branch: those of the event.
+    """
+
+    __slots__ = ("_actions", "_id", "_timestamp", "author", "branch", "invocation_id")
+
+    def __init__(self, ctx: InvocationContext) -> None:
+        self.invocation_id = ctx.invocation_id
+        self.author: str = ctx.agent.name
+        self.branch = ctx.branch
+        self.start_next()
+
+    def start_next(self) -> None:
+        """Start the next event, with an id, a time and effects of its own."""
+        self._id: str | None = None
+        self._timestamp: float | None = None
+        self._actions: EventActions | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the event."""
+        if self._id is None:
+            self._id = _clock.new_id()
+        return self._id
+
+    @property
+    def timestamp(self) -> float:
+        """Time of the event, seconds since 1970."""
+        if self._timestamp is None:
+            self._timestamp = _clock.now()
+        return self._timestamp
+
+    @property
+    def actions(self) -> EventActions:
+        """Effects of the event; hooks write to them before the event exists."""
+        if self._actions is None:
+            self._actions = ACTIONS_TEMPLATE.create()
+        return self._actions
 
 
 async def run_before_model_hooks(

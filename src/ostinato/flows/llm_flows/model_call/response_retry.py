@@ -20,10 +20,9 @@ _PARSE_FAILURES = frozenset(
 
 
 def generate_responses(
-    ctx: InvocationContext, llm_request: LlmRequest, streaming: bool
+    ctx: InvocationContext, model: BaseLlm, llm_request: LlmRequest, streaming: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """Call the agent's model; retry empty responses as often as the run allows."""
-    model: BaseLlm = ctx.agent.canonical_model
     limit = ctx.run_config.max_empty_retries if ctx.run_config is not None else None
     if limit is None:
         limit = model.empty_retries

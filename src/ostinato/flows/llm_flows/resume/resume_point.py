@@ -8,16 +8,14 @@ from typing import NamedTuple
 from ....context.invocation import InvocationContext
 from ....models.llm_response import LlmResponse
 from ....sessions.log.event_log import EventRecord
-from ....sessions.log.resume import OpenCall, ResumePoint, open_calls
+from ....sessions.log.resume import OpenCall, Resume, ResumePoint, open_calls
 from ... import llm_flows
 from ..tool_calls.call_journal import has_response
 
 
-def consume_resume_point(ctx: InvocationContext) -> ResumePoint | None:
-    """Return the resume point of this agent and mark it as used; None for a new run."""
-    if ctx.run_state.resume is None:
-        return None
-    resume_point = ctx.run_state.resume.take(ctx.agent.name, ctx.branch)
+def consume_resume_point(ctx: InvocationContext, resume: Resume) -> ResumePoint:
+    """Return the resume point of this agent and mark it as used."""
+    resume_point = resume.take(ctx.agent.name, ctx.branch)
     if resume_point.kind == "code" and resume_point.record is not None:
         # Only the agent's executor knows whether it has to run this code.
         return resume_point._replace(

@@ -17,8 +17,11 @@ from ....events.event import Event
 from ....sessions.log.resume import RERUN
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import FunctionTool
+from ....tools.single_turn_tool import SingleTurnTool
+from ....tools.task_tool import TaskTool
 from .. import functions
-from ..delegation import is_agent_tool, set_task_output
+from ..delegation import set_task_output
+from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....auth.tool_confirmation import ToolConfirmation
@@ -49,9 +52,9 @@ async def execute_calls(
     """
     calls = call_event.get_function_calls()
     work = functions.run_function_calls(ctx, calls, tools, filters, confirmations)
-    wanted = [call for call in calls if filters is None or call.id in filters]
-    if any(_has_agent_events(tools.get(call.name or "")) for call in wanted):
-        relay = Relay[functions.CallOutcome]()
+    wanted = calls if filters is None else [call for call in calls if call.id in filters]
+    if any([_has_agent_events(tools.get(call.name or "")) for call in wanted]):
+        relay = Relay[CallOutcome]()
         ctx.run_state.relays.update({call.id or "": relay for call in wanted})
         async with Aclosing(relay.events(work)) as events:
             async for event in events:
@@ -83,7 +86,7 @@ async def execute_calls(
 
 def _has_agent_events(tool: BaseTool | None) -> bool:
     """Return whether a tool runs an agent whose events this run yields."""
-    return is_agent_tool(tool) or getattr(tool, "stream", False) is True
+    return isinstance(tool, (SingleTurnTool, TaskTool)) or getattr(tool, "stream", False) is True
 
 
 def _drop_unknown_arguments(call_event: Event, tools: Mapping[str, BaseTool]) -> Event:

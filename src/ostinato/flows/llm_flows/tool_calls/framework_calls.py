@@ -11,7 +11,7 @@ from .... import auth, types
 from ....auth.redaction import public_config
 from ....context.invocation import InvocationContext
 from ....events.event import Event
-from ..history.call_ids import generate_client_function_call_id
+from .model_calls import generate_client_function_call_id
 
 if TYPE_CHECKING:
     from ....auth.auth_tool import AuthConfig

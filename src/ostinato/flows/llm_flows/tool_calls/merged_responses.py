@@ -14,6 +14,7 @@ from ....events.event_actions import ACTIONS_TEMPLATE, EventActions
 from ....events.ui_widget import UiWidget
 from ....sessions.log.ordered_delta import OrderedDelta, merge_deltas
 from ....sessions.session import copy_state
+from .tool_result import CallOutcome
 
 
 def merge_parallel_function_response_events(function_response_events: list[Event]) -> Event:
@@ -41,6 +42,16 @@ def merge_parallel_function_response_events(function_response_events: list[Event
         live_session_id=first.live_session_id,
         content=types.Content(role="user", parts=parts),
         actions=merge_actions([event.actions for event in function_response_events]),
+    )
+
+
+def merge_outcomes(outcomes: Sequence[CallOutcome]) -> CallOutcome:
+    """Merge the outcomes of parallel calls; the first exception counts."""
+    events = [o.event for o in outcomes if o.event is not None]
+    return CallOutcome(
+        merge_parallel_function_response_events(events) if events else None,
+        next((o.error for o in outcomes if o.error is not None), None),
+        [call_id for o in outcomes for call_id in o.rerun_ids],
     )
 
 

@@ -1,14 +1,18 @@
-"""Conversion of a tool's return value to the JSON of its function response."""
+"""The outcome of a call: its result as JSON, its error, and whether it repeats an earlier call."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from .... import types
+from ....context.invocation import InvocationContext
 from ....errors import ToolResultError
+from ....events.event import Event
+from ....tools.model_mistake import ModelMistake
 
 _NOT_FINITE = (b"NaN", b"Infinity")
 _MAX_LEVELS = 180  # the JSON reader allows 200, and the event around a result needs some
@@ -17,6 +21,28 @@ _AROUND = 200 - _MAX_LEVELS
 
 class ResultTooLarge(Exception):
     """A result above `RunConfig.max_tool_result_bytes`; the message is for the model."""
+
+
+class CallOutcome:
+    """The outcome of one call, or of all calls of one response.
+
+    Attributes:
+      event: the response event; None if a long-running tool has returned nothing yet.
+      error: the exception to raise once `event` is committed.
+      rerun_ids: ids of calls whose tools may have run twice.
+    """
+
+    __slots__ = ("error", "event", "rerun_ids")
+
+    def __init__(
+        self,
+        event: Event | None,
+        error: BaseException | None = None,
+        rerun_ids: Sequence[str] = (),
+    ) -> None:
+        self.event = event
+        self.error = error
+        self.rerun_ids = rerun_ids
 
 
 def make_response_dict(result: Any, *, tool: str, agent: str, max_bytes: int) -> dict[str, Any]:
@@ -89,3 +115,30 @@ def _find_not_finite(value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for index, item in enumerate(cast(list[Any], value)):
             yield from _find_not_finite(item, f"{path}[{index}]")
+
+
+def refuse_repeat(ctx: InvocationContext, call: types.FunctionCall) -> ModelMistake | None:
+    """Return the answer to a call that was repeated too often without a new result, or None."""
+    args, _, times, _ = ctx.last_calls[call.name]
+    limit = ctx.run_config.max_repeated_calls if ctx.run_config is not None else 0
+    if not 0 < limit <= times or args != call.args:
+        return None
+    return ModelMistake(
+        error=f"`{call.name}()` was called with these arguments {times} times in a row and gave "
+        "the same result each time, so it was not run again. Use that result, call it with other "
+        "arguments, or say that you cannot do what was asked."
+    )
+
+
+def record_result(
+    ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]
+) -> None:
+    """Record the result of a call; equal calls of one response count once."""
+    if ctx.run_config is None or not ctx.run_config.max_repeated_calls:
+        return
+    seen, times, asked = ctx.last_calls, 1, len(ctx.log)
+    if call.name in seen:
+        args, result, before, then = seen[call.name]
+        if args == call.args and result == response:
+            times = before if then == asked else before + 1
+    seen[call.name] = (call.args, response, times, asked)
