@@ -19,9 +19,8 @@ from ..agent_files.reading import (
     use_reading,
 )
 from ..agent_files.references import AgentRefConfig, CodeConfig
-from ..agents.agent_fields import CALLBACKS
 from ..agents.base_agent import BaseAgent
-from ..agents.base_agent_config import BaseAgentConfig
+from ..agents.base_agent_config import CALLBACKS, BaseAgentConfig
 from ..agents.config_agent_utils import (
     enter_file,
     read_settings,

@@ -8,8 +8,7 @@ from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions
-    from ostinato.types.tool import Tool
-    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.tool import Tool, ToolConfig
     from ostinato.types.unions import ContentListUnion, ContentUnion
 else:
     ContentListUnion = deferred_type("ContentListUnion")

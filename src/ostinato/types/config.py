@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions
     from ostinato.types.safety import SafetySetting
     from ostinato.types.speech import AudioTranscriptionConfig
-    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.tool import ToolConfig
     from ostinato.types.unions import ContentUnion, SchemaUnion, SpeechConfigUnion, ToolListUnion
 else:
     AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
 from ... import _clock, types
+from ...agents.agent_run_result import Usage
 from ...errors import NotFoundError
 from ...events.event import Event
-from ...events.usage import Usage
 from ...execution.run_handle import Run
 from ...execution.stream_items import Closed, Opened, Said, Shown, StreamItem, StreamItems
 from ...hosting.input_answers import open_requests
