@@ -25,7 +25,7 @@ from ..sessions.state import check_state
 from ..telemetry.tracing import span
 from ..types.record_template import shallow_copy
 from ..workflow.agent_node import as_node_context, place_event, wait_for_answers
-from ..workflow.time_limit import limit_time
+from ..workflow.node_errors import limit_time
 from ._runnable_node import RunnableNode
 from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 from .base_agent_config import base_fields

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..agent_files.reading import FieldFault, current_reading, enter_field, resolve_callbacks
+from ..agent_files.file_reading import FieldFault, current_reading, enter_field, resolve_callbacks
 from ..agent_files.references import AgentRefConfig, CodeConfig
 
 

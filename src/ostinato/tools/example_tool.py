@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from pydantic import TypeAdapter
 
-from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
+from ..agent_files.file_reading import FieldFault, enter_field, resolve_fully_qualified_name
 from ..examples.base_example_provider import BaseExampleProvider
 from ..examples.example import Example
 from ..examples.example_util import build_example_si

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ostinato.types._record import Record
+from ostinato.types._base_record import Record
 from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:

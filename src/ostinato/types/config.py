@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ostinato.types._record import Record
+from ostinato.types._base_record import Record
 from ostinato.types.deferred_type import deferred_type
 from ostinato.types.thinking import ThinkingConfig
 

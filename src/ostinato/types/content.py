@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 from ostinato.types.deferred_type import deferred_type, load_type
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import Self
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class MediaProcessing(CaseInsensitiveEnum):
