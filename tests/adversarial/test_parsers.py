@@ -26,11 +26,11 @@ from ostinato.models.wire.written_calls import read_call
 from ostinato.plugins._redaction import redact_value
 from ostinato.server.agui.input import RunAgentInput
 from ostinato.server.bodies import parse_json, validate_record
-from ostinato.server.conversation import unpack_id
-from ostinato.server.media import part_from_url
+from ostinato.server.client_conversations import unpack_id
+from ostinato.server.message_files import part_from_url
 from ostinato.server.names import check_id
 from ostinato.server.openai.chat import ChatRequest
-from ostinato.server.openai.messages import turns_of
+from ostinato.server.openai.openai_messages import turns_of
 from ostinato.server.openai.responses import ResponsesRequest
 from ostinato.server.problems import loggable_text, public_text
 from ostinato.server.proxies import TrustedProxies

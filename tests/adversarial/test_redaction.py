@@ -7,7 +7,7 @@ import pytest
 from ostinato._secrets import redact_text
 from ostinato.plugins._redaction import redact_value as redacted_in_logs
 from ostinato.server.problems import public_text
-from ostinato.telemetry.redaction import redact_value as redacted_in_traces
+from ostinato.telemetry.model_call import redact_value as redacted_in_traces
 
 CANARY = "Zq8f3A91c7D2xK40"
 

@@ -17,6 +17,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "ostinato"
 # By reason, what nothing in the package reads.
 EXCEPTIONS = {
     "It is for the code of nodes and tools to read.": [
+        "agents.agent_run_result:Usage.llm_calls",
         "context.context:Context.interrupt_ids",
         "context.context:Context(attempt_count)",
         "context.context:Context(use_as_output)",
@@ -25,7 +26,6 @@ EXCEPTIONS = {
         "context.context:Context.resume_inputs",
         "context.context:Context.attempt_count",
         "context.context:Context.parent_ctx",
-        "events.usage:Usage.llm_calls",
         "models.capabilities:ModelCapabilities.parallel_calls",
         "models.capabilities:ModelCapabilities.caching",
         "telemetry.node_tracing:TelemetryContext.otel_context",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..agent_files.code_names import CodeNameError
 from ..agent_files.document import Document, display_name, read_document
-from ..agent_files.reading import (
+from ..agent_files.file_reading import (
     FieldFault,
     FileTree,
     Reading,
@@ -19,9 +19,8 @@ from ..agent_files.reading import (
     use_reading,
 )
 from ..agent_files.references import AgentRefConfig, CodeConfig
-from ..agents.agent_fields import CALLBACKS
 from ..agents.base_agent import BaseAgent
-from ..agents.base_agent_config import BaseAgentConfig
+from ..agents.base_agent_config import CALLBACKS, BaseAgentConfig
 from ..agents.config_agent_utils import (
     enter_file,
     read_settings,
@@ -32,9 +31,9 @@ from ..agents.config_agent_utils import (
 from ..agents.llm_agent_fields import CALLBACKS as LLM_CALLBACKS
 from ..agents.llm_agent_fields import CODE
 from .layout import Expression, Group, Item, call_source, list_source, quote_text, render_source
-from .names import Names
+from .source_names import Names
+from .source_values import record_source, value_source
 from .tool_source import tool_source
-from .values import record_source, value_source
 
 MARK = "Written by `ostinato generate`"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..agent_files.reading import enter_field
+from ..agent_files.file_reading import enter_field
 from ..agent_files.references import AgentRefConfig
 from ..tools.agent_tool import AgentTool, AgentToolConfig
 from ..tools.base_tool import BaseTool
@@ -13,8 +13,8 @@ from ..tools.example_tool import ExampleTool, ExampleToolConfig
 from ..tools.tool_configs import ToolArgsConfig, ToolConfig, arguments_for
 from ..tools.tool_resolving import check_without_class, find_named_tool, is_tool_class
 from .layout import Expression, Item, call_source
-from .names import Names
-from .values import argument_list, value_source
+from .source_names import Names
+from .source_values import argument_list, value_source
 
 _ARGS = ("ostinato.tools.tool_configs", "ToolArgsConfig")
 

@@ -18,8 +18,7 @@ from ..context.node import BaseNode
 from ..context.run_config import RunConfig
 from ..errors import InputValidationError
 from ..events.event import Event
-from ..events.usage import Usage
-from .agent_run_result import AgentRunResult
+from .agent_run_result import AgentRunResult, Usage
 
 _RUNNER = "ostinato.runners:InMemoryRunner"
 _USER = "user"

@@ -1,4 +1,4 @@
-"""AgentRunResult: the result of `agent.run(...)` or `agent.run_sync(...)`."""
+"""AgentRunResult: the result of `agent.run(...)` or `agent.run_sync(...)`, with its usage."""
 
 from __future__ import annotations
 
@@ -13,8 +13,39 @@ from typing_extensions import TypeVar
 from .. import types
 from ..errors import NoOutputError
 from ..events.event import REJECTED, Event
-from ..events.usage import Usage
 from ..sessions.session import Session
+
+
+@dataclass(slots=True)
+class Usage:
+    """Sums over an invocation.
+
+    Attributes:
+      llm_calls: complete responses of models.
+      tool_calls: responses of tools.
+      input_tokens, output_tokens, total_tokens: as the models reported them.
+    """
+
+    llm_calls: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+
+    def count(self, event: Event) -> None:
+        """Add an event."""
+        if event.partial:
+            return
+        self.tool_calls += len(event.get_function_responses()) if event.author != "user" else 0
+        content = event.content
+        if content is not None and content.role == "model":
+            self.llm_calls += 1
+        usage = event.usage_metadata
+        if usage is not None:
+            self.input_tokens += usage.prompt_token_count or 0
+            self.output_tokens += usage.candidates_token_count or 0
+            self.total_tokens += usage.total_token_count or 0
+
 
 Output = TypeVar("Output", default=Any)
 Output_co = TypeVar("Output_co", default=Any, covariant=True)

@@ -25,10 +25,10 @@ from ..sessions.state import check_state
 from ..telemetry.tracing import span
 from ..types.record_template import shallow_copy
 from ..workflow.agent_node import as_node_context, place_event, wait_for_answers
-from ..workflow.time_limit import limit_time
+from ..workflow.node_errors import limit_time
 from ._runnable_node import RunnableNode
-from .agent_fields import base_fields
 from .base_agent_config import BaseAgentConfig as BaseAgentConfig
+from .base_agent_config import base_fields
 from .guarded_live import run_guarded_live
 from .guarded_run import run_guarded
 

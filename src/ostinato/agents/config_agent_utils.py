@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from ..agent_files.code_names import CodeRules
 from ..agent_files.document import Document, read_document
-from ..agent_files.own_package import own_package
-from ..agent_files.reading import (
+from ..agent_files.file_reading import (
     FieldFault,
     FileTree,
     Reading,
@@ -25,9 +24,10 @@ from ..agent_files.reading import (
     make_validation_error,
     use_reading,
 )
-from ..agent_files.reading import resolve_callbacks as resolve_callbacks
-from ..agent_files.reading import resolve_code_reference as resolve_code_reference
-from ..agent_files.reading import resolve_fully_qualified_name as resolve_fully_qualified_name
+from ..agent_files.file_reading import resolve_callbacks as resolve_callbacks
+from ..agent_files.file_reading import resolve_code_reference as resolve_code_reference
+from ..agent_files.file_reading import resolve_fully_qualified_name as resolve_fully_qualified_name
+from ..agent_files.own_package import own_package
 from ..agent_files.references import AgentRefConfig
 from ..errors import AgentFileError
 from .base_agent import BaseAgent

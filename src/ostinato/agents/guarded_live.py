@@ -11,7 +11,7 @@ from ..context.invocation import InvocationContext, ensure_live_state
 from ..context.readonly import ReadonlyContext
 from ..errors import AgentConfigError
 from ..events.event import Event
-from ..types.content_text import extract_text_from_content
+from ..types.content import extract_text_from_content
 from .guarded_run import check_output, report_results
 
 

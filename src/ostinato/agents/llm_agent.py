@@ -39,7 +39,7 @@ from ..sessions.log.resume import Resume
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.finish_task_tool import FinishTaskTool
-from ..types.content_text import extract_text_from_content
+from ..types.content import extract_text_from_content
 from ..types.deferred_type import deferred_type
 from ..types.like_named import own
 from ..workflow.agent_node import as_node_context, place_event, wait_for_answers

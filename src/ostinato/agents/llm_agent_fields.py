@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any, get_origin
 from pydantic import BaseModel
 
 from ..agent_files.document import cut_text
-from ..agent_files.reading import FieldFault, current_reading, enter_field, resolve_code_reference
+from ..agent_files.file_reading import (
+    FieldFault,
+    current_reading,
+    enter_field,
+    resolve_code_reference,
+)
 from ..tools.tool_resolving import resolve_tools
-from .agent_fields import callback_fields
+from .base_agent_config import callback_fields
 
 if TYPE_CHECKING:
     from ..types import HttpRetryOptions

@@ -1,24 +1,116 @@
-"""The base of Ostinato's artifact services: addresses, references and threads in one place."""
+"""The base of Ostinato's artifact services: references, parts as bytes, and work in threads.
+
+A reference stays within the scope of its artifact, and chains of them are bounded: a user who could
+point at another user's artifact could read it. Services that store bytes keep a part's content
+apart, because bytes inside JSON would be a third longer.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from ostinato.artifacts._address import Address, Scope, locate, scope_of
-from ostinato.artifacts._reference import find_target, load_resolved
-from ostinato.artifacts.artifact_util import is_artifact_ref
+from ostinato.artifacts.artifact_util import is_artifact_ref, parse_artifact_uri
 from ostinato.artifacts.base_artifact_service import (
     ArtifactVersion,
     BaseArtifactService,
     copy_metadata,
     ensure_part,
 )
+from ostinato.errors import InputValidationError
 from ostinato.types import Part
+
+_MAX_HOPS = 5
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+def find_target(reference: Part, source: Address) -> tuple[Address, int]:
+    """The address and version that the artifact at `source` refers to.
+
+    Raises:
+        InputValidationError: the URI is not that of an artifact's version, or it belongs to another
+            app, user or session.
+    """
+    uri = (reference.file_data and reference.file_data.file_uri) or ""
+    parsed = parse_artifact_uri(uri)
+    if parsed is None:
+        raise InputValidationError(
+            f"Artifact {source.filename!r} refers to {uri!r}, which names no artifact version; "
+            "build references with ostinato.artifacts.artifact_util.get_artifact_uri."
+        )
+    target = locate(parsed.app_name, parsed.user_id, parsed.session_id, parsed.filename)
+    same_owner = (target.app_name, target.user_id) == (source.app_name, source.user_id)
+    if not same_owner or target.session_id not in (None, source.session_id):
+        raise InputValidationError(
+            f"Artifact {source.filename!r} refers to {uri!r}, outside its own app, user or "
+            "session. Save a copy there, or use a 'user:' name to share it among sessions."
+        )
+    return target, parsed.version
+
+
+async def load_resolved(
+    read: Callable[[Address, int | None], Awaitable[Part | None]],
+    address: Address,
+    version: int | None,
+) -> Part | None:
+    """What `read` finds at `address`, or at the end of the references that start there.
+
+    Raises:
+        InputValidationError: see `find_target`; or there are more than 5 references in a row.
+    """
+    place, number = address, version
+    for _ in range(_MAX_HOPS + 1):
+        part = await read(place, number)
+        if part is None or not is_artifact_ref(part):
+            return part
+        place, number = find_target(part, place)
+    raise InputValidationError(
+        f"Artifact {address.filename!r} starts a chain of more than {_MAX_HOPS} references, or a "
+        "circle; save the content itself."
+    )
+
+
+ContentKind: TypeAlias = Literal["text", "data"] | None
+
+
+class StoredPart(NamedTuple):
+    """A part taken apart: the field its content goes back to, its other fields, its content."""
+
+    kind: ContentKind
+    fields: dict[str, Any]
+    content: bytes
+
+
+def take_apart(part: Part) -> StoredPart:
+    """The part's content as bytes, and the rest of it as JSON."""
+    if part.inline_data is None:
+        kind: ContentKind = None if part.text is None else "text"
+        bare = part.model_copy(update={"text": None})
+        content = (part.text or "").encode("utf-8")
+    else:
+        kind = "data"
+        blob = part.inline_data.model_copy(update={"data": None})
+        bare = part.model_copy(update={"inline_data": blob})
+        content = part.inline_data.data or b""
+    return StoredPart(kind, bare.model_dump(mode="json", by_alias=True, exclude_none=True), content)
+
+
+def put_together(stored: StoredPart) -> Part:
+    """The part that was taken apart.
+
+    Raises:
+        ValueError: the fields are no part, or the content is no text where it should be.
+    """
+    part = Part.model_validate(stored.fields)
+    if stored.kind == "text":
+        part.text = stored.content.decode("utf-8")
+    elif stored.kind == "data" and part.inline_data is not None:
+        part.inline_data.data = stored.content
+    return part
 
 
 class ArtifactStore(Protocol):

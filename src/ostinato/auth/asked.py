@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from ostinato.auth._ports import SessionLike
+    from ostinato.auth._credential_context import SessionLike
     from ostinato.auth.auth_tool import AuthConfig
 
 CAPACITY = 1_000

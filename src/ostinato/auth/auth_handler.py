@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from ostinato._log import get_logger
 from ostinato.auth._consent_uri import add_consent_request, derive_verifier, find_endpoint
-from ostinato.auth._ports import StateLike
+from ostinato.auth._credential_context import StateLike
 from ostinato.auth._scheme_discovery import complete_scheme, needs_discovery
-from ostinato.auth._stored_credential import read_credential
 from ostinato.auth.auth_credential import AuthCredential, OAuth2Auth
 from ostinato.auth.auth_schemes import SecurityBase, SecuritySchemeType
 from ostinato.auth.auth_tool import AuthConfig
+from ostinato.auth.credential_service.session_state_credential_service import read_credential
 from ostinato.auth.exchanger.base_credential_exchanger import CredentialExchangeError
 from ostinato.auth.exchanger.oauth2_credential_exchanger import OAuth2CredentialExchanger
 from ostinato.auth.oauth2_credential_util import AUTHLIB_AVAILABLE as AUTHLIB_AVAILABLE

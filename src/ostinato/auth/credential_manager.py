@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from ostinato._aclosing import Aclosing
 from ostinato._log import get_logger
-from ostinato.auth._ports import CredentialContext
+from ostinato.auth._credential_context import CredentialContext
 from ostinato.auth._scheme_discovery import complete_scheme, needs_discovery
 from ostinato.auth.auth_credential import AuthCredential, AuthCredentialTypes
 from ostinato.auth.auth_handler import AuthHandler, fill_in

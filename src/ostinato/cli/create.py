@@ -12,8 +12,8 @@ from pathlib import Path
 from ..agents.llm_agent import LlmAgent
 from ..errors import ModelUnavailableError
 from ..models.registry import check_model
-from .failure import USAGE, CliError
-from .program import program_command
+from .cli_error import USAGE, CliError
+from .parser import program_command
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from ..errors import OstinatoError
 from ..hosting.dotenv import read_env
-from ..hosting.failure import SetupError
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import StoreAddress, mask_secrets, parse_store
 from ..models.providers import PROVIDERS
 from ..version import __version__
-from .failure import FAILED, CliError
+from .cli_error import FAILED, CliError
 from .models import state_of
 from .screen import Screen
 from .session_index import existing_store, list_entries

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from ..hosting.erasure import ErasureReport, erase_user
 from ..hosting.store_address import parse_store
-from ..server.services import Services
+from ..server.server_services import Services
 from ..server.settings import ServerSettings
 from ..sessions.base_session_service import check_name
-from .confirm import may_delete
-from .failure import CliError
-from .screen import Screen
+from .cli_error import CliError
+from .screen import Screen, may_delete
 
 
 def main(args: argparse.Namespace) -> int:

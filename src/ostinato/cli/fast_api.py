@@ -12,8 +12,8 @@ from typing import Any
 from .._optional import need
 from ..agents.llm_agent import LlmAgent
 from ..errors import InputValidationError
-from ..hosting.failure import SetupError
 from ..hosting.places import HOME, make_folder, places_of
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import MEMORY
 from ..server.settings import ServerSettings
 from .utils.base_agent_loader import BaseAgentLoader

@@ -12,7 +12,7 @@ from ..agents.agent_config import build_json_schema
 from ..agents.config_agent_utils import from_config
 from ..errors import AgentConfigError
 from ..hosting.loader import AGENT_FILE
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 
 
 def main(args: argparse.Namespace) -> int:

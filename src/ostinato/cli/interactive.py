@@ -8,11 +8,11 @@ from ..errors import InvalidAnswerError
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL, Pending
 from ..events.request_input import REQUEST_INPUT
-from .conversation import Conversation
 from .escape import label, reveal
 from .printer import Printer, answer_text
 from .prompt import Prompt, json_problem
 from .question_view import question_lines
+from .run_session import Conversation
 from .shorten import as_json, call_text, cut, one_line, result_text
 
 _HELP = (

@@ -14,14 +14,14 @@ from io import TextIOWrapper
 from time import perf_counter
 
 from ..errors import OstinatoError
-from ..hosting.failure import SetupError
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import mask_secrets
-from .failure import FAILED, INTERRUPTED, USAGE, CliError
+from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .parser import parse_arguments
 
 _HOMES = {
     "run": "ostinato.cli.run",
-    "approvals": "ostinato.cli.inbox",
+    "approvals": "ostinato.cli.approvals_command",
     "create": "ostinato.cli.create",
     "sessions": "ostinato.cli.sessions",
     "migrate": "ostinato.cli.migrate",
@@ -29,10 +29,10 @@ _HOMES = {
     "models": "ostinato.cli.models",
     "worker": "ostinato.cli.worker",
     "trace": "ostinato.cli.trace",
-    "graph": "ostinato.cli.graph",
+    "graph": "ostinato.cli.graph_command",
     "serve": "ostinato.cli.serve",
     "web": "ostinato.cli.serve",
-    "mcp": "ostinato.cli.mcp",
+    "mcp": "ostinato.cli.serve",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
 }

@@ -15,7 +15,7 @@ from ..hosting.stores import Store, open_store
 from ..sessions.database_session_service import DatabaseSessionService
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 from .screen import Screen
 from .session_file import SessionThereError, store_session
 

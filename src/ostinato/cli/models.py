@@ -25,7 +25,7 @@ from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
 from ..models.registry import LLMRegistry, check_model
 from ..models.retry_policy import RetryPolicy
-from .failure import FAILED
+from .cli_error import FAILED
 from .screen import Screen
 from .shorten import cut, one_line
 

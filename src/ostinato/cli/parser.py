@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -384,3 +387,16 @@ def _add_erase(commands: _Commands) -> None:
     add_artifacts(erase)
     add_memory(erase)
     add_traces(erase)
+
+
+def program_command() -> str:
+    """Return the command that runs this program again from here."""
+    name = sys.argv[0]
+    if os.path.basename(name) in ("__main__.py", "-m", "-c", ""):
+        return "python -m ostinato"
+    found = shutil.which("ostinato")
+    if found is not None and os.path.realpath(found) == os.path.realpath(name):
+        return "ostinato"
+    if os.path.basename(name) != "ostinato":
+        return "ostinato"  # inside another program, such as a test
+    return os.path.relpath(name)

@@ -16,23 +16,23 @@ from .. import types
 from ..context.run_config import RunConfig, StreamingMode
 from ..errors import InputValidationError, InvalidAnswerError
 from ..events.pending import Pending, pending_calls
+from ..hosting.command_runners import THROUGH_ALIAS, closing_runner, runner_of, store_of
 from ..hosting.input_answers import read_answer
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.places import DEFAULT_USER, Places, traces_file
-from ..hosting.services import THROUGH_ALIAS, closing_runner, runner_of, store_of
 from ..hosting.stand_in import stand_in, stand_in_line, use_model
 from ..hosting.store_address import mask_secrets
 from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
+from .call_lookup import find_call, short_id
 from .call_view import title_of
-from .conversation import Conversation
+from .cli_error import USAGE, CliError
 from .escape import reveal
-from .failure import USAGE, CliError
-from .pending import find_call, short_id
+from .parser import program_command
 from .printer import Printer
-from .program import program_command
 from .question_view import question_lines
+from .run_session import Conversation
 from .screen import Screen
 from .shown import ForPerson, ForProgram
 from .store_options import default_db

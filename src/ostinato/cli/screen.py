@@ -1,4 +1,4 @@
-"""Styled lines and streamed text on a terminal, or plain text in a file."""
+"""Output on a terminal (styled) or in a file (plain), and the confirmation of deletions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from .cli_error import USAGE, CliError
 from .shorten import SIGN, safe
 
 _PLAIN = {
@@ -146,3 +147,20 @@ def _can_write(encoding: str | None, signs: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def may_delete(question: str, yes: bool) -> bool:
+    """Ask for confirmation; return whether the person agrees.
+
+    Args:
+      question: ends with a question mark.
+      yes: whether `--yes` was given; then the question is skipped.
+
+    Raises:
+      CliError: standard input is not a terminal.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise CliError(f"{question} The input is not a terminal; confirm with --yes.", USAGE)
+    return input(f"{question} y / n: ").strip().lower() in ("y", "yes")

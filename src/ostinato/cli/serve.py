@@ -1,4 +1,6 @@
-"""The commands `ostinato serve` and `ostinato web`: serve agents over HTTP."""
+"""The commands `ostinato serve` and `ostinato web` (agents over HTTP) and `ostinato mcp` (agents as
+MCP tools on standard input and output).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pathlib import Path
 from .._optional import need
 from ..hosting.log_setup import log_to_stderr
 from ..server.settings import ServerSettings
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 
 _TOKEN = "OSTINATO_TOKEN"
 _SMALL = 4 * 1024 * 1024  # bytes of a body that carries no files
@@ -18,6 +20,8 @@ _SMALL = 4 * 1024 * 1024  # bytes of a body that carries no files
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
+    if args.command == "mcp":
+        return _serve_mcp(args)
     settings = _read_settings(args)
     for package in ("starlette", "uvicorn"):
         need(package, extra="server")
@@ -26,6 +30,18 @@ def main(args: argparse.Namespace) -> int:
         raise CliError(page.HOW_TO_BUILD)
     with log_to_stderr(settings.log_level, settings.log_format):
         return import_module("ostinato.server.serving").serve(settings)
+
+
+def _serve_mcp(args: argparse.Namespace) -> int:
+    need("starlette", extra="server")
+    settings = ServerSettings(
+        agents=Path(args.path),
+        db=args.db,
+        page=False,
+        allow_code_from=tuple(args.allow_code_from),
+    )
+    with log_to_stderr("warning", "text"):
+        return import_module("ostinato.server.mcp.transports").serve_stdio(settings)
 
 
 def _read_settings(args: argparse.Namespace) -> ServerSettings:

@@ -17,7 +17,7 @@ from .._log import get_logger
 from .._optional import need
 from ..artifacts.base_artifact_service import BaseArtifactService
 from ..errors import InputValidationError
-from ..hosting.failure import SetupError
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import mask_secrets
 from ..hosting.stores import open_artifacts, open_memories, open_sessions
 from ..memory.base_memory_service import BaseMemoryService

@@ -15,7 +15,7 @@ from ..server.names import check_event, check_owner
 from ..sessions.log.history import mark_imported
 from ..sessions.session import Session
 from ..sessions.state import State
-from .failure import CliError
+from .cli_error import CliError
 
 
 class SessionThereError(CliError):

@@ -13,7 +13,7 @@ from ..hosting.store_address import StoreAddress
 from ..hosting.stores import Store, open_store
 from ..sessions.session import Session, revision_of
 from ..sessions.store.durable_store import Lease
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 
 _PAGE = 500
 

@@ -19,11 +19,10 @@ from ..hosting.stores import Store, open_artifacts, open_store
 from ..server.names import check_owner
 from ..sessions.session import Session
 from ..telemetry.span_store import SqliteSpanStore
-from .confirm import may_delete
+from .cli_error import USAGE, CliError
 from .escape import label
-from .failure import USAGE, CliError
 from .printer import Printer
-from .screen import Screen
+from .screen import Screen, may_delete
 from .session_file import read_session, store_session
 from .session_index import Entry, existing_store, find_session, list_entries, list_stuck
 from .shorten import as_json, safe

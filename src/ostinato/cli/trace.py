@@ -12,8 +12,8 @@ from ..hosting.places import traces_file
 from ..hosting.store_address import StoreAddress, parse_store
 from ..telemetry.recorder import SpanRecord
 from ..telemetry.span_store import SqliteSpanStore
+from .cli_error import CliError
 from .escape import reveal
-from .failure import CliError
 from .screen import Screen
 from .session_index import Entry, existing_store, find_session
 

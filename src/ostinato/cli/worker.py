@@ -8,16 +8,16 @@ import signal
 from pathlib import Path
 
 from .._log import get_logger
-from ..hosting.loader import load_agent
-from ..hosting.log_setup import log_to_stderr
-from ..hosting.places import traces_file
-from ..hosting.services import (
+from ..hosting.command_runners import (
     THROUGH_ALIAS,
     Store,
     closing_runner,
     runner_of,
     store_of,
 )
+from ..hosting.loader import load_agent
+from ..hosting.log_setup import log_to_stderr
+from ..hosting.places import traces_file
 from ..hosting.stand_in import check_agent_model, llm_agents
 from ..hosting.store_address import parse_store
 from ..hosting.stores import keep_spans
@@ -25,7 +25,7 @@ from ..runners import Runner
 from ..telemetry.export import start_export
 from ..workers.dbos_engine import DBOSEngine
 from ..workers.pool import WorkerPool
-from .failure import FAILED, INTERRUPTED, USAGE, CliError
+from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 
 logger = get_logger(__name__)
 

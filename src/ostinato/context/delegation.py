@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from .. import types
 from .._aclosing import Aclosing
 from ..events.event import Event, NodeInfo
-from ..types.content_text import extract_text_from_content
+from ..types.content import extract_text_from_content
 from .invocation import InvocationContext
 from .run_path import path_of_called
 

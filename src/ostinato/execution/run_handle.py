@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass
 
 from .._aclosing import Aclosing
+from ..agents.agent_run_result import Usage as Usage
 from ..errors import ToolAbortedError
 from ..events.event import Event
-from ..events.usage import Usage as Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from .failure import SetupError
+from .setup_error import SetupError
 
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 

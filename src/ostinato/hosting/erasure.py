@@ -27,7 +27,7 @@ class EraseUser(Protocol):
 
 
 class ErasableServices(Protocol):
-    """The services that hold a user's data, such as `ostinato.server.services.Services`."""
+    """The services that hold a user's data, such as `ostinato.server.server_services.Services`."""
 
     @property
     def sessions(self) -> BaseSessionService:

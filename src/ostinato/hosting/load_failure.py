@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ..agents.base_agent import BaseAgent
 from ..apps.app import App
 from ..compat.missing import explain
-from .failure import SetupError
+from .setup_error import SetupError
 
 
 def nothing_there(path: str) -> SetupError:

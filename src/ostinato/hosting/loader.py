@@ -1,4 +1,4 @@
-"""Loader of a user's agent from a folder, a file or a dotted module.
+"""Loader of a user's agent from a folder, a file or a dotted module, and of plugins by name.
 
 The folder is imported as a package with the app's name, so that relative imports work as they do
 for google-adk's tools.
@@ -16,8 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..agent_files.own_package import import_package, is_package_of
-from ..agent_files.reserved import is_reserved
+from ..agent_files.own_package import import_package, is_package_of, is_reserved
 from ..agents.base_agent import BaseAgent
 from ..agents.config_agent_utils import from_config
 from ..agents.node_agent import as_agent
@@ -25,9 +24,10 @@ from ..apps.app import App
 from ..compat.alias import arm, is_installed
 from ..context.node import BaseNode
 from ..errors import AgentConfigError, MissingExtraError
+from ..plugins.base_plugin import BasePlugin
 from .dotenv import load_env
-from .failure import SetupError
 from .load_failure import explain_import, nothing_there, nothing_to_run, wrong_type
+from .setup_error import SetupError
 
 _MODULE = "agent"
 AGENT_FILE = "root_agent.yaml"
@@ -230,3 +230,31 @@ def _read_modules(
         if found is not None:
             raise wrong_type(found, os.path.relpath(folder))
     raise nothing_to_run(modules, os.path.relpath(folder))
+
+
+def make_plugins(names: Sequence[str]) -> list[BasePlugin]:
+    """Return the plugins that dotted names refer to.
+
+    Args:
+      names: dotted names of instances, or of classes, which get `name` as in google-adk.
+
+    Raises:
+      SetupError: a name cannot be imported, or does not refer to a plugin.
+    """
+    return [_make_plugin(name) for name in names]
+
+
+def _make_plugin(name: str) -> BasePlugin:
+    module, _, attribute = name.rpartition(".")
+    try:
+        found: Any = getattr(import_module(module), attribute)
+        if isinstance(found, type) and issubclass(found, BasePlugin):
+            found = found(name=name)
+    except Exception as error:  # boundary: the plugin is the user's code
+        raise SetupError(
+            f"The plugin {name!r} cannot be created: {type(error).__name__}: {error}. Name a class "
+            "or an instance, such as my_package.plugins.MyPlugin."
+        ) from error
+    if not isinstance(found, BasePlugin):
+        raise SetupError(f"{name!r} is not a plugin; its class has to derive from BasePlugin.")
+    return found

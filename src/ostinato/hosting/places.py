@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._private_files import create_private_file, make_private_folders
-from .failure import SetupError
+from .setup_error import SetupError
 
 HOME = ".ostinato"
 DEFAULT_DB = f"{HOME}/sessions.db"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode
 
-from .failure import SetupError
 from .places import DEFAULT_DB, Places, places_of
+from .setup_error import SetupError
 
 AGENT_ENGINE = "agentengine://"
 MEMORY = "memory://"

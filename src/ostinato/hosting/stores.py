@@ -24,8 +24,8 @@ from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.vertex_ai_session_service import VertexAiSessionService
 from ..telemetry.recorder import install
 from ..telemetry.span_store import SqliteSpanStore
-from .failure import SetupError
 from .places import Places, make_folder
+from .setup_error import SetupError
 from .store_address import (
     AGENT_ENGINE,
     MEMORY,

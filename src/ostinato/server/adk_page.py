@@ -21,7 +21,7 @@ from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import as_agent
 from ..events.event import Event
 from ..sessions.store.durable_store import Place
-from ..telemetry.messages import as_message
+from ..telemetry.model_call import as_message
 from ..telemetry.recorder import SpanRecord
 from .apps import AgentInfo, describe_agent
 from .endpoint import Call, Endpoint

@@ -17,17 +17,16 @@ from ..apps.app import App
 from ..cli.utils.base_agent_loader import BaseAgentLoader
 from ..compat.alias import is_installed
 from ..errors import NotFoundError
-from ..hosting.extra_plugins import make_plugins
-from ..hosting.failure import SetupError
+from ..hosting.command_runners import THROUGH_ALIAS
 from ..hosting.load_failure import explain_import
-from ..hosting.loader import LoadedAgent, forget_modules, has_agent, load_agent
-from ..hosting.services import THROUGH_ALIAS
+from ..hosting.loader import LoadedAgent, forget_modules, has_agent, load_agent, make_plugins
+from ..hosting.setup_error import SetupError
 from ..hosting.stand_in import stand_in, stand_in_notice
 from ..plugins.base_plugin import BasePlugin
 from ..runners import Runner
 from .names import check_id
 from .problems import Problem
-from .services import Services
+from .server_services import Services
 from .settings import ServerSettings
 
 logger = get_logger(__name__)

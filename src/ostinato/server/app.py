@@ -21,16 +21,16 @@ from . import (
     apps,
     artifacts,
     health,
-    live,
+    live_endpoint,
     page,
     runs,
+    session_endpoints,
     session_events,
-    sessions,
     spans,
     users,
 )
 from .a2a import routes as a2a
-from .agui import run as agui
+from .agui import agui_run
 from .checks import check_settings
 from .endpoint import Endpoint
 from .host import Host
@@ -50,11 +50,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *artifacts.ENDPOINTS,
     *users.ENDPOINTS,
     *session_events.ENDPOINTS,
-    *sessions.ENDPOINTS,
+    *session_endpoints.ENDPOINTS,
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
-    *agui.ENDPOINTS,
+    *agui_run.ENDPOINTS,
     *a2a.ENDPOINTS,
 )
 
@@ -111,7 +111,7 @@ def build_app(
     app = app_class(
         routes=[
             *(one.make_route(prefix) for one in endpoints_of(settings)),
-            live.make_route(prefix),
+            live_endpoint.make_route(prefix),
             *a2a_routes,
             *mcp.make_routes(prefix),
             *of_page,

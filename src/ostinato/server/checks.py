@@ -11,16 +11,16 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from ..cli.service_registry import load_services_module
-from ..hosting.extra_plugins import make_plugins
-from ..hosting.failure import SetupError
+from ..hosting.loader import make_plugins
 from ..hosting.log_setup import LogFormat
 from ..hosting.places import DEFAULT_DB, places_of, traces_file
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import MEMORY, parse_artifacts, parse_memory, parse_store
 from ..hosting.stores import SERVED_KINDS, engine_of
 from ..telemetry.export import check_export
 from .proxies import TrustedProxies
 from .security import REGEX
-from .services import is_registered
+from .server_services import is_registered
 from .settings import ServerSettings
 
 # Text settings, and what to write there.

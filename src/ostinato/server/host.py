@@ -10,22 +10,52 @@ from dataclasses import dataclass, field
 from .._log import get_logger, outage_log_of
 from ..cli.utils.base_agent_loader import BaseAgentLoader
 from ..durable.lease import keeper_of
+from ..errors import StoreError
 from ..execution.store_access import durable_store
 from ..sessions.store.durable_store import Place
+from ..sessions.store.session_search import SessionSearch
 from ..telemetry.prometheus import PrometheusMetrics
 from ..telemetry.recorder import install
 from .active_runs import ActiveRuns
 from .agents import AgentFolder
 from .background_workers import BackgroundWorkers
 from .idempotency import KeyedRequests
-from .indexing import SessionIndexer
-from .services import Services
+from .server_services import Services
 from .settings import ServerSettings
 from .waiting_calls import WaitingCalls
 
 logger = get_logger(__name__)
 
+_INDEX_PAUSE = 0.01  # seconds between two steps of indexing, so that requests are not delayed
 _SAVE_SECONDS = 1.0  # between two saves of a process's metrics for the other processes
+
+
+class SessionIndexer:
+    """Indexes sessions in the background after a search found the index incomplete."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, service: SessionSearch) -> None:
+        """Start, unless it runs already."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(_index_all(service), name="ostinato-indexing")
+
+    async def stop(self) -> None:
+        """Stop; the next search continues."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+
+async def _index_all(service: SessionSearch) -> None:
+    try:
+        left = await service.index_sessions()
+        while left:
+            await asyncio.sleep(_INDEX_PAUSE)
+            left = await service.index_sessions()
+    except StoreError as error:
+        logger.warning("Indexing of sessions stopped until the next search: %s", error)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from .. import _clock, errors
 from .._log import get_logger, outage_log_of
 from .._secrets import redact_text
 from ..events.event import Event
-from ..hosting.failure import SetupError
+from ..hosting.setup_error import SetupError
 from ..types import Part
 
 logger = get_logger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from ..hosting.failure import SetupError
+from ..hosting.setup_error import SetupError
 
 _HOPS = 32  # last entries of X-Forwarded-For that are read
 _LONGEST = 2048  # last characters of the header that are read

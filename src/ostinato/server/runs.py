@@ -18,15 +18,14 @@ from ..execution.recovery.blockers import is_abandoned, is_open
 from ..execution.run_handle import Run
 from ..execution.store_access import durable_store
 from ..sessions.store.durable_store import Place
-from .client_message import check_message
-from .client_state import check_client_metadata, check_client_state
+from .client_input import check_client_metadata, check_client_state, check_message
 from .endpoint import SESSION_PATH, Call, Endpoint
 from .host import Host
 from .names import Id
 from .place import check_place, ensure_session, load_outline, session_not_found
 from .problems import invalid_input, problem_of
+from .session_json import event_json, event_pieces
 from .sse import BARE_END, encode_frame, wait_for_disconnect
-from .wire import event_json, event_pieces
 
 logger = get_logger(__name__)
 

@@ -23,8 +23,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from .._log import get_logger
-from ..hosting.failure import SetupError
 from ..hosting.log_setup import log_to_stderr, print_line
+from ..hosting.setup_error import SetupError
 from ..hosting.store_address import parse_store
 from ..hosting.stores import SERVED_KINDS, open_store
 from ..telemetry.export import start_export
@@ -33,7 +33,7 @@ from .checks import check_settings
 from .connections import http_protocol
 from .host import Host
 from .security import LARGEST_HEAD
-from .services import is_registered
+from .server_services import is_registered
 from .settings import ServerSettings
 
 logger = get_logger(__name__)

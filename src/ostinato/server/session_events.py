@@ -21,8 +21,8 @@ from .host import Host
 from .place import load_records
 from .problems import invalid_input
 from .runs import StrictRecord, WireRecord, error_json, numbered_frames
+from .session_json import event_json
 from .sse import encode_frame, end_frame
-from .wire import event_json
 
 # Marks between the events, for clients that show whether a run is in progress.
 _RUNNING = b"event: running\ndata: {}\n\n"

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from .. import _clock, types
+from .._secrets import is_secret_name, redact_text
 from ..models.converted import Converted
 from ..models.http.observers import ObservedAnswer, set_answer_observer
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
-from .messages import as_message
 from .recorder import NOT_ASKED, RECORDERS
-from .redaction import redact_value
 from .tracing import Span, is_exported, made_span, span
 
 # OpenTelemetry's own switch; contents do not leave the process without it.
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_HIDDEN = "***"
+_ROLES = {"model": "assistant"}  # by the names of OpenTelemetry's conventions
 
 
 def captures_content(telemetry: Any = None) -> bool:
@@ -263,3 +265,48 @@ def _get_instruments() -> dict[str, Any] | None:
             _FIRST: meter.create_histogram(_FIRST, "s", "Time to the first chunk of model calls"),
         }
     return made
+
+
+def as_message(content: types.Content) -> dict[str, Any]:
+    """Return a content as a message of OpenTelemetry's GenAI conventions: role and parts."""
+    parts = [_part_record(part) for part in content.parts or []]
+    role = content.role or "user"
+    if parts and all(part["type"] == "tool_call_response" for part in parts):
+        role = "tool"
+    return {"role": _ROLES.get(role, role), "parts": parts}
+
+
+def _part_record(part: types.Part) -> dict[str, Any]:
+    call, answer = part.function_call, part.function_response
+    if call is not None:
+        return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.args}
+    if answer is not None:
+        return {"type": "tool_call_response", "id": answer.id, "response": answer.response}
+    if part.inline_data is not None:
+        return {"type": "blob", "mime_type": part.inline_data.mime_type}
+    if part.file_data is not None:
+        return {"type": "uri", "uri": part.file_data.file_uri}
+    return {"type": "reasoning" if part.thought else "text", "content": part.text or ""}
+
+
+def redact_value(value: Any) -> Any:
+    """Return JSON with the values of secret names, and what looks like a key, replaced by `***`.
+
+    Args:
+      value: any JSON; it is not changed.
+    """
+    if isinstance(value, str):
+        return redact_text(value, _HIDDEN)
+    if isinstance(value, Mapping):
+        pairs = cast(Mapping[str, Any], value).items()
+        return {
+            key: _HIDDEN if _is_secret(key, inner) else redact_value(inner) for key, inner in pairs
+        }
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [redact_value(inner) for inner in cast(Sequence[Any], value)]
+    return value
+
+
+def _is_secret(key: str, value: Any) -> bool:
+    """Return whether a value is hidden: text under a secret's name."""
+    return isinstance(value, str) and is_secret_name(key)

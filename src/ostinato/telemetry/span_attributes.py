@@ -15,13 +15,14 @@ from .._optional import need
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from .context import TelemetryConfig
-from .redaction import redact_value
+from .model_call import redact_value
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
     from ..context.invocation import InvocationContext
     from ..events.event import Event
+
 
 _EXTRA = "otel"
 _SYSTEM = "gcp.vertex.agent"

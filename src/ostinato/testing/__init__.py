@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from ostinato.testing.event_trace import final_text as final_text
     from ostinato.testing.event_trace import tool_calls as tool_calls
     from ostinato.testing.event_trace import trace as trace
-    from ostinato.testing.function_model import FunctionModel as FunctionModel
     from ostinato.testing.history_guard import HistoryGuard as HistoryGuard
     from ostinato.testing.history_guard import SharedHistoryError as SharedHistoryError
+    from ostinato.testing.scripted_model import Chunks as Chunks
+    from ostinato.testing.scripted_model import FunctionModel as FunctionModel
     from ostinato.testing.scripted_model import ScriptedModel as ScriptedModel
     from ostinato.testing.scripted_model import ScriptError as ScriptError
+    from ostinato.testing.scripted_model import Turn as Turn
+    from ostinato.testing.scripted_model import call as call
+    from ostinato.testing.scripted_model import chunks as chunks
+    from ostinato.testing.scripted_model import thought as thought
     from ostinato.testing.seen_request import SeenRequest as SeenRequest
-    from ostinato.testing.turn import Chunks as Chunks
-    from ostinato.testing.turn import Turn as Turn
-    from ostinato.testing.turn import call as call
-    from ostinato.testing.turn import chunks as chunks
-    from ostinato.testing.turn import thought as thought
 
 __getattr__, __dir__, __all__ = attach(__name__)

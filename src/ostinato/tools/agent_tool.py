@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from .. import _lazy, sessions, types
 from .._aclosing import Aclosing
 from .._adk_mode import follows_adk
-from ..agent_files.reading import current_reading, enter_field
+from ..agent_files.file_reading import current_reading, enter_field
 from ..agent_files.references import AgentRefConfig
 from ..context._ports import AgentLike
 from ..context.context import Context as ToolContext

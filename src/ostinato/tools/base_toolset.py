@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
-from ..agent_files.reading import FieldFault
+from ..agent_files.file_reading import FieldFault
 from ..context.context import Context as ToolContext
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest

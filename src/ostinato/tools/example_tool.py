@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Self, cast
 
 from pydantic import TypeAdapter
 
-from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
+from ..agent_files.file_reading import FieldFault, enter_field, resolve_fully_qualified_name
 from ..examples.base_example_provider import BaseExampleProvider
 from ..examples.example import Example
 from ..examples.example_util import build_example_si
 from ..models.llm_request import LlmRequest
-from ..types.content_text import join_lines
+from ..types.content import join_lines
 from .base_tool import BaseTool
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 

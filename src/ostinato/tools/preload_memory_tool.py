@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .._log import get_logger
 from ..memory.memory_entry import MemoryEntry
 from ..models.llm_request import LlmRequest
-from ..types.content_text import join_lines
+from ..types.content import join_lines
 from .base_tool import BaseTool
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
+from ..agent_files.file_reading import FieldFault, enter_field, resolve_fully_qualified_name
 
 _FUNCTION: Any = collections.abc.Callable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..agent_files.reading import FieldFault, enter_field, resolve_fully_qualified_name
+from ..agent_files.file_reading import FieldFault, enter_field, resolve_fully_qualified_name
 from .base_tool import BaseTool
 from .base_toolset import BaseToolset
 from .tool_configs import ToolArgsConfig, ToolConfig

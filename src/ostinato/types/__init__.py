@@ -113,7 +113,6 @@ if TYPE_CHECKING:
     from ostinato.types.http_options import HttpResponse as HttpResponse
     from ostinato.types.http_options import HttpRetryOptions as HttpRetryOptions
     from ostinato.types.http_options import ResourceScope as ResourceScope
-    from ostinato.types.image import Image as Image
     from ostinato.types.live import ActivityEnd as ActivityEnd
     from ostinato.types.live import ActivityStart as ActivityStart
     from ostinato.types.live import InteractionStatus as InteractionStatus
@@ -151,6 +150,7 @@ if TYPE_CHECKING:
     from ostinato.types.media import AudioMetadata as AudioMetadata
     from ostinato.types.media import DocumentMetadata as DocumentMetadata
     from ostinato.types.media import DocumentMetadataContentLayer as DocumentMetadataContentLayer
+    from ostinato.types.media import Image as Image
     from ostinato.types.media import MediaProcessing as MediaProcessing
     from ostinato.types.media import SpeechMetadata as SpeechMetadata
     from ostinato.types.media import SpreadsheetMetadata as SpreadsheetMetadata
@@ -229,8 +229,13 @@ if TYPE_CHECKING:
     from ostinato.types.thinking import ThinkingConfig as ThinkingConfig
     from ostinato.types.thinking import ThinkingLevel as ThinkingLevel
     from ostinato.types.tool import Behavior as Behavior
+    from ostinato.types.tool import FunctionCallingConfig as FunctionCallingConfig
+    from ostinato.types.tool import FunctionCallingConfigMode as FunctionCallingConfigMode
     from ostinato.types.tool import FunctionDeclaration as FunctionDeclaration
+    from ostinato.types.tool import LatLng as LatLng
+    from ostinato.types.tool import RetrievalConfig as RetrievalConfig
     from ostinato.types.tool import Tool as Tool
+    from ostinato.types.tool import ToolConfig as ToolConfig
     from ostinato.types.tool_auth import ApiAuth as ApiAuth
     from ostinato.types.tool_auth import ApiAuthApiKeyConfig as ApiAuthApiKeyConfig
     from ostinato.types.tool_auth import ApiKeyConfig as ApiKeyConfig
@@ -245,11 +250,6 @@ if TYPE_CHECKING:
     from ostinato.types.tool_auth import AuthConfigOidcConfig as AuthConfigOidcConfig
     from ostinato.types.tool_auth import AuthType as AuthType
     from ostinato.types.tool_auth import HttpElementLocation as HttpElementLocation
-    from ostinato.types.tool_config import FunctionCallingConfig as FunctionCallingConfig
-    from ostinato.types.tool_config import FunctionCallingConfigMode as FunctionCallingConfigMode
-    from ostinato.types.tool_config import LatLng as LatLng
-    from ostinato.types.tool_config import RetrievalConfig as RetrievalConfig
-    from ostinato.types.tool_config import ToolConfig as ToolConfig
     from ostinato.types.tool_kinds import ComputerUse as ComputerUse
     from ostinato.types.tool_kinds import DynamicRetrievalConfig as DynamicRetrievalConfig
     from ostinato.types.tool_kinds import DynamicRetrievalConfigMode as DynamicRetrievalConfigMode

@@ -3,13 +3,12 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ostinato.types._record import Record
+from ostinato.types._base_record import Record
 from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions
-    from ostinato.types.tool import Tool
-    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.tool import Tool, ToolConfig
     from ostinato.types.unions import ContentListUnion, ContentUnion
 else:
     ContentListUnion = deferred_type("ContentListUnion")

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from pydantic import model_validator
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class GoogleTypeDate(Record):

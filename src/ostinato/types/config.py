@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ostinato.types._record import Record
+from ostinato.types._base_record import Record
 from ostinato.types.deferred_type import deferred_type
 from ostinato.types.thinking import ThinkingConfig
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ostinato.types.http_options import HttpOptions
     from ostinato.types.safety import SafetySetting
     from ostinato.types.speech import AudioTranscriptionConfig
-    from ostinato.types.tool_config import ToolConfig
+    from ostinato.types.tool import ToolConfig
     from ostinato.types.unions import ContentUnion, SchemaUnion, SpeechConfigUnion, ToolListUnion
 else:
     AudioTranscriptionConfig = deferred_type("AudioTranscriptionConfig")

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 from ostinato.types.deferred_type import deferred_type, load_type
 
 if TYPE_CHECKING:
     from ostinato.types.files import File
-    from ostinato.types.image import Image
     from ostinato.types.media import (
         AudioMetadata,
         DocumentMetadata,
+        Image,
         MediaProcessing,
         SpeechMetadata,
         SpreadsheetMetadata,
@@ -328,3 +328,27 @@ def _parts(value: Any) -> list[Part]:
 def _resolution(value: Any) -> Any:
     """Accept a resolution's level alone where the record is meant."""
     return {"level": value} if isinstance(value, str) else value
+
+
+def extract_text_from_content(content: Content | None) -> str:
+    """Return the texts of a content joined, without thoughts; empty where there are none."""
+    parts = (content.parts or []) if content else []
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def is_audio_part(part: Part) -> bool:
+    """True if the part holds audio, or names an audio file."""
+    holder = part.inline_data or part.file_data
+    return bool(holder and holder.mime_type and holder.mime_type.startswith("audio/"))
+
+
+def filter_audio_parts(content: Content) -> Content | None:
+    """Return the content without its audio parts, or None if nothing is left."""
+    parts = [part for part in content.parts or [] if not is_audio_part(part)]
+    return Content(role=content.role, parts=parts) if parts else None
+
+
+def join_lines(content: Content | None) -> str:
+    """Return the texts of a message, a line each; empty where it has none."""
+    parts = (content.parts if content else None) or []
+    return "\n".join(part.text for part in parts if part.text and not part.thought)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class FileState(CaseInsensitiveEnum):

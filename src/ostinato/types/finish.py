@@ -1,6 +1,6 @@
 """Why the model stopped, and why a prompt was refused."""
 
-from ostinato.types._record import CaseInsensitiveEnum
+from ostinato.types._base_record import CaseInsensitiveEnum
 
 
 class FinishReason(CaseInsensitiveEnum):

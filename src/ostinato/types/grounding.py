@@ -1,6 +1,6 @@
 """What an answer is grounded in."""
 
-from ostinato.types._record import Record
+from ostinato.types._base_record import Record
 
 
 class RagChunkPageSpan(Record):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class ResourceScope(CaseInsensitiveEnum):

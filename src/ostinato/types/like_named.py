@@ -6,8 +6,8 @@ Fields of our records take them by themselves; code that asks for a type calls `
 from typing import Any, cast
 
 from ostinato import types
-from ostinato.types._record import GENAI_TYPES as GENAI_TYPES
-from ostinato.types._record import Record as Record
+from ostinato.types._base_record import GENAI_TYPES as GENAI_TYPES
+from ostinato.types._base_record import Record as Record
 
 
 def own(value: Any) -> Any:

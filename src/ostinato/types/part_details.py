@@ -3,7 +3,7 @@
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Harm categories, thresholds and ratings."""
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class HarmCategory(CaseInsensitiveEnum):

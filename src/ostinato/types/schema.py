@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class Type(CaseInsensitiveEnum):

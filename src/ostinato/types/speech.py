@@ -1,6 +1,6 @@
 """Voices, transcription and translation of speech."""
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class VoiceConsentSignature(Record):

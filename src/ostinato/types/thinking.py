@@ -1,6 +1,6 @@
 """Thinking: how much a model reasons before it answers."""
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class ThinkingLevel(CaseInsensitiveEnum):

@@ -1,8 +1,8 @@
-"""Function declarations, and the tool record that carries them to the model."""
+"""Function declarations, the tool record that carries them to the model, and which it may call."""
 
 from typing import TYPE_CHECKING, Any, Self
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 from ostinato.types.deferred_type import deferred_type
 from ostinato.types.schema import Schema
 
@@ -85,3 +85,43 @@ class Tool(Record):
     url_context: UrlContext | None = None
     mcp_servers: list[McpServer] | None = None
     exa_ai_search: ToolExaAiSearch | None = None
+
+
+class LatLng(Record):
+    """A place on earth, in degrees."""
+
+    latitude: float | None = None
+    longitude: float | None = None
+
+
+class RetrievalConfig(Record):
+    """Where and in which language retrieval tools look."""
+
+    lat_lng: LatLng | None = None
+    language_code: str | None = None
+
+
+class FunctionCallingConfigMode(CaseInsensitiveEnum):
+    """Whether the model may, must or must not call functions."""
+
+    MODE_UNSPECIFIED = "MODE_UNSPECIFIED"
+    AUTO = "AUTO"
+    ANY = "ANY"
+    NONE = "NONE"
+    VALIDATED = "VALIDATED"
+
+
+class FunctionCallingConfig(Record):
+    """Which functions the model may call, and whether it must."""
+
+    allowed_function_names: list[str] | None = None
+    mode: FunctionCallingConfigMode | None = None
+    stream_function_call_arguments: bool | None = None
+
+
+class ToolConfig(Record):
+    """Settings shared by all tools of a request."""
+
+    retrieval_config: RetrievalConfig | None = None
+    function_calling_config: FunctionCallingConfig | None = None
+    include_server_side_tool_invocations: bool | None = None

@@ -1,6 +1,6 @@
 """Credentials of the tools that the model's service runs itself."""
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 
 
 class ApiAuthApiKeyConfig(Record):

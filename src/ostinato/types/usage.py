@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ostinato.types._record import CaseInsensitiveEnum, Record
+from ostinato.types._base_record import CaseInsensitiveEnum, Record
 from ostinato.types.deferred_type import deferred_type
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from ostinato.context.node import BaseNode as BaseNode
     from ostinato.context.node import RetryConfig as RetryConfig
     from ostinato.workflow.edge import Edge as Edge
-    from ostinato.workflow.failure import NodeTimeoutError as NodeTimeoutError
     from ostinato.workflow.function_node import FunctionNode as FunctionNode
+    from ostinato.workflow.node_errors import NodeTimeoutError as NodeTimeoutError
     from ostinato.workflow.nodes import DEFAULT_ROUTE as DEFAULT_ROUTE
     from ostinato.workflow.nodes import START as START
     from ostinato.workflow.nodes import JoinNode as JoinNode

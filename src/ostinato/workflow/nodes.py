@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, cast
 
@@ -14,7 +15,6 @@ from ..errors import GraphError, NodeError
 from ..tools.base_tool import BaseTool
 from .function_node import FunctionNode
 from .node_run import Last, plain_model
-from .parallel_worker import ParallelWorker, run_each
 
 DEFAULT_ROUTE = "__DEFAULT__"
 """The route of an edge that is taken where no other edge of its node is."""
@@ -140,6 +140,46 @@ def _copy_with_options(old: BaseNode, options: dict[str, Any]) -> BaseNode:
     """Return a copy of a node with other fields; that of an agent has children of its own."""
     clone = cast(Callable[..., BaseNode] | None, getattr(old, "clone", None))
     return clone(update=options) if clone is not None else old.model_copy(update=options)
+
+
+class ParallelWorker(BaseNode):
+    """Runs `worker` for each item of a list; its output is the list of theirs, in that order.
+
+    An input that is no list counts as a list of one.
+
+    Attributes:
+      worker: the node to run; its retries and time-out count for each item by itself.
+      max_concurrency: how many run at once; all where None.
+    """
+
+    rerun_on_resume: bool = True
+    worker: SkipValidation[Any] = None
+    max_concurrency: int | None = None
+
+    @property
+    def nodes_within(self) -> list[BaseNode]:
+        """The worker."""
+        return [self.worker]
+
+    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
+        yield await run_each(ctx, self.worker, node_input, self.max_concurrency)
+
+
+async def run_each(
+    ctx: Context, worker: BaseNode, node_input: Any, limit: int | None = None
+) -> list[Any]:
+    """Run a node for each item of an input side by side; return their outputs in that order."""
+    items = cast(list[Any], node_input) if isinstance(node_input, list) else [node_input]
+    if limit is None:
+        runs = (ctx.run_node(worker, item, use_sub_branch=True) for item in items)
+        return list(await asyncio.gather(*runs))
+    gate = asyncio.Semaphore(limit)
+
+    async def run(number: int, item: Any) -> Any:
+        async with gate:
+            return await ctx.run_node(worker, item, use_sub_branch=True)
+
+    return list(await asyncio.gather(*(run(n, item) for n, item in enumerate(items, 1))))
 
 
 class ToolNode(BaseNode):

@@ -14,13 +14,12 @@ from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..errors import CallerError, NodeError
 from ..events.event import Event, NodeInfo
-from .failure import DynamicNodeFailError, NodeInterruptedError
 from .lanes import Lanes
+from .node_errors import DynamicNodeFailError, NodeInterruptedError, limit_time
 from .node_run import Child, NodeRun, plain_model
 from .nodes import as_node
 from .past import read_past, reread_past
 from .rehydrate import PastRun
-from .time_limit import limit_time
 from .values import check_value
 
 _MAIN = ""  # the lane of the node itself, beside those of the nodes that it runs

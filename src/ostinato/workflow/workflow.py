@@ -13,9 +13,8 @@ from ..errors import GraphError
 from .edge import Edge
 from .function_node import FunctionNode
 from .graph import Graph
-from .nodes import DEFAULT_ROUTE, START, JoinNode
-from .parallel_worker import ParallelWorker
-from .run import GraphRun
+from .graph_run import GraphRun
+from .nodes import DEFAULT_ROUTE, START, JoinNode, ParallelWorker
 
 
 class Workflow(BaseNode):

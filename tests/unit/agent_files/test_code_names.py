@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.agent_files.allow_list import ALLOWED_NAMES
-from ostinato.agent_files.code_names import CodeNameError, CodeRules
+from ostinato.agent_files.code_names import ALLOWED_NAMES, CodeNameError, CodeRules
 from ostinato.agent_files.own_package import own_package
 from ostinato.agents.config_agent_utils import rules_for
 from tests.unit.agent_files.conftest import Write

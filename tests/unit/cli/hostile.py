@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 from ostinato import types
-from ostinato.cli.approvals import ask_for
+from ostinato.cli.person import ask_for
 from ostinato.cli.printer import Printer
 from ostinato.cli.prompt import Prompt, json_problem
 from ostinato.cli.screen import Screen

@@ -17,7 +17,7 @@ from ostinato.cli.service_registry import (
     load_services_module,
 )
 from ostinato.memory.in_memory_memory_service import InMemoryMemoryService
-from ostinato.server.services import Services
+from ostinato.server.server_services import Services
 from ostinato.server.settings import ServerSettings
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.in_memory_session_service import InMemorySessionService

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ostinato.agents import LlmAgent
-from ostinato.hosting.services import store_of
+from ostinato.hosting.command_runners import store_of
 from ostinato.runners import Runner
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService

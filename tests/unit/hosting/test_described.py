@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.hosting.failure import SetupError
 from ostinato.hosting.loader import load_agent
+from ostinato.hosting.setup_error import SetupError
 from tests.unit.agent_files.conftest import Write
 from tests.unit.agent_files.conftest import write as write
 

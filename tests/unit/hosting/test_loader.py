@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.hosting.failure import SetupError
 from ostinato.hosting.loader import load_agent
+from ostinato.hosting.setup_error import SetupError
 from tests.unit.cli.conftest import MakeAgent
 
 AGENT = "from ostinato.agents import Agent\nroot_agent = Agent(name='x')\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.hosting.failure import SetupError
+from ostinato.hosting.setup_error import SetupError
 from ostinato.hosting.store_address import mask_secrets, parse_store
 from ostinato.server.settings import ServerSettings
 

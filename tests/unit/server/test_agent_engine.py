@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.hosting.failure import SetupError
+from ostinato.hosting.setup_error import SetupError
 from ostinato.hosting.stores import engine_of
 from tests.unit.server.conftest import Serve
 from tests.wire.agent_engine.engine import AgentEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.hosting.failure import SetupError
+from ostinato.hosting.setup_error import SetupError
 from ostinato.server.checks import check_settings
 from ostinato.server.problems import public_text
 from ostinato.server.security import RateLimiter

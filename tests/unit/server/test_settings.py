@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from ostinato.hosting.failure import SetupError
+from ostinato.hosting.setup_error import SetupError
 from ostinato.server.app import make_app
 from ostinato.server.settings import ServerSettings
 from tests.unit.server.conftest import Serve, Served

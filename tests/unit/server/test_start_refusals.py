@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostinato.errors import StoreError
-from ostinato.hosting.failure import SetupError
+from ostinato.hosting.setup_error import SetupError
 from ostinato.hosting.stores import store_of
 from ostinato.server.app import make_app
 from ostinato.server.settings import ServerSettings

@@ -14,7 +14,7 @@ import pytest
 
 from ostinato.cli import main as cli
 from ostinato.errors import StoreError
-from ostinato.sessions.adk_format.adk_pickles import read_pickle
+from ostinato.sessions.adk_format.adk_v0 import read_pickle
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session, log_of

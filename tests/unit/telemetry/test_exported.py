@@ -23,7 +23,7 @@ from ostinato.models.llm_response import LlmResponse
 from ostinato.plugins import BasePlugin
 from ostinato.runners import Runner
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
-from ostinato.telemetry.redaction import redact_value
+from ostinato.telemetry.model_call import redact_value
 from ostinato.testing import Conversation, ScriptedModel, call
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

@@ -26,7 +26,7 @@ def test_a_plain_conversation_loads_one_file() -> None:
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
     ).stdout.split()
     assert sorted(found) == [
-        "ostinato.types._record",
+        "ostinato.types._base_record",
         "ostinato.types.content",
         "ostinato.types.deferred_type",
     ]

@@ -15,7 +15,7 @@ from typing import Any
 
 from ostinato.agents import LlmAgent
 from ostinato.events import Event
-from ostinato.hosting.services import store_of
+from ostinato.hosting.command_runners import store_of
 from ostinato.runners import Runner
 from ostinato.sessions.store.durable_store import Lease, Place
 from tests.support.databases import execute

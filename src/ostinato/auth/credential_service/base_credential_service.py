@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ostinato.auth._ports import CredentialContext
+from ostinato.auth._credential_context import CredentialContext
 from ostinato.auth.auth_credential import AuthCredential
 from ostinato.auth.auth_tool import AuthConfig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ostinato.auth._ports import CredentialContext
+from ostinato.auth._credential_context import CredentialContext
 from ostinato.auth.auth_credential import AuthCredential
 from ostinato.auth.auth_tool import AuthConfig
 from ostinato.auth.credential_service.base_credential_service import BaseCredentialService

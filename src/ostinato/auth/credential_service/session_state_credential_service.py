@@ -7,11 +7,15 @@ trial, implement `BaseCredentialService` over a secret store or with encryption.
 
 from __future__ import annotations
 
-from ostinato.auth._ports import CredentialContext
-from ostinato.auth._stored_credential import read_credential
+from typing import Any
+
+from pydantic import ValidationError
+
+from ostinato.auth._credential_context import CredentialContext, StateLike
 from ostinato.auth.auth_credential import AuthCredential
 from ostinato.auth.auth_tool import AuthConfig
 from ostinato.auth.credential_service.base_credential_service import BaseCredentialService
+from ostinato.errors import InputValidationError
 
 
 class SessionStateCredentialService(BaseCredentialService):
@@ -36,3 +40,23 @@ class SessionStateCredentialService(BaseCredentialService):
 
 def _key(auth_config: AuthConfig) -> str:
     return auth_config.credential_key or auth_config.get_credential_key()
+
+
+def read_credential(state: StateLike, key: str) -> AuthCredential | None:
+    """Return the credential under `key`, or None.
+
+    Raises:
+        InputValidationError: something else is stored under `key`.
+    """
+    value: Any = state.get(key)
+    if value is None or isinstance(value, AuthCredential):
+        return value
+    try:
+        return AuthCredential.model_validate(value)
+    except ValidationError as error:
+        # The value may hold secrets: name its type only, and do not chain pydantic's message.
+        raise InputValidationError(
+            f"State key {key!r} should hold a credential but holds a {type(value).__name__} with "
+            f"{error.error_count()} invalid field(s). Remove the key and ask for the credential "
+            "again."
+        ) from None

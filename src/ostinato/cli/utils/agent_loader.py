@@ -13,8 +13,8 @@ from ...agents.llm_agent import LlmAgent
 from ...agents.node_agent import NodeAgent, as_agent
 from ...apps.app import App
 from ...context.node import BaseNode
-from ...hosting.failure import SetupError
 from ...hosting.loader import AGENT_FILE, forget_modules, load_agent
+from ...hosting.setup_error import SetupError
 from ...tools.computer_use.computer_use_toolset import ComputerUseToolset
 from .base_agent_loader import BaseAgentLoader
 

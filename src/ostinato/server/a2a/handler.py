@@ -21,8 +21,8 @@ from ...events.pending import Pending
 from ...execution.run_handle import Run
 from ...hosting.input_answers import read_answer
 from ...sessions.store.durable_store import Place
-from ..client_message import check_message
-from ..conversation import begin_session, build_answers
+from ..client_conversations import begin_session, build_answers
+from ..client_input import check_message
 from ..host import Host
 from ..names import LONGEST_PACKED, check_id
 from ..place import check_place, load_outline, load_records

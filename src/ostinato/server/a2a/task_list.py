@@ -9,7 +9,7 @@ from ..._aclosing import Aclosing
 from ...a2a.wire import Json
 from ...errors import InputValidationError, SessionNotFoundError
 from ...sessions.store.durable_store import Place
-from ..conversation import pack_id, unpack_id
+from ..client_conversations import pack_id, unpack_id
 from ..host import Host
 from ..place import check_place, iterate_sessions, load_records
 from .tasks import format_time, load_task, place_of

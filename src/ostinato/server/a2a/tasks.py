@@ -10,7 +10,7 @@ from ...events.event import Event
 from ...events.pending import Pending
 from ...execution.stream_items import Closed, Opened, Said, Shown, StreamItem, StreamItems
 from ...sessions.store.durable_store import Place
-from ..conversation import pack_id, question_of, unpack_id
+from ..client_conversations import pack_id, question_of, unpack_id
 from ..host import Host
 from ..place import load_records
 from ..problems import public_message, public_name

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from ... import types
 from ...events.pending import Pending
-from ..media import part_from_base64, part_from_url
+from ..message_files import part_from_base64, part_from_url
 from ..names import CallId, Id
 from ..problems import invalid_input
 from ..runs import WireRecord

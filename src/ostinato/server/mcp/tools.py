@@ -15,7 +15,7 @@ from ...execution.run_handle import Run
 from ...execution.stream_items import Called, Closed, StreamItems
 from ...sessions.store.durable_store import Place
 from ...version import __version__
-from ..conversation import (
+from ..client_conversations import (
     begin_session,
     build_answers,
     build_text_answer,

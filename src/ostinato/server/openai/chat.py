@@ -22,7 +22,7 @@ from ...execution.stream_items import Opened, Said, Shown, StreamItem, StreamIte
 from ...hosting.input_answers import open_requests
 from ...sessions.store.durable_store import Place
 from ..agents import ServedApp
-from ..conversation import (
+from ..client_conversations import (
     begin_keyed_session,
     begin_session,
     build_answers,
@@ -38,8 +38,8 @@ from ..names import Id
 from ..place import load_outline
 from ..problems import Problem, invalid_input
 from ..sse import encode_frame
-from .errors import error_of, failure_of, on_error, unsupported_parameter
-from .messages import Message, merge_turns, turns_of, user_text
+from .openai_messages import Message, merge_turns, turns_of, user_text
+from .openai_problems import error_of, failure_of, on_error, unsupported_parameter
 
 USER = "openai"  # the user of requests that name none
 _CALL = "call_"

@@ -13,15 +13,15 @@ from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse, Response
 
 from ... import _clock, types
+from ...agents.agent_run_result import Usage
 from ...errors import NotFoundError
 from ...events.event import Event
-from ...events.usage import Usage
 from ...execution.run_handle import Run
 from ...execution.stream_items import Closed, Opened, Said, Shown, StreamItem, StreamItems
 from ...hosting.input_answers import open_requests
 from ...sessions.store.durable_store import Place
 from ..agents import ServedApp
-from ..conversation import (
+from ..client_conversations import (
     begin_keyed_session,
     begin_session,
     build_answers,
@@ -40,8 +40,8 @@ from ..names import LONGEST_PACKED, CallId, Id, PackedId, check_id
 from ..place import check_place, load_outline, load_records
 from ..problems import Problem, invalid_input
 from .chat import USER, arguments_of, link_to, start_run
-from .errors import error_of, failure_of, on_error, unsupported_parameter
-from .messages import AnyPart, Message, merge_turns, turns_of, user_text
+from .openai_messages import AnyPart, Message, merge_turns, turns_of, user_text
+from .openai_problems import error_of, failure_of, on_error, unsupported_parameter
 
 _ID = "resp_"
 

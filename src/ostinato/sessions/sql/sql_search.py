@@ -27,7 +27,7 @@ from ..store.search_words import (
     query_tokens,
     stretch_of,
 )
-from ..store.session_search import TITLE_KEY, title_of
+from ..store.session_search import TITLE_KEY, Unindexed, title_of
 from ..store.stored_rows import Key
 from .sql_appends import SqlAppends
 from .sql_bulk import SqlBulk
@@ -47,22 +47,6 @@ _SEEN_AGAIN = 50  # of them may be looked through at each search, which spares i
 _ADOPTED = 50  # sessions that google-adk changed, by one step
 _LATE_SECONDS = 60.0  # how much later than its time a change may be committed
 _QUERIES = {"sqlite": fts5_query, "postgresql": postgres_query, "mysql": boolean_query}
-
-
-class Unindexed(NamedTuple):
-    """A session with the documents that are to be written.
-
-    Attributes:
-      sid: its number.
-      revision: number of its newest event when it was read.
-      documents: number and text of each.
-      ends: whether they include that event.
-    """
-
-    sid: int
-    revision: int
-    documents: list[tuple[int, str]]
-    ends: bool
 
 
 class Foreign(NamedTuple):

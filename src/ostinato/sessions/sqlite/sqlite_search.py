@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..base_session_service import HIDDEN_PREFIX
 from ..store.listing_page import Page, token_of
@@ -24,7 +24,7 @@ from ..store.search_words import (
     stretch_of,
     text_condition,
 )
-from ..store.session_search import TITLE_KEY, title_of
+from ..store.session_search import TITLE_KEY, Unindexed, title_of
 from .sqlite_events import SHIFT
 from .sqlite_listing import VISIBLE, Listing, page_parameters, read_sessions
 
@@ -49,22 +49,6 @@ _TABLES = (
     f"CREATE TRIGGER ostinato_session_changed AFTER UPDATE OF revision ON sessions {_NOTE}",
     "INSERT INTO ostinato_unindexed(sid) SELECT sid FROM sessions",
 )
-
-
-class Unindexed(NamedTuple):
-    """A session with the documents that are to be written.
-
-    Attributes:
-      sid: its number.
-      revision: number of its newest event when it was read.
-      documents: number and text of each.
-      ends: whether they include that event.
-    """
-
-    sid: int
-    revision: int
-    documents: list[tuple[int, str]]
-    ends: bool
 
 
 def is_searchable(db: sqlite3.Connection) -> bool:

@@ -1,8 +1,8 @@
-"""The port of stores with full-text search over sessions."""
+"""The port of stores with full-text search over sessions, and what they index."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from ..base_session_service import ListSessionsResponse
 
@@ -71,6 +71,22 @@ class SessionSearch(Protocol):
           StoreError: the store cannot be reached or written, or has no full-text index.
         """
         ...
+
+
+class Unindexed(NamedTuple):
+    """A session with the documents that are to be written.
+
+    Attributes:
+      sid: its number.
+      revision: number of its newest event when it was read.
+      documents: number and text of each.
+      ends: whether they include that event.
+    """
+
+    sid: int
+    revision: int
+    documents: list[tuple[int, str]]
+    ends: bool
 
 
 def title_of(metadata: Any) -> str | None:

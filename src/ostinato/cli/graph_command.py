@@ -7,7 +7,7 @@ import argparse
 from ..agents.node_agent import iterate_nodes
 from ..hosting.loader import load_agent
 from ..workflow.workflow import Workflow
-from .failure import FAILED, CliError
+from .cli_error import FAILED, CliError
 
 
 def main(args: argparse.Namespace) -> int:

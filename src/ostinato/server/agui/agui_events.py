@@ -20,7 +20,7 @@ from ...execution.stream_items import (
     StreamItems,
 )
 from ...sessions.session import Session
-from ..conversation import question_of
+from ..client_conversations import question_of
 from ..problems import public_event
 from ..sse import encode_frame
 from .input import RunAgentInput

@@ -1,7 +1,9 @@
-"""Checks of the state and metadata that clients write.
+"""Checks of the messages, state and metadata that clients send.
 
-`app:` keys apply to all users of an app, and instructions may contain them, so a client may write
-them only if the host allows it. Only runs write `temp:` keys and the runtime's own keys.
+A client speaks as the user. A function call in its message would never get a response, and the
+model would see it in every later turn. `app:` keys apply to all users of an app, and instructions
+may contain them, so a client may write them only if the host allows it. Only runs write `temp:`
+keys and the runtime's own keys.
 """
 
 from __future__ import annotations
@@ -9,13 +11,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import types
+from ..errors import InputValidationError
 from ..execution.request_checks import RESERVED_METADATA
 from ..sessions.state import State
-from .names import LONGEST_NAME, check_id
+from .names import LONGEST_NAME, check_content, check_id
 from .problems import Problem, invalid_input
 from .settings import ServerSettings
 
+_ROLES = (None, "", "user")
+_SHOWN = 40
 _RUNTIME = ("_adk", "__adk", RESERVED_METADATA)
+_MODEL_PARTS = {
+    "function_call": "functionCall",
+    "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult",
+    "tool_call": "toolCall",
+    "tool_response": "toolResponse",
+}
+
+
+def check_message(content: types.Content | None) -> None:
+    """Refuse a message that is not a user's.
+
+    Raises:
+      InputValidationError: its role is not `user`, a part is one that only a model or its provider
+        produces, or an id or a name is not valid.
+    """
+    if content is None:
+        return
+    check_content(content)
+    if content.role not in _ROLES:
+        raise InputValidationError(
+            f"The role of a message has to be 'user' or left out, not {content.role[:_SHOWN]!a}."
+        )
+    for part in content.parts or ():
+        for field, name in _MODEL_PARTS.items():
+            if getattr(part, field) is not None:
+                raise InputValidationError(
+                    f"A message may not contain {name}: only a model produces it. Send text, "
+                    "files or functionResponse."
+                )
 
 
 def check_client_state(settings: ServerSettings, delta: Mapping[str, Any] | None) -> None:

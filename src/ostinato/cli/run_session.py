@@ -20,10 +20,10 @@ from ..events.pending import Pending, pending_calls
 from ..hosting.input_answers import open_requests, read_answer
 from ..runners import Runner
 from ..sessions.session import Session
-from .approvals import Person, ask_for
+from .call_lookup import short_id
+from .cli_error import ANSWERED, INTERRUPTED, USAGE, CliError
 from .escape import exact_json
-from .failure import ANSWERED, INTERRUPTED, USAGE, CliError
-from .pending import short_id
+from .person import Person, ask_for
 from .printer import Printer
 
 _OK, _FAILED = 0, 1

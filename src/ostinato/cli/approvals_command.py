@@ -7,17 +7,17 @@ import asyncio
 from datetime import datetime
 
 from ..events.pending import Pending, pending_calls
+from ..hosting.command_runners import closing_runner, runner_of
 from ..hosting.loader import LoadedAgent, load_agent
-from ..hosting.services import closing_runner, runner_of
 from ..hosting.stores import Store, store_of
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
 from . import run
+from .call_lookup import find_call
 from .call_view import call_lines, said_lines
+from .cli_error import USAGE, CliError
 from .escape import exact_json, label
-from .failure import USAGE, CliError
 from .parser import parse_arguments
-from .pending import find_call
 from .printer import Printer
 from .screen import Screen
 

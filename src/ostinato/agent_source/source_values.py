@@ -10,9 +10,9 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from .. import types
-from ..agent_files.reading import FieldFault
+from ..agent_files.file_reading import FieldFault
 from .layout import Expression, Group, Item, Text, call_source, list_source, quote_text
-from .names import Names
+from .source_names import Names
 
 
 def value_source(value: Any, names: Names) -> Expression:

@@ -13,20 +13,19 @@ from ...errors import RunCancelledError
 from ...execution.run_handle import Run
 from ...sessions.session import Session
 from ...sessions.store.durable_store import Place
-from ..client_state import check_client_state, without_app_state
-from ..conversation import (
+from ..client_conversations import (
     begin_or_find_session,
     begin_session,
     build_answers,
     build_text_answer,
     load_pending,
 )
+from ..client_input import check_client_state, without_app_state
 from ..endpoint import Call, Endpoint
 from ..idempotency import has_begun
 from ..place import check_place, need_session
 from ..problems import problem_of, public_message, public_name
-from .client_tools import ClientTools
-from .events import (
+from .agui_events import (
     AguiEvent,
     EventTranslator,
     encode_event,
@@ -35,6 +34,7 @@ from .events import (
     run_finished,
     run_started,
 )
+from .client_tools import ClientTools
 from .input import RunAgentInput
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ... import types
-from ..media import part_from_base64, part_from_url
+from ..message_files import part_from_base64, part_from_url
 from ..names import PackedId
 from ..problems import invalid_input
-from .errors import unsupported_parameter
+from .openai_problems import unsupported_parameter
 
 _SOUND = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 

@@ -17,13 +17,13 @@ from ..sessions.base_session_service import BaseSessionService, GetSessionConfig
 from ..sessions.session import Session
 from ..sessions.store.session_search import TITLE_KEY, SessionSearch, title_of
 from .agents import ServedApp
-from .client_state import check_client_state
+from .client_input import check_client_state
 from .endpoint import SESSION_PATH, Call, Endpoint
 from .names import LONGEST_QUERY, Id, check_event, check_new_session, check_owner
 from .place import list_page, load_outline, need_session
 from .problems import Problem
 from .runs import StrictRecord, WireRecord
-from .wire import outline_json, session_json
+from .session_json import outline_json, session_json
 
 _SCAN = 1000  # sessions that one search reads, at most
 _SIZE = 50

@@ -22,12 +22,12 @@ from ..errors import CallNotOpenError, InputValidationError, ToolAbortedError
 from ..runners import Runner
 from ..sessions.store.durable_store import Place
 from .bodies import parse_json, validate_record
-from .client_message import check_message
+from .client_input import check_message
 from .host import Host
 from .place import check_place, ensure_session
 from .problems import Problem, error_id, invalid_input, problem_of
 from .security import SUBPROTOCOL
-from .wire import event_json
+from .session_json import event_json
 
 logger = get_logger(__name__)
 

@@ -10,8 +10,8 @@ from .. import types
 from ..events.event import Event
 from ..events.pending import Kind, Pending
 from .call_view import call_name
+from .cli_error import ANSWERED, USAGE, CliError
 from .escape import reveal
-from .failure import ANSWERED, USAGE, CliError
 from .printer import answer_text
 
 
