@@ -108,7 +108,7 @@ class WaitingCalls:
 
         Args:
           place: the session.
-          wanted: id of the call. The tool's own call is none: one tool call can be asked about more
+          wanted: id of the call; not that of the tool's own call, which can be asked about more
             than once, and an answer is for one question.
 
         Raises:
