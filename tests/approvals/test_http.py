@@ -70,6 +70,18 @@ async def test_of_five_approvals_at_once_one_is_accepted(desk: Served) -> None:
     assert await payments(desk) == [5000]
 
 
+async def test_the_id_of_the_tools_own_call_answers_nothing(desk: Served) -> None:
+    """A tool that asks again would take a second click for the answer to its next question."""
+    waiting = await asked(desk)
+    path = f"{BASE}/s/approvals/{waiting['toolCallId']}"
+    answer = await desk.ask("POST", path, {"action": "approve"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (404, "CallNotOpenError")
+    assert await payments(desk) == []
+    right = await desk.ask("POST", f"{BASE}/s/approvals/{waiting['callId']}", {"action": "approve"})
+    assert right.status_code == 202
+    assert await payments(desk) == [5000]
+
+
 async def test_approve_reject_approve_at_once_is_one_decision(desk: Served) -> None:
     waiting = await asked(desk)
     path = f"{BASE}/s/approvals/{waiting['callId']}"

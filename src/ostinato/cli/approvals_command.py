@@ -13,7 +13,7 @@ from ..hosting.stores import Store, store_of
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
 from . import run
-from .call_lookup import find_call
+from .call_lookup import find_call, is_meant
 from .call_view import call_lines, said_lines
 from .cli_error import USAGE, CliError
 from .escape import exact_json, label
@@ -68,11 +68,8 @@ async def _load_sessions(store: Store, places: list[Place]) -> list[Session]:
 
 
 def _has_call(session: Session, wanted: str) -> bool:
-    """Return whether a call that waits in a session begins with this id."""
-    return any(
-        (one.call.id or "").startswith(wanted) or one.tool_call_id.startswith(wanted)
-        for one in pending_calls(session.events)
-    )
+    """Return whether a person means a call that waits in a session."""
+    return any(is_meant(one.call.id, wanted) for one in pending_calls(session.events))
 
 
 async def _waiting_places(store: Store, app_name: str, user_id: str | None) -> list[Place]:

@@ -1,10 +1,9 @@
-"""Waiting calls by id prefix, as a person names them on the command line."""
+"""Waiting calls by id or its beginning, as a person names them on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from .. import types
 from ..events.event import Event
@@ -14,21 +13,33 @@ from .cli_error import ANSWERED, USAGE, CliError
 from .escape import reveal
 from .printer import answer_text
 
+# Less of an id does not show that a person read it: "", "adk-", a variable that is not set.
+_SHORTEST = 12
+
 
 def short_id(one: Pending, others: Iterable[Pending]) -> str:
     """Return the shortest prefix of a waiting call's id that no other call shares."""
     full = one.call.id or ""
     rest = [o.call.id or "" for o in others if o is not one]
-    for length in range(12, len(full)):
-        if not any(other.startswith(full[:length]) for other in rest):
-            return full[:length].rstrip("-")
+    for length in range(_SHORTEST, len(full)):
+        if not full[:length].endswith("-") and not any(o.startswith(full[:length]) for o in rest):
+            return full[:length]
     return full
+
+
+def is_meant(call_id: str | None, wanted: str) -> bool:
+    """Return whether a person means a call by its id or at least 12 characters of it."""
+    if not call_id:
+        return False
+    return call_id == wanted or (len(wanted) >= _SHORTEST and call_id.startswith(wanted))
 
 
 def find_call(
     waiting: list[Pending], wanted: str, kinds: tuple[Kind, ...], events: Iterable[Event] = ()
 ) -> Pending:
-    """Return the waiting call that a person means by an id, or by the beginning of one.
+    """Return the waiting call that a person means by its id, or by the beginning of it.
+
+    The id of the tool's own call does not name a request: it may be asked about again.
 
     Args:
       waiting: the calls that wait.
@@ -37,21 +48,24 @@ def find_call(
       events: the session's events; they show whether a call was already answered.
 
     Raises:
-      CliError: no call matches, several match, or the call was already answered.
+      CliError: no call matches, several match, the beginning is too short, or the call was already
+        answered.
     """
     choice = [one for one in waiting if one.kind in kinds]
-    exact = [one for one in choice if wanted in (one.call.id, one.tool_call_id)]
-    found = exact or [
-        one
-        for one in choice
-        if (one.call.id or "").startswith(wanted) or one.tool_call_id.startswith(wanted)
-    ]
+    exact = [one for one in choice if wanted and wanted == one.call.id]
+    found = exact or [one for one in choice if is_meant(one.call.id, wanted)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(f"{short_id(one, waiting)} ({call_name(one)})" for one in choice)
     if found:
         raise CliError(
             f"{wanted!r} matches more than one call: {names}. Give more of the id.", USAGE
+        )
+    if any((one.call.id or "").startswith(wanted) for one in choice):
+        raise CliError(
+            f"{wanted!r} is too short to name a call: give at least {_SHORTEST} characters of its "
+            f"id. These wait: {names}.",
+            USAGE,
         )
     before = _answered_before(events, wanted)
     if before:
@@ -72,7 +86,7 @@ def _answered_before(events: Iterable[Event], wanted: str) -> str:
                 calls[call.id or ""] = call
         for response in event.get_function_responses() if event.author == "user" else ():
             call = calls.get(response.id or "")
-            if call is None or not _is_meant(call, wanted):
+            if call is None or not is_meant(call.id, wanted):
                 continue
             moment = datetime.fromtimestamp(event.timestamp).strftime("%Y-%m-%d %H:%M:%S")
             return (
@@ -80,9 +94,3 @@ def _answered_before(events: Iterable[Event], wanted: str) -> str:
                 f"{answer_text(response)}. This answer had no effect."
             )
     return ""
-
-
-def _is_meant(call: types.FunctionCall, wanted: str) -> bool:
-    original: Any = (call.args or {}).get("originalFunctionCall")
-    tool_call = str(original.get("id", "")) if isinstance(original, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    return bool(wanted) and ((call.id or "").startswith(wanted) or tool_call.startswith(wanted))

@@ -11,7 +11,7 @@ from .. import types
 from ..events.pending import Kind, Pending
 from ..hosting.input_answers import as_response, check_answer, read_answer
 from ..sessions.store.durable_store import Place
-from .endpoint import SESSION_PATH, Call, Endpoint
+from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .problems import invalid_input
 from .runs import StrictRecord, WireRecord
 from .waiting_calls import WaitingCall
@@ -253,6 +253,7 @@ ENDPOINTS = (
         "Approve, edit, reject or answer a call that waits",
         answer_call,
         body=Answer,
+        query=NoQuery,
         answer=Answered,
         status=202,
         problems=(409,),

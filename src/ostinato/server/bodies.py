@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections import Counter
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -76,7 +77,7 @@ def parse_json(text: str) -> Any:
       Problem: the text is not JSON, or has values that not every store or client supports.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
     except RecursionError as error:
         raise _invalid_json("it is nested too deeply") from error
     except ValueError as error:
@@ -116,6 +117,15 @@ def _invalid_json(what: str) -> Problem:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; one with a key twice could say yes to one reader and no to another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (repeated, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"an object has the key {repeated[:_SHOWN]!r} more than once")
+    return found
 
 
 def _check_value(value: Any) -> None:

@@ -233,7 +233,7 @@ async def build_answers(
     Args:
       host: the server's host.
       place: the session.
-      answers: the answers, by the id of the call or of its tool's own call.
+      answers: the answers, by the id of the call.
       where: the field of the request, for the error.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,7 +28,13 @@ SESSION_PATH = "/apps/{app}/users/{user}/sessions/{session}"
 
 
 class Empty(BaseModel):
-    """No fields."""
+    """No fields; others are ignored, as google-adk's server does."""
+
+
+class NoQuery(BaseModel):
+    """No fields; the routes that google-adk's server lacks refuse others."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +167,7 @@ class Endpoint:
             value = await read_json(request, limit, settings.request_timeout)
             if value is not None or not self.optional:
                 body = validate_record(self.body, {} if value is None else value, "body")
-        query = validate_record(self.query, dict(request.query_params), "query")
+        query = validate_record(self.query, self._read_query(request), "query")
         _label_log(request.path_params, body)
         call = Call(request, host, request.path_params, body, query)
         if self.long:
@@ -173,6 +179,21 @@ class Endpoint:
             except TimeoutError as error:
                 raise Problem(504, "Timeout", "The request took too long; try again.") from error
         return found if isinstance(found, Response) else json_response(found, self.status)
+
+    def _read_query(self, request: Request) -> dict[str, str]:
+        """Return the query's parameters; a route that refuses unknown ones refuses repeated ones.
+
+        Raises:
+          Problem: a parameter is repeated.
+        """
+        given = request.query_params
+        if self.query.model_config.get("extra") == "forbid":
+            for name in given:
+                if len(given.getlist(name)) > 1:
+                    message = f"query.{name}: the parameter is given more than once"
+                    found = {"type": "value_error", "loc": ["query", name], "msg": message}
+                    raise Problem(422, "ValidationError", message, detail=[found])
+        return dict(given)
 
     def make_route(self, prefix: str) -> Route:
         """Return the route of the endpoint."""

@@ -19,7 +19,7 @@ from ..execution.run_handle import Run
 from ..execution.store_access import durable_store
 from ..sessions.store.durable_store import Place
 from .client_input import check_client_metadata, check_client_state, check_message
-from .endpoint import SESSION_PATH, Call, Endpoint
+from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .host import Host
 from .names import Id
 from .place import check_place, ensure_session, load_outline, session_not_found
@@ -318,6 +318,7 @@ ENDPOINTS = (
         f"{SESSION_PATH}/run",
         "Tell what runs in a session",
         get_run_status,
+        query=NoQuery,
         answer=RunStatus,
     ),
     Endpoint(
@@ -327,6 +328,7 @@ ENDPOINTS = (
         cancel_run,
         body=CancelRequest,
         optional=True,
+        query=NoQuery,
         answer=Cancelled,
     ),
 )

@@ -18,7 +18,7 @@ from ..sessions.session import Session
 from ..sessions.store.session_search import TITLE_KEY, SessionSearch, title_of
 from .agents import ServedApp
 from .client_input import check_client_state
-from .endpoint import SESSION_PATH, Call, Endpoint
+from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .names import LONGEST_QUERY, Id, check_event, check_new_session, check_owner
 from .place import list_page, load_outline, need_session
 from .problems import Problem
@@ -349,6 +349,7 @@ ENDPOINTS = (
         "Make a new session that begins as this one did",
         fork_session,
         body=ForkRequest,
+        query=NoQuery,
         optional=True,
         answer=Session,
         status=201,
@@ -360,6 +361,7 @@ ENDPOINTS = (
         "Take a session back to before an invocation",
         rewind_session,
         body=RewindRequest,
+        query=NoQuery,
         answer=Session,
         problems=(409,),
     ),

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..telemetry.recorder import SpanRecord
 from ..telemetry.span_store import SqliteSpanStore
-from .endpoint import SESSION_PATH, Call, Endpoint
+from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .names import Id
 from .problems import Problem, public_message, public_name, public_text
 from .runs import StrictRecord, WireRecord
@@ -143,6 +143,7 @@ ENDPOINTS = (
         f"{_SPANS}/{{span}}",
         "Return a span with what was sent and answered",
         get_span,
+        query=NoQuery,
         answer=SpanDetail,
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 from ..hosting.erasure import erase_user
 from ..sessions.base_session_service import check_name
 from ..sessions.store.durable_store import Place
-from .endpoint import Call, Endpoint
+from .endpoint import Call, Endpoint, NoQuery
 from .names import Id
 from .place import check_place, need_session
 from .runs import WireRecord
@@ -49,6 +49,7 @@ ENDPOINTS = (
         "/apps/{app}/users/{user}",
         "Erase everything that is stored of a user: sessions, state, artifacts, memories, spans",
         erase_user_data,
+        query=NoQuery,
         answer=dict[str, Any],
     ),
 )

@@ -108,7 +108,8 @@ class WaitingCalls:
 
         Args:
           place: the session.
-          wanted: id of the call, or of the tool's own call.
+          wanted: id of the call; not that of the tool's own call, which can be asked about more
+            than once, and an answer is for one question.
 
         Raises:
           SessionNotFoundError: the session does not exist.
@@ -116,7 +117,7 @@ class WaitingCalls:
         """
         _, records = await load_records(self._service, place)
         for one in _waiting_in(place, records):
-            if wanted in (one.pending.call.id, one.pending.tool_call_id):
+            if wanted == one.pending.call.id:
                 return one
         log = EventLog(records)
         for record in reversed(records):
@@ -125,7 +126,7 @@ class WaitingCalls:
             event = record.event()
             for request in call_requests(event, log):
                 one = _to_waiting_call(OpenRequest(place, request))
-                if one and wanted in (one.pending.call.id, one.pending.tool_call_id):
+                if one and wanted == one.pending.call.id:
                     return one
         raise CallNotOpenError(f"No call {wanted!r} waits in this session.")
 

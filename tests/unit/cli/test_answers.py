@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+
+import pytest
 
 from tests.unit.cli.conftest import Done, MakeAgent, Ostinato
 
@@ -121,7 +124,33 @@ def test_a_beginning_that_fits_two_calls_is_refused(
     ostinato("run", "desk", "Pay both")
     done = ostinato("run", "desk", "--approve", "adk-")
     assert done.code == 2
-    assert "matches more than one call" in done.err
+    assert "too short to name a call" in done.err
+
+
+@pytest.mark.parametrize("wanted", ["", "a", "adk-", "adk-1234567"])
+def test_too_little_of_an_id_answers_nothing(
+    make_agent: MakeAgent, ostinato: Ostinato, wanted: str
+) -> None:
+    """A variable of a shell that is not set must not pay."""
+    make_agent(PAY)
+    approve, _ = _ways(ostinato("run", "desk", "Pay"))
+    for command in (["run", "desk"], ["approvals", "desk"]):
+        done = ostinato(*command, "--approve", wanted)
+        assert done.code != 0 and "paid" not in done.out
+    assert "waits for" in ostinato("approvals", "desk").out
+    assert "paid 50 to Ann" in ostinato(*approve).out
+
+
+def test_the_tools_own_call_is_not_the_question(make_agent: MakeAgent, ostinato: Ostinato) -> None:
+    make_agent(PAY)
+    approve, _ = _ways(ostinato("run", "desk", "Pay"))
+    events = json.loads(ostinato("sessions", "export", approve[3]).out)["events"]
+    parts = [part for event in events for part in event["content"]["parts"]]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    assert [call["name"] for call in calls] == ["pay", "adk_request_confirmation"]
+    done = ostinato("approvals", "desk", "--approve", calls[0]["id"])
+    assert done.code == 1 and "No call" in done.err
+    assert "waits for" in ostinato("approvals", "desk").out
 
 
 def test_a_long_running_call_is_answered(make_agent: MakeAgent, ostinato: Ostinato) -> None:

@@ -90,6 +90,16 @@ BAD: list[tuple[str, str, str | bytes]] = [
     ("GET", "/apps/desk/sessions?pageToken=!!!", ""),
     ("GET", "/apps/desk/sessions?pageSize=0", ""),
     ("PATCH", "/apps/desk/users/ann/memory", '{"sessionId": "none"}'),
+    ("PATCH", f"{BASE}/s", '{"stateDelta": {"k": 2}, "stateDelta": {}}'),
+    ("PATCH", f"{BASE}/s", '{"stateDelta": {"k": 2, "k": 3}}'),
+    ("POST", f"{BASE}/s/cancel", '{"invocationId": "e-other", "invocationId": null}'),
+    ("POST", f"{BASE}/s/cancel?invocationId=e-other", ""),
+    ("POST", f"{BASE}/s/fork?atEvent=none", ""),
+    ("POST", f"{BASE}/s/rewind?dry=1", '{"beforeInvocationId": "none"}'),
+    ("POST", f"{BASE}/s/approvals/none?action=reject", '{"action": "approve"}'),
+    ("GET", f"{BASE}/s/run?session=other", ""),
+    ("GET", f"{BASE}/s/events?limit=1&limit=2", ""),
+    ("DELETE", "/apps/desk/users/ann?dry=1", ""),
 ]
 
 
@@ -109,6 +119,17 @@ async def test_bad_requests_get_typed_answers(served: Served, number: int) -> No
     session = (await served.ask("GET", f"{BASE}/s")).json()
     assert session["state"] == {"k": 1}
     assert len((await served.ask("GET", BASE)).json()) == 1
+
+
+async def test_a_key_twice_and_an_unknown_parameter_are_named(served: Served) -> None:
+    await served.ask("POST", BASE, {"sessionId": "s"})
+    for path, body, named in (
+        (f"{BASE}/s/cancel", '{"invocationId": "a", "invocationId": "b"}', "invocationId"),
+        (f"{BASE}/s/cancel?invocationId=a", "{}", "query.invocationId"),
+    ):
+        answer = await served.client.post(path, content=body, headers={"content-type": JSON})
+        assert answer.status_code == 422
+        assert named in answer.json()["error"]["message"]
 
 
 JSON = "application/json"

@@ -117,6 +117,35 @@ def test_ids_of_any_script_are_good(value: str) -> None:
     assert check_id("id", value) == value
 
 
+ASKED = {"role": "user", "parts": [{"text": "pay"}]}
+CALLED = {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "add", "args": {}}}]}
+ADDED = {"functionResponse": {"id": "c", "name": "add", "response": {"sum": 1}}}
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        [("user", ASKED)],
+        [("user", {"role": "user", "parts": [ADDED]})],
+        [("user", ASKED), ("desk", CALLED), ("desk", {"role": "user", "parts": [ADDED]})],
+    ],
+    ids=["a message", "an answer", "a result"],
+)
+async def test_an_imported_invocation_is_never_resumed(served: Served, contents: Any) -> None:
+    events = [
+        {"author": author, "invocationId": "e-imp", "content": content}
+        for author, content in contents
+    ]
+    made = await served.ask("POST", BASE, {"sessionId": "s", "events": events})
+    assert made.is_success, made.text
+    stored = len((await served.ask("GET", f"{BASE}/s")).json()["events"])
+    body = {"appName": "desk", "userId": "ann", "sessionId": "s", "invocationId": "e-imp"}
+    answer = await served.ask("POST", "/run", body)
+    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.json()["error"]["type"] == "NothingToResumeError"
+    assert len((await served.ask("GET", f"{BASE}/s")).json()["events"]) == stored
+
+
 async def test_a_path_that_is_not_utf_8_is_refused(served: Served) -> None:
     for method, path in (
         ("POST", "/apps/desk/users/%ff/sessions"),

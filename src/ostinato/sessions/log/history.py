@@ -28,7 +28,9 @@ def mark_imported(events: Sequence[Event]) -> list[Event]:
     events = _place_agents([_without_marks(event) for event in events])
     events = _with_distinct_calls(events)
     closing = _closing_events(events)
-    marked = {one.invocation_id for one in (*closing, *filter(_is_resumable, events))}
+    last = {event.invocation_id: event for event in events}
+    unfinished = filter(_is_unfinished, last.values())
+    marked = {one.invocation_id for one in (*closing, *unfinished, *filter(_is_resumable, events))}
     return [
         *(_mark_event(event) if event.invocation_id in marked else event for event in events),
         *closing,
@@ -126,6 +128,11 @@ def _is_resumable(event: Event) -> bool:
         or actions.agent_state is not None
         or actions.end_of_agent
     )
+
+
+def _is_unfinished(last: Event) -> bool:
+    """Return whether an invocation that ends with this event would go to the model again."""
+    return last.author == "user" or not last.is_final_response()
 
 
 def _without_marks(event: Event) -> Event:
