@@ -19,7 +19,7 @@ from .converted import Converted
 from .google_credentials import GoogleCredential
 from .http.credentials import Credential
 from .http.errors import HttpCutOffError, HttpStatusError
-from .http.messages import HttpRequest, json_bytes
+from .http.messages import HttpRequest
 from .http.transport import HttpStream
 from .http.urls import join_url
 from .http_llm import HttpLlm
@@ -32,6 +32,7 @@ from .wire.claude_answer import ClaudeAnswer
 from .wire.claude_messages import conversation, messages_of
 from .wire.claude_schema import claude_schema
 from .wire.faults import BadAnswer, Unsendable
+from .wire.json_item import json_bytes
 from .wire.json_schema import output_schema_of
 from .wire.reading import fields_of, number_of, read_json, text_of
 from .wire.surrogates import SplitPairs

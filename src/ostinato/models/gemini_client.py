@@ -14,11 +14,12 @@ from .. import types
 from .._aclosing import Aclosing
 from .gemini_endpoint import GeminiEndpoint
 from .http.errors import HttpStatusError
-from .http.messages import HttpRequest, Timeouts, json_bytes
+from .http.messages import HttpRequest, Timeouts
 from .http.transport import HttpTransport
 from .wire.faults import BadAnswer, Unsendable
 from .wire.gemini_answer import read_record, read_vectors, stream_error
 from .wire.gemini_request import cache_body, merge_extra_body
+from .wire.json_item import json_bytes
 from .wire.reading import read_json
 from .wire.surrogates import SplitPairs
 

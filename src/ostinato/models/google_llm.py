@@ -255,8 +255,7 @@ class Gemini(HttpLlm, LiveLlm):
 
     def _contents(self, llm_request: LlmRequest) -> list[dict[str, Any]]:
         """Return the contents of a request as JSON."""
-        convert, form_of = self._convert, self._forms.of
-        return [form_of(content, convert) for content in llm_request.contents]
+        return self._forms.of_all(llm_request.contents, self._convert)
 
     def _model_name(self, llm_request: LlmRequest) -> str:
         """Return the model name of the request."""

@@ -26,12 +26,13 @@ from .http.errors import (
     HttpStatusError,
     HttpTimeoutError,
 )
-from .http.messages import HttpRequest, Timeouts, json_bytes
+from .http.messages import HttpRequest, Timeouts
 from .http.transport import HttpTransport
 from .llm_request import LlmRequest
 from .provider_llm import ProviderLlm
 from .retry_after import retry_after
 from .wire.faults import BadAnswer, Unsendable
+from .wire.json_item import json_bytes
 
 
 class HttpLlm(ProviderLlm):

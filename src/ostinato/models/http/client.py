@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import ssl
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from .errors import (
     HttpRequestError,
     HttpTimeoutError,
 )
-from .messages import Timeouts
+from .messages import HttpRequest, Timeouts
 from .urls import place_of
 
 _LIBRARIES = ("httpx2", "httpx")
@@ -120,6 +120,38 @@ def _find_proxy_fault() -> str:
 @cache
 def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def build_request(
+    client: Any, request: HttpRequest, url: str, headers: dict[str, str], extensions: Any
+) -> Any:
+    """Return a request of httpx2 for a client of `open_client`.
+
+    The client's own `build_request` merges the client's settings into it, of which ours has none:
+    it takes as long as reading the answer.
+    """
+    httpx2 = need("httpx2")
+    parsed = _parse_url(url)
+    auto = {
+        "host": parsed.netloc.decode("ascii"),
+        "accept-encoding": client.headers["accept-encoding"],
+        "connection": "keep-alive",
+    }
+    body = request.body
+    if body or request.method in ("POST", "PUT", "PATCH"):
+        auto["content-length"] = str(len(body))
+    return httpx2.Request(
+        request.method,
+        parsed,
+        headers={**auto, **headers},
+        stream=httpx2.ByteStream(body),
+        extensions=extensions,
+    )
+
+
+@lru_cache(maxsize=64)
+def _parse_url(url: str) -> Any:
+    return need("httpx2").URL(url)
 
 
 def timeout_extension(timeouts: Timeouts) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,12 +108,6 @@ class HttpAnswer:
     def json(self) -> Any:
         """Parse the body as JSON; raise BadAnswer if that fails."""
         return read_json(self.body)
-
-
-def json_bytes(value: object) -> bytes:
-    """Return a value as compact JSON in UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
 
 
 def read_json(data: bytes | str, pairs: SplitPairs | None = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -34,9 +34,7 @@ class HttpStream:
         began: float,
     ) -> None:
         self._status: int = response.status_code
-        self.headers: Mapping[str, str] = {
-            name.lower(): value for name, value in response.headers.items()
-        }
+        self.headers = _read_headers(response.headers.raw)
         self._response, self._request = response, request
         self._bounds, self._secrets = bounds, secrets
         self._deadline = began + request.timeouts.whole
@@ -143,6 +141,15 @@ class HttpStream:
 
     def _too_large(self) -> HttpTooLargeError:
         return HttpTooLargeError("the answer", self._bounds.answer, request_id=self.request_id)
+
+
+def _read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:
+    """Return headers by lower-case name; the values of one that comes again are joined."""
+    headers: dict[str, str] = {}
+    for name_bytes, value_bytes in raw:
+        name, value = name_bytes.decode("latin-1").lower(), value_bytes.decode("utf-8", "replace")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 async def _discard(chunks: AsyncGenerator[bytes, None]) -> None:

@@ -11,6 +11,7 @@ from ..._log import get_logger
 from ...version import __version__
 from ..client_per_loop import ClientPerLoop
 from .client import (
+    build_request,
     connect_to,
     is_library_error,
     open_client,
@@ -159,7 +160,7 @@ class HttpTransport:
             f"the server redirects more than {_MAX_REDIRECTS} times", retryable=False
         )
 
-    async def _open(self, request: HttpRequest, url: str, headers: Mapping[str, str]) -> Any:
+    async def _open(self, request: HttpRequest, url: str, headers: dict[str, str]) -> Any:
         """Send a request; resend it if its connection was stale or could not be opened.
 
         A kept connection that ends before the first byte of an answer was closed by the server
@@ -176,7 +177,7 @@ class HttpTransport:
         self,
         request: HttpRequest,
         url: str,
-        headers: Mapping[str, str],
+        headers: dict[str, str],
         address: str | None,
         *,
         is_last: bool = False,
@@ -195,13 +196,17 @@ class HttpTransport:
         timeout = timeout_extension(request.timeouts)
         try:
             client = self._client(url)
-            prepared = client.build_request(
-                request.method,
-                url,
-                headers=headers,
-                content=request.body or None,
-                extensions={"timeout": timeout, "trace": note},
-            )
+            extensions = {"timeout": timeout, "trace": note}
+            if is_foreign:
+                prepared = client.build_request(
+                    request.method,
+                    url,
+                    headers=headers,
+                    content=request.body or None,
+                    extensions=extensions,
+                )
+            else:
+                prepared = build_request(client, request, url, headers, extensions)
             if address is not None:
                 connect_to(prepared, address)
             response = await client.send(prepared, stream=True, follow_redirects=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import types
 from ..llm_request import CLIENT_ID_PREFIX
+from .json_item import JsonItem
 
 # What is only there while a call is streamed.
 _STREAMED = {"partial_args", "will_continue"}
@@ -25,20 +26,20 @@ _DEVELOPER: Any = {
 }
 
 
-def wire_content(content: types.Content) -> dict[str, Any]:
+def wire_content(content: types.Content) -> JsonItem:
     """Return a content as Vertex AI reads it: JSON values, thought signatures included."""
     return _json(content, _EVERYWHERE)
 
 
-def developer_content(content: types.Content) -> dict[str, Any]:
+def developer_content(content: types.Content) -> JsonItem:
     """Return a content as the Gemini Developer API reads it."""
     return _json(content, _DEVELOPER)
 
 
-def _json(content: types.Content, exclude: Any) -> dict[str, Any]:
+def _json(content: types.Content, exclude: Any) -> JsonItem:
     made = content.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)
     for part in made.get("parts", ()):
         holder: dict[str, Any] = part.get("functionCall") or part.get("functionResponse") or {}
         if holder.get("id", "").startswith(CLIENT_ID_PREFIX):
             del holder["id"]
-    return made
+    return JsonItem(made)
