@@ -19,6 +19,7 @@ from .converted import Converted
 from .google_credentials import GoogleCredential
 from .http.credentials import Credential
 from .http.errors import HttpCutOffError, HttpStatusError
+from .http.events import ServerSentEvent
 from .http.messages import HttpRequest
 from .http.transport import HttpStream
 from .http.urls import join_url
@@ -131,12 +132,17 @@ class AnthropicLlm(HttpLlm):
         for _ in range(_MOST_PAUSES):
             sent = {**body, "stream": True} if stream else body
             async with self._transport.stream(self._build_request(sent, llm_request)) as http:
-                if stream:
-                    async with Aclosing(_read_stream(http, answer)) as pieces:
-                        async for piece in pieces:
-                            yield piece
-                else:
+                if not stream:
                     answer.take((await http.read()).text)
+                else:
+                    async with Aclosing(await _open_stream(http, answer)) as pieces:
+                        try:
+                            async for piece in pieces:
+                                yield piece
+                        except HttpCutOffError:
+                            if not answer.is_whole:
+                                raise
+                    answer.check_end()
             if answer.stop_reason != "pause_turn":
                 break
             # The API paused a long turn; it continues once it gets its answer back.
@@ -204,29 +210,26 @@ class AnthropicLlm(HttpLlm):
         return self._make_status_error(error.status, detail, retry_after=retry_after(error.headers))
 
 
-async def _read_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
-    """Read a stream into `answer` and yield its partial responses.
+async def _open_stream(
+    http: HttpStream, answer: ClaudeAnswer
+) -> AsyncGenerator[LlmResponse, None]:
+    """Return the partial responses of a stream, which are added to `answer` as they are read.
 
     Raises:
       HttpStatusError: the stream holds an error.
-      BadAnswer: the response is not a stream of the API, or was cut off.
+      BadAnswer: the response is not a stream of the API.
     """
     if http.content_type != "text/event-stream":
         raise BadAnswer((await http.read()).text)
     pairs = SplitPairs()
-    try:
-        async with Aclosing(http.events()) as events:
-            async for event in events:
-                data = read_json(event.data, pairs)
-                if event.event == "error" or data.get("type") == "error":
-                    raise _event_error(data, http)
-                piece = answer.feed(data)
-                if piece is not None:
-                    yield piece
-    except HttpCutOffError:
-        if not answer.is_whole:
-            raise
-    answer.check_end()
+
+    def read(event: ServerSentEvent) -> LlmResponse | None:
+        data = read_json(event.data, pairs)
+        if event.event == "error" or data.get("type") == "error":
+            raise _event_error(data, http)
+        return answer.feed(data)
+
+    return http.read_events(read)
 
 
 def _event_error(data: Any, http: HttpStream) -> HttpStatusError:
