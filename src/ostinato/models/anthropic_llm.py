@@ -210,9 +210,7 @@ class AnthropicLlm(HttpLlm):
         return self._make_status_error(error.status, detail, retry_after=retry_after(error.headers))
 
 
-async def _open_stream(
-    http: HttpStream, answer: ClaudeAnswer
-) -> AsyncGenerator[LlmResponse, None]:
+async def _open_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
     """Return the partial responses of a stream, which are added to `answer` as they are read.
 
     Raises:

@@ -42,6 +42,7 @@ from .wire.gemini_answer import error_words, read_answer, wanted_delay
 from .wire.gemini_contents import developer_content, wire_content
 from .wire.gemini_live import live_settings
 from .wire.gemini_request import FUNCTION_NAME, refused_function_names, request_body
+from .wire.json_item import JsonItem
 from .wire.reading import fields_of, items_of
 
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
@@ -79,7 +80,7 @@ class Gemini(HttpLlm, LiveLlm):
 
     _google: GoogleCredential = PrivateAttr()
     _sdk_clients: ClientPerLoop[Any] = PrivateAttr()
-    _forms: Converted[dict[str, Any]] = PrivateAttr(default_factory=Converted[dict[str, Any]])
+    _forms: Converted[JsonItem] = PrivateAttr(default_factory=Converted[JsonItem])
 
     def model_post_init(self, context: Any, /) -> None:
         """Prepare for clients, which are opened on first use."""
@@ -253,20 +254,21 @@ class Gemini(HttpLlm, LiveLlm):
         developer = not self._on_vertex
         return request_body(llm_request.config, self._contents(llm_request), developer=developer)
 
-    def _contents(self, llm_request: LlmRequest) -> list[dict[str, Any]]:
+    def _contents(self, llm_request: LlmRequest) -> list[JsonItem]:
         """Return the contents of a request as JSON."""
-        return self._forms.of_all(llm_request.contents, self._convert)
+        forms = self._forms.of_all(llm_request.contents, self._convert)
+        return [form for form in forms if form["parts"]]
 
     def _model_name(self, llm_request: LlmRequest) -> str:
         """Return the model name of the request."""
         return llm_request.model or self.model
 
-    def _wire(self, content: types.Content) -> dict[str, Any]:
+    def _wire(self, content: types.Content) -> JsonItem:
         """Return a content in wire format; each content is converted once."""
         return self._forms.of(content, self._convert)
 
     @property
-    def _convert(self) -> Callable[[types.Content], dict[str, Any]]:
+    def _convert(self) -> Callable[[types.Content], JsonItem]:
         return wire_content if self._on_vertex else developer_content
 
     def _check_names(self, llm_request: LlmRequest) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from typing import Any, Self
@@ -16,6 +15,7 @@ from ..errors import (
     ModelTimeoutError,
     ProviderError,
 )
+from .http.client import find_client_fault
 from .http.credentials import ApiKey, Credential, DeferredCredential, KeyFunction, NoCredential
 from .http.errors import (
     HttpAnswerError,
@@ -52,11 +52,8 @@ class HttpLlm(ProviderLlm):
     @field_validator("http_client", mode="after")
     @classmethod
     def _check_http_client(cls, value: Any) -> Any:
-        send = None if isinstance(value, type) else getattr(value, "send", None)
-        if value is not None and not (
-            inspect.iscoroutinefunction(send) and hasattr(value, "build_request")
-        ):
-            raise ValueError(f"http_client takes an httpx2.AsyncClient; got {type(value).__name__}")
+        if value is not None and (fault := find_client_fault(value)):
+            raise ValueError(fault)
         return value
 
     def model_post_init(self, context: Any, /) -> None:
@@ -64,7 +61,7 @@ class HttpLlm(ProviderLlm):
         super().model_post_init(context)
         self._transport = HttpTransport(
             DeferredCredential(self._credential),
-            http_client=self.http_client,
+            http_client=lambda: self.http_client,
             public_only=self.public_only,
         )
 
@@ -158,7 +155,9 @@ class HttpLlm(ProviderLlm):
             case HttpTimeoutError():
                 return self._explain_timeout(error)
             case HttpKeyError():
-                return self._sent_nothing(ModelAuthError, str(error))
+                known = self._sent_nothing(ModelAuthError, str(error))
+                known.retryable = error.retryable
+                return known
             case HttpAnswerError():
                 return self._bad_answer(str(error), retryable=error.retryable)
             case HttpEnvironmentError():

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import inspect
+import logging
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -122,6 +126,24 @@ def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+class _UrlFilter(logging.Filter):
+    """Takes logins and queries out of the URLs that the HTTP library logs of our requests."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if _received.get() is not None and isinstance(record.args, tuple):
+            record.args = tuple(
+                place_of(str(one)) if type(one).__name__ == "URL" else one for one in record.args
+            )
+        return True
+
+
+@cache
+def hide_urls_in_log() -> None:
+    """Keep the secrets of URLs out of the HTTP library's log; call it before the first request."""
+    for name in _LIBRARIES:
+        logging.getLogger(name).addFilter(_UrlFilter())
+
+
 def build_request(
     client: Any, request: HttpRequest, url: str, headers: dict[str, str], extensions: Any
 ) -> Any:
@@ -147,6 +169,30 @@ def build_request(
         stream=httpx2.ByteStream(body),
         extensions=extensions,
     )
+
+
+def build_foreign_request(
+    client: Any, request: HttpRequest, url: str, headers: dict[str, str], extensions: Any
+) -> Any:
+    """Return a request of httpx2 with the settings of a client that a user made."""
+    return client.build_request(
+        request.method, url, headers=headers, content=request.body or None, extensions=extensions
+    )
+
+
+def find_client_fault(client: Any) -> str:
+    """Return why requests cannot be sent with a client that a user made, or '' if they can."""
+    wanted = "http_client takes an httpx2.AsyncClient"
+    if isinstance(client, type):
+        return f"{wanted}; got the class {client.__name__}: make an instance of it."
+    if inspect.iscoroutinefunction(getattr(client, "send", None)) and hasattr(
+        client, "build_request"
+    ):
+        return ""
+    kind = f"{type(client).__module__.partition('.')[0]}.{type(client).__name__}"
+    if hasattr(client, "build_request"):
+        return f"{wanted}; got {kind}, which is synchronous: use its asynchronous sibling."
+    return f"{wanted}; got {kind}."
 
 
 @lru_cache(maxsize=64)
@@ -184,11 +230,15 @@ class ReceivedBytes:
 _received: ContextVar[ReceivedBytes | None] = ContextVar("received_bytes", default=None)
 
 
-def watch_bytes() -> ReceivedBytes:
-    """Return the record of the bytes that this context reads over HTTP/1.1 from now on."""
+@contextmanager
+def watch_bytes() -> Generator[ReceivedBytes, None, None]:
+    """Hand out the record of the bytes that the block reads over HTTP/1.1."""
     received = ReceivedBytes()
-    _received.set(received)
-    return received
+    token = _received.set(received)
+    try:
+        yield received
+    finally:
+        _received.reset(token)
 
 
 def report_bytes(stream: Any) -> None:

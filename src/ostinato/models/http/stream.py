@@ -149,7 +149,7 @@ class HttpStream:
         """Read the whole body; see `chunks` for errors."""
         async with Aclosing(self.chunks()) as chunks:
             body = b"".join([chunk async for chunk in chunks])
-        return HttpAnswer(self.status, self.headers, body)
+        return HttpAnswer(self.status, self.headers, body, self.request_id)
 
     async def read_error(self) -> HttpStatusError:
         """Return the error for a status of 300 or more, with the start of the body."""

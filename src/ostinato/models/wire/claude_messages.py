@@ -48,7 +48,9 @@ class ClaudeMessage(JsonItem):
     def __init__(self, role: str, blocks: list[Block]) -> None:
         super().__init__(role=role, content=blocks)
         self.role, self.blocks = role, blocks
-        self.ids: tuple[str, ...] = tuple([one[_IDS[one["type"]]] for one in blocks if one["type"] in _IDS])
+        self.ids: tuple[str, ...] = tuple(
+            [one[_IDS[one["type"]]] for one in blocks if one["type"] in _IDS]
+        )
         self.form: Block | None = None
         self._joined: tuple[object, ClaudeMessage] | None = None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypeGuard, cast
 
+from .faults import Unsendable
+
 # A longer text is written anew for each request: kept, it would double the memory of media.
 _LONGEST_KEPT = 32_768  # bytes
 
@@ -15,22 +17,23 @@ class JsonItem(dict[str, Any]):
     """An object whose JSON is kept, so that each request of a long session writes only what is new.
 
     It must not be edited. A copy of it, such as `{**item}`, is a plain dict.
+
+    Attributes:
+      kept: the object as compact JSON in UTF-8; empty until `write` was called.
     """
 
-    __slots__ = ("_text",)
+    __slots__ = ("kept",)
 
-    _text: bytes
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self.kept = b""
 
-    @property
-    def text(self) -> bytes:
-        """The object as compact JSON in UTF-8."""
-        try:
-            return self._text
-        except AttributeError:
-            text = _write(self)
-            if len(text) <= _LONGEST_KEPT:
-                self._text = text
-            return text
+    def write(self) -> bytes:
+        """Return the object as compact JSON in UTF-8, and keep that unless it is long."""
+        text = _write(self)
+        if len(text) <= _LONGEST_KEPT:
+            self.kept = text
+        return text
 
 
 def json_bytes(value: object) -> bytes:
@@ -58,8 +61,20 @@ def _has_items(value: object) -> TypeGuard[list[Any]]:
 
 
 def _join(items: list[Any]) -> bytes:
-    return b",".join([one.text if isinstance(one, JsonItem) else _write(one) for one in items])
+    try:  # nothing is called here for an item that is known
+        return b",".join(
+            [_write(one) if one.__class__ is dict else one.kept or one.write() for one in items]
+        )
+    except AttributeError:  # something else stands between them
+        return _write(items)[1:-1]
 
 
 def _write(value: object) -> bytes:
-    return _ENCODER.encode(value).encode("utf-8", "replace")
+    try:
+        return _ENCODER.encode(value).encode("utf-8", "replace")
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = str(error) or type(error).__name__
+        raise Unsendable(
+            f"a value that JSON cannot express: {reason}. Look for it in calls, in settings and in "
+            "extra_body."
+        ) from error

@@ -52,6 +52,8 @@ def load_json(data: str | bytes, pairs: SplitPairs | None = None) -> Any:
       ValueError: the data is not JSON.
       RecursionError: it is nested too deeply.
     """
+    if isinstance(data, str):
+        data = data.removeprefix("\ufeff")  # a byte order mark
     try:
         value: Any = from_json(data)  # three times as fast; refuses lone surrogates
     except ValueError:
