@@ -38,6 +38,7 @@ from .llm_response import LlmResponse
 from .model_names import extract_model_name, is_new_gemini
 from .retry_after import retry_after
 from .streaming_response import StreamingResponseAggregator
+from .wire.faults import Unsendable
 from .wire.gemini_answer import error_words, read_answer, wanted_delay
 from .wire.gemini_contents import developer_content, wire_content
 from .wire.gemini_live import live_settings
@@ -257,7 +258,10 @@ class Gemini(HttpLlm, LiveLlm):
     def _contents(self, llm_request: LlmRequest) -> list[JsonItem]:
         """Return the contents of a request as JSON."""
         forms = self._forms.of_all(llm_request.contents, self._convert)
-        return [form for form in forms if form["parts"]]
+        sent = [form for form in forms if form["parts"]]
+        if forms and not sent:
+            raise Unsendable("contents that are all empty. Send at least one part that is not.")
+        return sent
 
     def _model_name(self, llm_request: LlmRequest) -> str:
         """Return the model name of the request."""
