@@ -76,6 +76,7 @@ class AnthropicLlm(HttpLlm):
     """
 
     provider_name: ClassVar[str] = "anthropic"
+    sdk_package: ClassVar[str] = "anthropic"
 
     model: str = "claude-sonnet-4-6"
     max_tokens: int = 8192
@@ -245,6 +246,7 @@ class Claude(AnthropicLlm):
     """
 
     provider_name: ClassVar[str] = "claude-vertex"
+    sdk_package: ClassVar[str] = ""
 
     _google: GoogleCredential = PrivateAttr(default_factory=GoogleCredential)
 

@@ -37,6 +37,7 @@ from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .model_names import extract_model_name, is_new_gemini
 from .retry_after import retry_after
+from .sdk_client import find_sdk
 from .streaming_response import StreamingResponseAggregator
 from .wire.faults import Unsendable
 from .wire.gemini_answer import error_words, read_answer, wanted_delay
@@ -69,6 +70,7 @@ class Gemini(HttpLlm, LiveLlm):
     """
 
     provider_name: ClassVar[str] = "google"
+    sdk_package: ClassVar[str] = "google.genai"
 
     model: str = "gemini-2.5-flash"
     speech_config: types.SpeechConfig | None = None
@@ -122,6 +124,8 @@ class Gemini(HttpLlm, LiveLlm):
 
         Requests do not use it, unless a subclass overrides it to bring its own.
         """
+        if find_sdk(self.http_client):
+            return self.http_client
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -309,7 +313,8 @@ class Gemini(HttpLlm, LiveLlm):
     @property
     def _has_sdk_client(self) -> bool:
         """Whether a program brings a client of google-genai, which requests then use."""
-        return inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
+        is_overridden = inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
+        return is_overridden or bool(find_sdk(self.http_client))
 
     def _place(self) -> str | None:
         """Return the base URL of the API, or None for Google's default."""

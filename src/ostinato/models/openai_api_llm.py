@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
@@ -34,6 +34,8 @@ class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
         to the request's own. `config.http_options` of a request adds its `extra_body` and
         `headers`.
     """
+
+    sdk_package: ClassVar[str] = "openai"
 
     extra_body: dict[str, Any] = Field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -11,7 +12,7 @@ from ..._log import get_logger
 from ...version import __version__
 from ..client_per_loop import ClientPerLoop
 from .client import (
-    build_foreign_request,
+    OwnRequests,
     build_request,
     connect_to,
     find_client_fault,
@@ -138,6 +139,8 @@ class HttpTransport:
         url = request.url
         for _ in range(_MAX_REDIRECTS + 1):
             response = await self._open(request, url, headers)
+            if logger.isEnabledFor(logging.DEBUG):
+                logger.debug("%s %s: HTTP %d", request.method, place_of(url), response.status_code)
             status, location = response.status_code, response.headers.get("location", "")
             keeps_method = status in (307, 308) or (
                 status in (301, 302, 303) and request.method == "GET"
@@ -200,8 +203,9 @@ class HttpTransport:
             try:
                 client = self._client(url)
                 extensions = {"timeout": timeout, "trace": note}
-                build = build_foreign_request if is_foreign else build_request
-                prepared = build(client, request, url, headers, extensions)
+                prepared = build_request(
+                    client, request, url, headers, extensions, is_foreign=is_foreign
+                )
                 if address is not None:
                     connect_to(prepared, address)
                 response = await client.send(prepared, stream=True, follow_redirects=False)
@@ -221,7 +225,7 @@ class HttpTransport:
         hide_urls_in_log()
         foreign = self._http_client()
         if foreign is not None:
-            if fault := find_client_fault(foreign):
+            if not isinstance(foreign, OwnRequests) and (fault := find_client_fault(foreign)):
                 raise HttpRequestError(fault)
             if foreign.is_closed:
                 raise HttpRequestError("The http_client is closed: hand in one that is open.")
