@@ -34,6 +34,8 @@ KEY = "sk-SECRET-0123456789"
 ONCE: dict[str, Any] = {"retry_policy": RetryPolicy(attempts=1)}
 MINE = {"x-mine": "1"}
 
+pytestmark = pytest.mark.long  # importing the SDKs takes seconds
+
 STREAMED = pytest.mark.parametrize("stream", [False, True])
 
 
@@ -168,17 +170,21 @@ async def test_vertex_clients_change_the_request_as_they_do() -> None:
 
 
 @STREAMED
-async def test_a_client_of_google_genai_is_used(stream: bool) -> None:
+async def test_a_client_of_google_genai_is_used(
+    stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")  # which service it is, the client says
     script = import_module("tests.wire.gemini.script")
     async with FakeServer(script.answers([Turn("Yes.")], stream=stream)) as server:
         options = genai.types.HttpOptions(base_url=server.url, headers=MINE)
         client = genai.Client(api_key=KEY, vertexai=False, http_options=options)
-        llm = Gemini(model="gemini-2.5-flash", http_client=client, vertexai=False, **ONCE)
+        llm = Gemini(model="gemini-2.5-flash", http_client=client, **ONCE)
         assert texts(await ask(llm, request(), stream=stream)) == "Yes."
         await client.aio.aclose()
         client.close()
     [sent] = server.requests
     assert (sent.headers["x-goog-api-key"], sent.headers["x-mine"]) == (KEY, "1")
+    assert sent.path.startswith("/v1/models/gemini-2.5-flash:")
     assert json.loads(sent.body)["contents"] == [{"role": "user", "parts": [{"text": "Hello?"}]}]
 
 

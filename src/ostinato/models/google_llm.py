@@ -292,7 +292,9 @@ class Gemini(HttpLlm, LiveLlm):
     @cached_property
     def _api_backend(self) -> GoogleLLMVariant:
         """The service that is asked."""
-        if self.vertexai is None:
+        if find_sdk(self.http_client):
+            asks = bool(self.http_client.vertexai)
+        elif self.vertexai is None:
             asks = self.model.startswith("projects/") or is_enterprise_mode_enabled()
         else:
             asks = self.vertexai

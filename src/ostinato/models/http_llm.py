@@ -115,8 +115,10 @@ class HttpLlm(ProviderLlm):
 
     @property
     def _sdk_client(self) -> SdkClient | None:
-        is_sdk = find_sdk(self.http_client) in ("openai", "anthropic")
-        return SdkClient(self.http_client) if is_sdk else None
+        given = self.http_client
+        if given is None or find_sdk(given) not in ("openai", "anthropic"):
+            return None
+        return SdkClient(given)
 
     def _place(self) -> str | None:
         client = self._sdk_client

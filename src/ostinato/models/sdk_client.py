@@ -108,6 +108,8 @@ class SdkClient:
 
 def find_sdk(client: object) -> str:
     """Return the package of the SDK that a client belongs to: openai, anthropic, google.genai."""
+    if client is None:
+        return ""
     for kind in type(client).__mro__:
         root, _, rest = kind.__module__.partition(".")
         if root in ("openai", "anthropic"):
