@@ -212,7 +212,7 @@ class AnthropicLlm(HttpLlm):
 
 
 async def _open_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
-    """Return the partial responses of a stream, which are added to `answer` as they are read.
+    """Return the partial responses of a stream, each of which is added to `answer`.
 
     Raises:
       HttpStatusError: the stream holds an error.

@@ -10,7 +10,7 @@ from .http.client import is_library_error
 from .http.errors import HttpRequestError
 from .http.messages import HttpRequest
 
-# Who asks and where is the SDK client's affair; these headers of ours stay out.
+# Who asks and where is the SDK client's affair; Ostinato's headers of that kind stay out.
 _OWN_HEADERS = frozenset(
     {
         "user-agent",
@@ -31,7 +31,7 @@ class _Prepared(NamedTuple):
     Attributes:
       method: GET, POST, ...
       path: below the client's base URL.
-      headers: those of ours that it adds to its own.
+      headers: Ostinato's headers, which it adds to its own.
       body: the JSON.
       timeout: seconds to wait for the next byte.
     """

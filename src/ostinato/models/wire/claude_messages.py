@@ -8,8 +8,8 @@ import base64
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count, groupby
+from collections.abc import Callable, Iterable
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, cast
 
@@ -40,7 +40,7 @@ class ClaudeMessage(JsonItem):
       role: "user" or "assistant".
       blocks: its content.
       ids: the ids of its calls and results; empty for most messages.
-      form: the same message in another API's form; None until somebody sets it.
+      form: the same message in another API's form; None until an adapter sets it.
     """
 
     __slots__ = ("_joined", "blocks", "form", "ids", "role")
@@ -99,8 +99,8 @@ def conversation(messages: Iterable[ClaudeMessage]) -> list[ClaudeMessage]:
     """Merge messages as the API requires.
 
     Roles alternate and the user begins, results stand before all else in the message after their
-    calls, and no two calls have the same id. Messages that need none of this are returned as they
-    are.
+    calls, and no two calls have the same id. Messages that need none of this are returned
+    unchanged.
     """
     joined: list[ClaudeMessage] = []
     for _, group in groupby(messages, _role):
@@ -121,7 +121,7 @@ def _rename_repeated_calls(messages: list[ClaudeMessage]) -> None:
     have the same id belong to the calls of the message before them, in their order.
     """
     used: set[str] = set()
-    numbers: dict[str, Iterator[int]] = {}  # continues the count: a new search is quadratic
+    numbers: dict[str, int] = {}  # continues the count: a new search is quadratic
     open_calls: dict[str, deque[str]] = {}  # new ids of the calls that await a result
     latest: dict[str, str] = {}
     for at, message in enumerate(messages):
@@ -131,11 +131,11 @@ def _rename_repeated_calls(messages: list[ClaudeMessage]) -> None:
             open_calls.clear()
             names: list[str] = []
             for given in message.ids:
-                made = given
-                if given in used:
-                    after = numbers.setdefault(given, count(2))
-                    free = (f"{given}_{number}" for number in after)
-                    made = next(name for name in free if name not in used)
+                made, number = given, numbers.get(given, 1)
+                while made in used:
+                    number += 1
+                    made = f"{given}_{number}"
+                numbers[given] = number
                 used.add(made)
                 latest[given] = made
                 open_calls.setdefault(given, deque()).append(made)

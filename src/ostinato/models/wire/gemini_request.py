@@ -77,6 +77,8 @@ _DEVELOPER_ONLY = (
     "tools.fileSearch",
     "toolConfig.includeServerSideToolInvocations",
 )
+_VERTEX_ONLY_STEPS = [path.split(".") for path in _VERTEX_ONLY]
+_DEVELOPER_ONLY_STEPS = [path.split(".") for path in _DEVELOPER_ONLY]
 
 
 def refused_function_names(config: types.GenerateContentConfig) -> Iterator[str]:
@@ -164,11 +166,12 @@ def setting_json(name: str, value: Any) -> Any:
 
 def refuse_foreign_fields(body: Json, *, developer: bool) -> None:
     """Raise Unsendable for the first field of a request that only the other service takes."""
-    for path in _VERTEX_ONLY if developer else _DEVELOPER_ONLY:
-        if _holds(body, path.split(".")):
+    for steps in _VERTEX_ONLY_STEPS if developer else _DEVELOPER_ONLY_STEPS:
+        if steps[0] in body and _holds(body, steps):
             service = "Vertex AI" if developer else "the Gemini Developer API"
             raise Unsendable(
-                f"{path}: only {service} has it. Change generate_content_config or the tools."
+                f"{'.'.join(steps)}: only {service} has it. Change generate_content_config or the "
+                "tools."
             )
 
 
