@@ -21,9 +21,11 @@ from ostinato.errors import (
     ModelTimeoutError,
 )
 from ostinato.models.anthropic_llm import AnthropicLlm, Claude
+from ostinato.models.azure_openai_llm import AzureOpenAILlm
 from ostinato.models.bedrock_llm import BedrockLlm
 from ostinato.models.google_llm import Gemini
 from ostinato.models.openai_llm import OpenAILlm
+from ostinato.models.openai_realtime_llm import OpenAIRealtimeLlm
 from ostinato.models.openai_responses_llm import OpenAIResponsesLlm
 from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.asking import ask, fails, request, texts
@@ -197,6 +199,8 @@ async def test_a_client_of_google_genai_is_used(
         (OpenAILlm, _anthropic("http://127.0.0.1:1"), "takes a client of openai"),
         (Gemini, _openai("http://127.0.0.1:1"), "takes a client of google.genai"),
         (Claude, _anthropic("http://127.0.0.1:1"), "takes an httpx2.AsyncClient"),
+        (AzureOpenAILlm, _openai("http://127.0.0.1:1"), "takes an httpx2.AsyncClient"),
+        (OpenAIRealtimeLlm, _openai("http://127.0.0.1:1"), "takes an httpx2.AsyncClient"),
         (BedrockLlm, _openai("http://127.0.0.1:1"), "takes an httpx2.AsyncClient"),
         (Gemini, genai.Client(api_key=KEY, vertexai=False).models, "Pass the client itself"),
     ],
