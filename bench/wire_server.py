@@ -13,9 +13,9 @@ CHUNK, FINAL_TEXT = "word ", "The answer is 5."
 CALL = {"a": 2, "b": 3}
 
 
-def chat_whole(asks):
+def chat_whole(asks, place=1):
     call = {
-        "id": "call_1",
+        "id": "call_%d" % place,  # the API gives each call an id of its own
         "type": "function",
         "function": {"name": "add", "arguments": json.dumps(CALL)},
     }
@@ -76,7 +76,9 @@ def claude_answer(body):
     last = body["messages"][-1]["content"]
     if "tool_result" in json.dumps(last):
         return claude({"type": "text", "text": FINAL_TEXT}, "end_turn")
-    return claude({"type": "tool_use", "id": "call_1", "name": "add", "input": CALL}, "tool_use")
+    # The API gives each call an id of its own; the history's length makes one.
+    call_id = "call_%d" % len(body["messages"])
+    return claude({"type": "tool_use", "id": call_id, "name": "add", "input": CALL}, "tool_use")
 
 
 def answer(path, body, chunks):
@@ -94,7 +96,8 @@ def answer(path, body, chunks):
         return claude_answer(body), None, ""
     if body.get("stream"):
         return None, list(chat_stream(chunks)), "data: [DONE]\n\n"
-    return chat_whole(body["messages"][-1]["role"] == "user"), None, ""
+    messages = body["messages"]
+    return chat_whole(messages[-1]["role"] == "user", len(messages)), None, ""
 
 
 async def serve(chunks):

@@ -19,7 +19,8 @@ from .converted import Converted
 from .google_credentials import GoogleCredential
 from .http.credentials import Credential
 from .http.errors import HttpCutOffError, HttpStatusError
-from .http.messages import HttpRequest, json_bytes
+from .http.events import ServerSentEvent
+from .http.messages import HttpRequest
 from .http.transport import HttpStream
 from .http.urls import join_url
 from .http_llm import HttpLlm
@@ -32,6 +33,7 @@ from .wire.claude_answer import ClaudeAnswer
 from .wire.claude_messages import conversation, messages_of
 from .wire.claude_schema import claude_schema
 from .wire.faults import BadAnswer, Unsendable
+from .wire.json_item import json_bytes
 from .wire.json_schema import output_schema_of
 from .wire.reading import fields_of, number_of, read_json, text_of
 from .wire.surrogates import SplitPairs
@@ -74,6 +76,7 @@ class AnthropicLlm(HttpLlm):
     """
 
     provider_name: ClassVar[str] = "anthropic"
+    sdk_package: ClassVar[str] = "anthropic"
 
     model: str = "claude-sonnet-4-6"
     max_tokens: int = 8192
@@ -130,12 +133,17 @@ class AnthropicLlm(HttpLlm):
         for _ in range(_MOST_PAUSES):
             sent = {**body, "stream": True} if stream else body
             async with self._transport.stream(self._build_request(sent, llm_request)) as http:
-                if stream:
-                    async with Aclosing(_read_stream(http, answer)) as pieces:
-                        async for piece in pieces:
-                            yield piece
-                else:
+                if not stream:
                     answer.take((await http.read()).text)
+                else:
+                    async with Aclosing(await _open_stream(http, answer)) as pieces:
+                        try:
+                            async for piece in pieces:
+                                yield piece
+                        except HttpCutOffError:
+                            if not answer.is_whole:
+                                raise
+                    answer.check_end()
             if answer.stop_reason != "pause_turn":
                 break
             # The API paused a long turn; it continues once it gets its answer back.
@@ -203,29 +211,24 @@ class AnthropicLlm(HttpLlm):
         return self._make_status_error(error.status, detail, retry_after=retry_after(error.headers))
 
 
-async def _read_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
-    """Read a stream into `answer` and yield its partial responses.
+async def _open_stream(http: HttpStream, answer: ClaudeAnswer) -> AsyncGenerator[LlmResponse, None]:
+    """Return the partial responses of a stream, each of which is added to `answer`.
 
     Raises:
       HttpStatusError: the stream holds an error.
-      BadAnswer: the response is not a stream of the API, or was cut off.
+      BadAnswer: the response is not a stream of the API.
     """
     if http.content_type != "text/event-stream":
         raise BadAnswer((await http.read()).text)
     pairs = SplitPairs()
-    try:
-        async with Aclosing(http.events()) as events:
-            async for event in events:
-                data = read_json(event.data, pairs)
-                if event.event == "error" or data.get("type") == "error":
-                    raise _event_error(data, http)
-                piece = answer.feed(data)
-                if piece is not None:
-                    yield piece
-    except HttpCutOffError:
-        if not answer.is_whole:
-            raise
-    answer.check_end()
+
+    def read(event: ServerSentEvent) -> LlmResponse | None:
+        data = read_json(event.data, pairs)
+        if event.event == "error" or data.get("type") == "error":
+            raise _event_error(data, http)
+        return answer.feed(data)
+
+    return http.read_events(read)
 
 
 def _event_error(data: Any, http: HttpStream) -> HttpStatusError:
@@ -243,6 +246,7 @@ class Claude(AnthropicLlm):
     """
 
     provider_name: ClassVar[str] = "claude-vertex"
+    sdk_package: ClassVar[str] = ""
 
     _google: GoogleCredential = PrivateAttr(default_factory=GoogleCredential)
 

@@ -81,6 +81,7 @@ class ApigeeLlm(Gemini):
     """
 
     provider_name: ClassVar[str] = "apigee"
+    sdk_package: ClassVar[str] = ""  # an SDK's client does not know the proxy
     ApiType: ClassVar[type[Enum]] = ApiType  # its other name, as google-adk's
 
     custom_headers: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)

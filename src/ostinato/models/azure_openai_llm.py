@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from ..errors import ModelUnavailableError
@@ -26,6 +28,8 @@ class AzureOpenAILlm(OpenAILlm):
         as azure-identity's `get_bearer_token_provider` makes; it takes the place of the key.
         Without both, AZURE_OPENAI_AD_TOKEN may hold a token.
     """
+
+    sdk_package: ClassVar[str] = ""  # OpenAILlm takes AsyncAzureOpenAI, which knows the endpoint
 
     token_provider: KeySource | None = Field(default=None, exclude=True, repr=False)
 

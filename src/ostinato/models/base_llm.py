@@ -81,11 +81,23 @@ class BaseLlm(BaseModel):
         """Let go of connections; a later request opens new ones. A runner does so at its end."""
 
     def _maybe_append_user_content(self, llm_request: LlmRequest) -> None:
-        """Add a user content where the request has none or ends with the model's own words."""
-        if not llm_request.contents:
+        """Add a user content where the request has none or ends with the model's own words.
+
+        Contents that hold nothing but blank text do not count, for adapters leave them out.
+        """
+        last = next((one for one in reversed(llm_request.contents) if not _is_blank(one)), None)
+        if last is None:
             text = "Handle the request that the system instruction describes."
-        elif llm_request.contents[-1].role != "user":
+        elif last.role != "user":
             text = _CONTINUE
         else:
             return
         llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
+
+
+def _is_blank(content: types.Content) -> bool:
+    """Return whether a content holds nothing, or nothing but blank text."""
+    return all(
+        part.text is not None and not part.text.strip() and not part.thought_signature
+        for part in content.parts or ()
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from pydantic import Field, PrivateAttr
 
+from .. import _clock
 from .._aclosing import Aclosing
 from ..errors import (
     ModelAuthError,
@@ -47,7 +49,15 @@ _STREAM_TYPE = "application/vnd.amazon.eventstream"
 _MODEL_FAILED = 424
 _REGION_KEYS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # Names of errors that concern the login, whatever their status.
-_LOGIN_ERRORS = ("ExpiredToken", "InvalidSignature", "UnrecognizedClient", "InvalidClientToken")
+_LOGIN_ERRORS = (
+    "ExpiredToken",
+    "InvalidSignature",
+    "UnrecognizedClient",
+    "InvalidClientToken",
+    "RequestExpired",
+    "RequestTimeTooSkewed",
+)
+_MOST_SKEW = 240.0  # seconds; signatures hold for five minutes
 
 
 class BedrockLlm(HttpLlm):
@@ -187,7 +197,7 @@ class BedrockLlm(HttpLlm):
         if kind:
             detail = f"{kind}: {detail}"
         if any(name in kind for name in _LOGIN_ERRORS):
-            hint = "Check the clock of this machine and the AWS login."
+            hint = _explain_clock(error.headers) or "Check the clock of this machine and the login."
             return self._own_error(ModelAuthError, f"refused the login: {detail} {hint}", error)
         if error.status == _MODEL_FAILED:
             return self._own_error(ModelServerError, f"failed: {detail}", error)
@@ -204,6 +214,22 @@ class BedrockLlm(HttpLlm):
 def _claude_version(model: str) -> tuple[int, int]:
     """Return Claude's version in a model's name; the lowest if it is another model."""
     return claude_request.version(model) if is_claude(model) else (0, 0)
+
+
+def _explain_clock(headers: Mapping[str, str]) -> str:
+    """Return how far this machine's clock is off by an answer's date; '' if that is not far."""
+    try:
+        theirs = parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    ahead = _clock.now() - theirs
+    if abs(ahead) < _MOST_SKEW:
+        return ""
+    way = "ahead of" if ahead > 0 else "behind"
+    return (
+        f"The clock of this machine is {abs(ahead) / 60:.0f} minutes {way} Amazon's, which makes "
+        "signatures invalid: set the clock."
+    )
 
 
 async def _read_stream(

@@ -5,7 +5,7 @@ hold one each.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from .. import types
@@ -31,12 +31,24 @@ class Converted(Generic[Wire]):
 
         The form is shared: the caller must not edit it.
         """
-        key = id(content)
-        known = self._forms.get(key)
-        if known is not None and known[0]() is content:
-            return known[1]
-        form = convert(content)
-        forms = self._forms
+        return self.of_all((content,), convert)[0]
+
+    def of_all(
+        self, contents: Iterable[types.Content], convert: Callable[[types.Content], Wire]
+    ) -> list[Wire]:
+        """Return the forms of contents; see `of`."""
+        known = self._forms.get
+        found: list[Wire] = []
+        for content in contents:  # nothing is called here for a content that is known
+            entry = known(id(content))
+            if entry is None or entry[0]() is not content:
+                found.append(self._add(content, convert(content)))
+            else:
+                found.append(entry[1])
+        return found
+
+    def _add(self, content: types.Content, form: Wire) -> Wire:
+        key, forms = id(content), self._forms
 
         def forget(gone: weakref.ref[types.Content]) -> None:
             entry = forms.get(key)

@@ -14,11 +14,13 @@ from .. import types
 from .._aclosing import Aclosing
 from .gemini_endpoint import GeminiEndpoint
 from .http.errors import HttpStatusError
-from .http.messages import HttpRequest, Timeouts, json_bytes
+from .http.events import ServerSentEvent
+from .http.messages import HttpRequest, Timeouts
 from .http.transport import HttpTransport
 from .wire.faults import BadAnswer, Unsendable
 from .wire.gemini_answer import read_record, read_vectors, stream_error
 from .wire.gemini_request import cache_body, merge_extra_body
+from .wire.json_item import json_bytes
 from .wire.reading import read_json
 from .wire.surrogates import SplitPairs
 
@@ -158,14 +160,14 @@ class GeminiClient:
                 if (found := read(_check_event(whole, answer.headers))) is not None:
                     yield found
                 return
-            pairs = SplitPairs()
-            async with Aclosing(answer.events()) as events:
-                async for event in events:
-                    if event.data == _END:
-                        return
-                    found = read(_check_event(read_json(event.data, pairs), answer.headers))
-                    if found is not None:
-                        yield found
+            pairs, headers = SplitPairs(), answer.headers
+
+            def read_event(event: ServerSentEvent) -> Read | None:
+                return read(_check_event(read_json(event.data, pairs), headers))
+
+            async with Aclosing(answer.read_events(read_event, end=_END)) as pieces:
+                async for piece in pieces:
+                    yield piece
 
     def request(self, method: str, url: str, body: Json | None = None) -> HttpRequest:
         """Return a request of JSON."""

@@ -12,11 +12,11 @@ from typing import Any
 from .. import types
 from .gemini_endpoint import GeminiEndpoint
 from .http.errors import HttpStatusError
-from .http.messages import json_bytes
 from .live_llm import open_socket
 from .wire.faults import Unsendable
 from .wire.gemini_answer import read_record, stream_error
 from .wire.gemini_live import live_setup, realtime_json, rename_usage_of_vertex
+from .wire.json_item import json_bytes
 from .wire.reading import read_json
 
 Json = dict[str, Any]

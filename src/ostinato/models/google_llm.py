@@ -37,11 +37,14 @@ from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .model_names import extract_model_name, is_new_gemini
 from .retry_after import retry_after
+from .sdk_client import find_sdk
 from .streaming_response import StreamingResponseAggregator
+from .wire.faults import Unsendable
 from .wire.gemini_answer import error_words, read_answer, wanted_delay
 from .wire.gemini_contents import developer_content, wire_content
 from .wire.gemini_live import live_settings
 from .wire.gemini_request import FUNCTION_NAME, refused_function_names, request_body
+from .wire.json_item import JsonItem
 from .wire.reading import fields_of, items_of
 
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
@@ -67,6 +70,7 @@ class Gemini(HttpLlm, LiveLlm):
     """
 
     provider_name: ClassVar[str] = "google"
+    sdk_package: ClassVar[str] = "google.genai"
 
     model: str = "gemini-2.5-flash"
     speech_config: types.SpeechConfig | None = None
@@ -79,7 +83,7 @@ class Gemini(HttpLlm, LiveLlm):
 
     _google: GoogleCredential = PrivateAttr()
     _sdk_clients: ClientPerLoop[Any] = PrivateAttr()
-    _forms: Converted[dict[str, Any]] = PrivateAttr(default_factory=Converted[dict[str, Any]])
+    _forms: Converted[JsonItem] = PrivateAttr(default_factory=Converted[JsonItem])
 
     def model_post_init(self, context: Any, /) -> None:
         """Prepare for clients, which are opened on first use."""
@@ -120,6 +124,8 @@ class Gemini(HttpLlm, LiveLlm):
 
         Requests do not use it, unless a subclass overrides it to bring its own.
         """
+        if find_sdk(self.http_client):
+            return self.http_client
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -253,21 +259,24 @@ class Gemini(HttpLlm, LiveLlm):
         developer = not self._on_vertex
         return request_body(llm_request.config, self._contents(llm_request), developer=developer)
 
-    def _contents(self, llm_request: LlmRequest) -> list[dict[str, Any]]:
+    def _contents(self, llm_request: LlmRequest) -> list[JsonItem]:
         """Return the contents of a request as JSON."""
-        convert, form_of = self._convert, self._forms.of
-        return [form_of(content, convert) for content in llm_request.contents]
+        forms = self._forms.of_all(llm_request.contents, self._convert)
+        sent = [form for form in forms if form["parts"]]
+        if forms and not sent:
+            raise Unsendable("contents that are all empty. Send at least one part that is not.")
+        return sent
 
     def _model_name(self, llm_request: LlmRequest) -> str:
         """Return the model name of the request."""
         return llm_request.model or self.model
 
-    def _wire(self, content: types.Content) -> dict[str, Any]:
+    def _wire(self, content: types.Content) -> JsonItem:
         """Return a content in wire format; each content is converted once."""
         return self._forms.of(content, self._convert)
 
     @property
-    def _convert(self) -> Callable[[types.Content], dict[str, Any]]:
+    def _convert(self) -> Callable[[types.Content], JsonItem]:
         return wire_content if self._on_vertex else developer_content
 
     def _check_names(self, llm_request: LlmRequest) -> None:
@@ -283,7 +292,9 @@ class Gemini(HttpLlm, LiveLlm):
     @cached_property
     def _api_backend(self) -> GoogleLLMVariant:
         """The service that is asked."""
-        if self.vertexai is None:
+        if find_sdk(self.http_client):
+            asks = bool(self.http_client.vertexai)
+        elif self.vertexai is None:
             asks = self.model.startswith("projects/") or is_enterprise_mode_enabled()
         else:
             asks = self.vertexai
@@ -304,7 +315,8 @@ class Gemini(HttpLlm, LiveLlm):
     @property
     def _has_sdk_client(self) -> bool:
         """Whether a program brings a client of google-genai, which requests then use."""
-        return inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
+        is_overridden = inspect.getattr_static(type(self), "api_client") is not _OWN_API_CLIENT
+        return is_overridden or bool(find_sdk(self.http_client))
 
     def _place(self) -> str | None:
         """Return the base URL of the API, or None for Google's default."""

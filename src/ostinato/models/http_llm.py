@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 
 from ..errors import (
     ModelAuthError,
@@ -16,6 +15,7 @@ from ..errors import (
     ModelTimeoutError,
     ProviderError,
 )
+from .http.client import find_client_fault
 from .http.credentials import ApiKey, Credential, DeferredCredential, KeyFunction, NoCredential
 from .http.errors import (
     HttpAnswerError,
@@ -26,19 +26,22 @@ from .http.errors import (
     HttpStatusError,
     HttpTimeoutError,
 )
-from .http.messages import HttpRequest, Timeouts, json_bytes
+from .http.messages import HttpRequest, Timeouts
 from .http.transport import HttpTransport
 from .llm_request import LlmRequest
 from .provider_llm import ProviderLlm
 from .retry_after import retry_after
+from .sdk_client import SdkClient, check_sdk_client, find_sdk
 from .wire.faults import BadAnswer, Unsendable
+from .wire.json_item import json_bytes
 
 
 class HttpLlm(ProviderLlm):
     """A model behind an HTTP API.
 
     Attributes:
-      http_client: an `httpx2.AsyncClient` to send requests with; its owner closes it.
+      http_client: an `httpx2.AsyncClient` to send requests with, or a client of the provider's SDK,
+        whose key, base URL and connections are then used. Its owner closes it.
       public_only: refuse endpoints on private or local addresses, for programs whose users name
         the endpoint.
     """
@@ -46,24 +49,38 @@ class HttpLlm(ProviderLlm):
     http_client: Any = Field(default=None, exclude=True, repr=False)
     public_only: bool = False
 
+    #: The SDK whose clients `http_client` takes.
+    sdk_package: ClassVar[str] = ""
+
     _transport: HttpTransport = PrivateAttr()
 
     @field_validator("http_client", mode="after")
     @classmethod
     def _check_http_client(cls, value: Any) -> Any:
-        send = None if isinstance(value, type) else getattr(value, "send", None)
-        if value is not None and not (
-            inspect.iscoroutinefunction(send) and hasattr(value, "build_request")
-        ):
-            raise ValueError(f"http_client takes an httpx2.AsyncClient; got {type(value).__name__}")
+        if find_sdk(value):
+            check_sdk_client(value, cls.sdk_package, cls.__name__)
+        elif value is not None and (fault := find_client_fault(value)):
+            raise ValueError(fault)
         return value
+
+    @model_validator(mode="after")
+    def _check_sdk_settings(self) -> Self:
+        if not find_sdk(self.http_client):
+            return self
+        for name in ("api_key", "base_url", "public_only"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{name} cannot be combined with a client of {self.sdk_package}: its own "
+                    "settings count."
+                )
+        return self
 
     def model_post_init(self, context: Any, /) -> None:
         """Create the transport, which opens its client at the first request."""
         super().model_post_init(context)
         self._transport = HttpTransport(
             DeferredCredential(self._credential),
-            http_client=self.http_client,
+            http_client=self._foreign_client,
             public_only=self.public_only,
         )
 
@@ -92,6 +109,21 @@ class HttpLlm(ProviderLlm):
         super().__setstate__(state)
         self.model_post_init(None)
 
+    def _foreign_client(self) -> Any:
+        """Return the user's client, as the transport uses it."""
+        return self._sdk_client or self.http_client
+
+    @property
+    def _sdk_client(self) -> SdkClient | None:
+        given = self.http_client
+        if given is None or find_sdk(given) not in ("openai", "anthropic"):
+            return None
+        return SdkClient(given)
+
+    def _place(self) -> str | None:
+        client = self._sdk_client
+        return client.base_url if client is not None else super()._place()
+
     async def aclose(self) -> None:
         """Close the running loop's connections."""
         await self._transport.aclose()
@@ -108,6 +140,8 @@ class HttpLlm(ProviderLlm):
         Raises:
           ModelUnavailableError: no key is set.
         """
+        if self._sdk_client is not None:
+            return NoCredential()
         given = self.api_key
         if given is not None and not isinstance(given, (str, SecretStr)):
             return KeyFunction(given, header=header, prefix=prefix)
@@ -157,7 +191,9 @@ class HttpLlm(ProviderLlm):
             case HttpTimeoutError():
                 return self._explain_timeout(error)
             case HttpKeyError():
-                return self._sent_nothing(ModelAuthError, str(error))
+                known = self._sent_nothing(ModelAuthError, str(error))
+                known.retryable = error.retryable
+                return known
             case HttpAnswerError():
                 return self._bad_answer(str(error), retryable=error.retryable)
             case HttpEnvironmentError():

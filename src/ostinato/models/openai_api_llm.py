@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
 from .. import types
-from .._aclosing import Aclosing
 from ..errors import ProviderError
 from .http.errors import HttpStatusError
+from .http.events import ServerSentEvent
 from .http.messages import HttpRequest, read_json
 from .http.transport import HttpStream
 from .http.urls import join_url
@@ -34,6 +34,8 @@ class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
         to the request's own. `config.http_options` of a request adds its `extra_body` and
         `headers`.
     """
+
+    sdk_package: ClassVar[str] = "openai"
 
     extra_body: dict[str, Any] = Field(default_factory=dict)
 
@@ -64,21 +66,20 @@ class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
         return self._check_answer(read_json((await answer.read()).body))
 
     async def _events(self, answer: HttpStream) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events of a response as JSON objects.
+        """Return the events of a response as JSON objects.
 
-        A server that cannot stream answers with one object, which is yielded.
+        A server that cannot stream answers with one object, which is the only event.
         """
         if not answer.content_type.startswith("text/event-stream"):
             whole = await answer.read()
-            yield self._check_answer(
-                read_json(whole.body) if "json" in answer.content_type else whole.text
-            )
-            return
+            is_json = "json" in answer.content_type
+            return _yield_one(self._check_answer(read_json(whole.body) if is_json else whole.text))
         pairs = SplitPairs()
-        async with Aclosing(answer.events(end=_DONE)) as events:
-            async for event in events:
-                if event.data.strip():
-                    yield self._check_answer(read_json(event.data, pairs))
+
+        def read(event: ServerSentEvent) -> dict[str, Any] | None:
+            return self._check_answer(read_json(event.data, pairs)) if event.data.strip() else None
+
+        return answer.read_events(read, end=_DONE)
 
     def _check_answer(self, answer: object) -> dict[str, Any]:
         """Return the fields of a response.
@@ -103,6 +104,10 @@ class OpenAIApiLlm(HttpLlm, OpenAIErrorsLlm):
         return self._make_api_error(
             error.status, message or error.text, f"{hints} {message}", retry_after(error.headers)
         )
+
+
+async def _yield_one(event: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+    yield event
 
 
 def _json_or_text(error: HttpStatusError) -> object:

@@ -90,7 +90,7 @@ class OpenAILlm(OpenAIApiLlm):
                 answer.add_whole(await self._whole(http))
                 yield answer.finish()
                 return
-            async with Aclosing(self._events(http)) as events:
+            async with Aclosing(await self._events(http)) as events:
                 async for event in events:
                     for piece in answer.add(event):
                         yield piece

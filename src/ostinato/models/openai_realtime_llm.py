@@ -39,6 +39,7 @@ class OpenAIRealtimeLlm(LiveLlm, OpenAIApiLlm):
     """
 
     provider_name: ClassVar[str] = "openai-realtime"
+    sdk_package: ClassVar[str] = ""  # WebSockets go through no HTTP client
 
     model: str = "gpt-realtime"
     input_format: Format = "audio/pcm"

@@ -95,7 +95,7 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
             if not stream:
                 answer.add(await self._whole(http))
             else:
-                async with Aclosing(self._events(http)) as events:
+                async with Aclosing(await self._events(http)) as events:
                     async for event in events:
                         if event.get("type") == "error":
                             code, message = event.get("code"), str(event.get("message") or "")

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Hashable, Iterator
 from typing import Any, ClassVar
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_serializer, field_validator
 
 from .. import types
 from .._aclosing import Aclosing
@@ -25,7 +25,7 @@ from ..errors import (
 )
 from .base_llm import BaseLlm
 from .http.credentials import KeySource
-from .http.urls import place_of
+from .http.urls import hide_secrets, place_of
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .providers import Provider, provider_named
@@ -73,7 +73,7 @@ class ProviderLlm(BaseLlm):
         """The key under which the process counts this model's rate and failures."""
         return self.provider.name, self._place(), self.model
 
-    async def generate_content_async(
+    def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see `BaseLlm`.
@@ -84,14 +84,11 @@ class ProviderLlm(BaseLlm):
         """
         options = self.retry_options
         policy = self.retry_policy if options is None else RetryPolicy.of(options)
-        responses = policy.run(
+        return policy.run(
             lambda: self._attempt(llm_request, stream),
             model=self.model,
             provider=self.provider.title,
         )
-        async with Aclosing(responses):
-            async for response in responses:
-                yield response
 
     async def _attempt(
         self, llm_request: LlmRequest, stream: bool
@@ -118,6 +115,10 @@ class ProviderLlm(BaseLlm):
         for name, value in super().__repr_args__():
             is_url = name == "base_url" and isinstance(value, str)
             yield name, place_of(value) if is_url else value
+
+    @field_serializer("base_url")
+    def _hide_login(self, value: str | None) -> str | None:
+        return hide_secrets(value) if value else value
 
     @abstractmethod
     def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:

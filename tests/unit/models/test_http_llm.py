@@ -14,9 +14,10 @@ from ostinato.errors import (
     ModelRequestError,
     ProviderError,
 )
+from ostinato.models.llm_request import LlmRequest
 from ostinato.models.openai_llm import OpenAILlm
 from ostinato.models.retry_policy import RetryPolicy
-from tests.wire.asking import ask, fails, request, texts
+from tests.wire.asking import ask, fails, request, said, texts
 from tests.wire.chat import script
 from tests.wire.fake_server import Answer, FakeServer
 from tests.wire.turns import Turn
@@ -154,3 +155,108 @@ def test_repr_shows_neither_login_nor_query_of_the_base_url() -> None:
     llm = _llm("https://user:hidden@models.example/v1?key=hidden")
     assert "base_url='https://models.example/v1'" in repr(llm)
     assert "hidden" not in f"{llm!r} {llm}"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:hidden@a.example/v1", "https://a.example/v1"),
+        ("https://a.example/v1?key=hidden&alt=sse", "https://a.example/v1?key=***&alt=sse"),
+        ("https://a.example?api-version=2024-10-21", "https://a.example?api-version=2024-10-21"),
+        ("https://a.example?hidden", "https://a.example?***"),
+        ("user:hidden@a.example/v1", "a.example/v1"),
+    ],
+)
+def test_a_dump_shows_neither_login_nor_keys_of_the_base_url(url: str, shown: str) -> None:
+    llm = _llm(url)
+    assert llm.model_dump()["base_url"] == shown and "hidden" not in llm.model_dump_json()
+    assert llm.base_url == url
+
+
+@pytest.mark.parametrize("is_foreign", [False, True])
+async def test_the_log_shows_no_secrets_of_a_url(
+    caplog: pytest.LogCaptureFixture, is_foreign: bool
+) -> None:
+    async with (
+        FakeServer(script.answers([Turn("Yes.")], stream=False)) as server,
+        httpx2.AsyncClient() as client,
+    ):
+        place = server.url.replace("://", "://user:hidden@") + "/v1?key=hidden"
+        fields: dict[str, Any] = {"http_client": client} if is_foreign else {}
+        llm = OpenAILlm(model="gpt-5", base_url=place, **fields)
+        with caplog.at_level(logging.DEBUG):
+            assert texts(await ask(llm, request())) == "Yes."
+        assert server.requests[0].headers["authorization"].startswith("Basic ")
+        assert server.requests[0].path.endswith("?key=hidden")
+    logged = [one for one in caplog.messages if "/v1/chat/completions" in one]
+    assert len(logged) == 1 + is_foreign and "hidden" not in caplog.text
+
+
+async def test_a_login_in_the_url_does_not_replace_the_key() -> None:
+    async with FakeServer() as server:
+        place = server.url.replace("://", "://user:hidden@")
+        found = await fails(_llm(place, api_key=KEY), request())
+    assert isinstance(found, ModelRequestError) and not server.requests
+    assert "holds a login" in str(found) and "hidden" not in str(found)
+
+
+async def test_a_synchronous_client_is_refused_with_the_remedy() -> None:
+    with pytest.raises(ValueError, match=r"httpx2\.Client, which is synchronous"):
+        _llm(http_client=httpx2.Client())
+    llm = _llm("http://127.0.0.1:1", api_key=KEY)
+    llm.http_client = httpx2.Client()
+    found = await fails(llm, request())
+    assert isinstance(found, ModelRequestError) and "which is synchronous" in str(found)
+
+
+def _raise_secret() -> str:
+    raise RuntimeError("the vault said SECRET")
+
+
+async def _fetch_in_vain() -> str:
+    raise ConnectionError("SECRET")
+
+
+def _return(value: object) -> Any:
+    def key() -> object:
+        return value
+
+    return key
+
+
+@pytest.mark.parametrize(
+    ("function", "words", "retryable"),
+    [
+        (_raise_secret, "'_raise_secret' raised RuntimeError", False),
+        (_fetch_in_vain, "'_fetch_in_vain' raised ConnectionError", True),
+        (lambda name: name, "raised TypeError", False),
+        (_return(None), "'key' is a NoneType", False),
+        (_return(""), "'key' is empty", False),
+        (_return(b"SECRET"), "'key' is a bytes", False),
+    ],
+)
+async def test_a_function_that_gives_no_key_is_named(
+    function: Any, words: str, retryable: bool
+) -> None:
+    async with FakeServer() as server:
+        found = await fails(_llm(server.url, api_key=function), request())
+    assert isinstance(found, ModelAuthError) and not server.requests
+    assert words in str(found) and found.retryable is retryable
+
+
+async def test_a_value_that_json_cannot_express_is_refused() -> None:
+    llm = _llm("http://127.0.0.1:1", api_key=KEY, extra_body={"x": object()})
+    found = await fails(llm, request())
+    assert isinstance(found, ModelRequestError)
+    assert "Object of type object is not JSON serializable" in str(found)
+
+
+@pytest.mark.parametrize(
+    "contents", [[], [said("")], [said("Hi"), said("I am", "model"), said("")]]
+)
+async def test_a_request_does_not_end_without_words_of_the_user(contents: list[Any]) -> None:
+    async with FakeServer(script.answers([Turn("Yes.")], stream=False)) as server:
+        wanted = LlmRequest(contents=contents)
+        assert texts(await ask(_llm(server.url, api_key=KEY), wanted)) == "Yes."
+    last = server.requests[0].json["messages"][-1]
+    assert last["role"] == "user" and last["content"]

@@ -230,9 +230,10 @@ async def test_an_address_that_is_none(url: str) -> None:
     assert "is no URL" in str(got)
 
 
-async def test_a_login_in_an_address_is_not_shown() -> None:
+async def test_a_login_in_an_address_is_refused_and_not_shown() -> None:
     got = await failure_at("http://user:pw@127.0.0.1:1", stream=False)
-    assert isinstance(got, errors.ModelConnectionError)
+    assert isinstance(got, errors.ModelRequestError)
+    assert "holds a login" in str(got)
     assert "pw" not in str(got)
 
 

@@ -169,6 +169,55 @@ async def test_calls_without_ids_get_them_in_pairs() -> None:
     assert all(set(one) == {"type", "tool_use_id", "content"} for one in results)
 
 
+async def test_equal_ids_in_one_message_belong_to_the_calls_in_order() -> None:
+    body = await sent(
+        user("Go"),
+        model(called("f", "c", x=1), called("f", "c", x=2)),
+        user(result("f", "c", result="one"), result("f", "c", result="two")),
+        model(called("f", "c", x=3)),
+        user(result("f", "c", result="three")),
+        user(result("f", "c", result="late")),
+    )
+    blocks = [b for m in body["messages"] for b in m["content"]]
+    calls = {b["id"]: b["input"]["x"] for b in blocks if b["type"] == "tool_use"}
+    results = [b for b in blocks if b["type"] == "tool_result"]
+    assert len(calls) == 3
+    got = [(calls[b["tool_use_id"]], b["content"][0]["text"]) for b in results]
+    assert got == [(1, "one"), (2, "two"), (3, "three"), (3, "late")]
+
+
+async def test_a_request_of_nothing_but_blank_text_asks_the_model_to_begin() -> None:
+    for contents in ([user("")], [user(" \n"), user()]):
+        body = await sent(*contents)
+        assert [m["role"] for m in body["messages"]] == ["user"]
+        assert body["messages"][0]["content"][0]["text"].strip()
+    body = await sent(user("Hi"), model("I am"), user(""))
+    assert [m["role"] for m in body["messages"]] == ["user", "assistant", "user"]
+
+
+async def test_messages_that_are_merged_or_renamed_are_written_once() -> None:
+    """The second request of a session finds the same messages, the third one with more words."""
+    talk = [
+        user("Go"),
+        user("on"),
+        model(called("f", "c", x=1)),
+        user(result("f", "c", result="a")),
+        model(called("f", "c", x=2)),
+        user(result("f", "c", result="b")),
+    ]
+    async with FakeServer(answers([Turn(text="ok")] * 3, stream=False)) as server:
+        claude = llm(server.url)
+        for more in ([], [], [model("Done."), user("More?")]):
+            talk += more
+            wanted = LlmRequest(contents=[*talk])
+            assert [r async for r in claude.generate_content_async(wanted)]
+        await claude.aclose()
+    first, second, third = [one.json["messages"] for one in server.requests]
+    assert first == second == third[:-2]
+    assert [len(m["content"]) for m in first] == [2, 1, 1, 1, 1]
+    assert first[1]["content"][0]["id"] != first[3]["content"][0]["id"]
+
+
 async def test_ids_of_other_providers_are_put_into_the_apis_characters() -> None:
     body = await sent(
         user("Go"), model(called("f", "functions.f:0")), user(result("f", "functions.f:0"))

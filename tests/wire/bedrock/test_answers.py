@@ -165,6 +165,20 @@ async def test_an_error_status(
 
 
 @pytest.mark.parametrize(
+    ("skew", "words"),
+    [(3600, "is 60 minutes ahead of"), (-600, "is 10 minutes behind"), (60, "Check the clock")],
+)
+async def test_a_wrong_clock_is_named(
+    skew: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    monkeypatch.setattr("ostinato._clock.now", lambda: 784111777.0 + skew)
+    headers = {"x-amzn-errortype": "InvalidSignatureException", "date": date}
+    got = await failing(Answer({"message": "Signature expired"}, 403, headers))
+    assert isinstance(got, errors.ModelAuthError) and words in str(got)
+
+
+@pytest.mark.parametrize(
     ("kind", "error"),
     [
         ("throttlingException", errors.ModelRateLimitError),

@@ -248,3 +248,36 @@ def test_the_registry_knows_it(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert type(model).__name__ == "BedrockLlm"
     assert model.model == name.removeprefix("bedrock:")
     assert model.capabilities.thinking is ("claude" in name)
+
+
+async def test_equal_ids_in_one_message_belong_to_the_calls_in_order() -> None:
+    calls = [types.FunctionCall(id="c", name="look", args={"x": x}) for x in (1, 2)]
+    results = [
+        types.FunctionResponse(id="c", name="look", response={"result": x}) for x in ("a", "b")
+    ]
+    body = await sent(
+        said("Go"),
+        types.Content(role="model", parts=[types.Part(function_call=x) for x in calls]),
+        types.Content(role="user", parts=[types.Part(function_response=x) for x in results]),
+    )
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    ids = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
+    got = [block["toolResult"] for block in blocks if "toolResult" in block]
+    assert len(set(ids)) == 2 and [one["toolUseId"] for one in got] == ids
+    assert [one["content"] for one in got] == [[{"text": "a"}], [{"text": "b"}]]
+
+
+async def test_a_session_that_is_cached_is_marked_anew_in_each_request() -> None:
+    talk = [said("Hi")]
+    async with FakeServer(answers([Turn(text="ok")] * 3, stream=False)) as server:
+        model = llm(server.url)
+        for _ in range(3):
+            cache = ContextCacheConfig(ttl_seconds=300, min_tokens=0)
+            wanted = LlmRequest(contents=[*talk], cache_config=cache)
+            assert [one async for one in model.generate_content_async(wanted)]
+            talk += [said("ok", "model"), said("more")]
+        await model.aclose()
+    for one in server.requests:
+        users = [m for m in one.json["messages"] if m["role"] == "user"]
+        marked = ["cachePoint" in m["content"][-1] for m in users]
+        assert marked == [False] * (len(users) - 2) + [True] * min(len(users), 2)

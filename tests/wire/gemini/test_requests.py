@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostinato import types
-from ostinato.errors import ModelAuthError
+from ostinato.errors import ModelAuthError, ModelRequestError
 from ostinato.models.google_llm import Gemini
 from ostinato.models.llm_request import LlmRequest
 from ostinato.planners.built_in_planner import BuiltInPlanner
@@ -239,3 +239,40 @@ async def test_ids_of_calls_that_were_made_here_are_not_sent() -> None:
     calls, results = (content["parts"] for content in body["contents"][1:])
     assert [part["functionCall"].get("id") for part in calls] == [None, "c2"]
     assert [part["functionResponse"].get("id") for part in results] == [None, "c2"]
+
+
+async def test_parts_and_contents_that_say_nothing_are_left_out() -> None:
+    signed = types.Part(text="", thought_signature=b"s")
+    body = await sent(
+        request(
+            contents=[
+                types.Content(role="user", parts=[types.Part(text=""), types.Part(text="Hi")]),
+                types.Content(role="model", parts=[types.Part(text="")]),
+                types.Content(role="model", parts=[signed]),
+                types.Content(role="user", parts=[]),
+                types.UserContent("there?"),
+            ]
+        )
+    )
+    assert [one["role"] for one in body["contents"]] == ["user", "model", "user"]
+    assert [len(one["parts"]) for one in body["contents"]] == [1, 1, 1]
+    assert body["contents"][1]["parts"][0]["thoughtSignature"]
+
+
+async def test_a_request_of_nothing_but_empty_contents_is_refused() -> None:
+    async with FakeServer() as server:
+        model = llm(server.url)
+        with pytest.raises(ModelRequestError, match="contents that are all empty"):
+            await ask(model, request(contents=[types.Content(role="user", parts=[])]))
+    assert not server.requests
+
+
+@pytest.mark.parametrize("value", [object(), {"deep": [object()]}, len])
+async def test_a_result_that_json_cannot_express_names_its_tool(value: object) -> None:
+    answer = types.FunctionResponse(name="look_up", response={"found": 1, "row": value})
+    contents = [types.Content(role="user", parts=[types.Part(function_response=answer)])]
+    async with FakeServer() as server:
+        model = llm(server.url)
+        with pytest.raises(ModelRequestError, match="the tool 'look_up', whose field 'row'"):
+            await ask(model, request(contents=contents))
+    assert not server.requests

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import errno
+import inspect
+import logging
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
+from urllib.parse import unquote_to_bytes
 
 from ..._optional import need
 from ...features.environment import find_variable
@@ -19,10 +25,11 @@ from .errors import (
     HttpRequestError,
     HttpTimeoutError,
 )
-from .messages import Timeouts
+from .messages import HttpRequest, Timeouts
 from .urls import place_of
 
 _LIBRARIES = ("httpx2", "httpx")
+_PROXIES = ("http", "https", "all")  # the kinds that the environment may name
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # the first that is set counts
 _KEPT_ALIVE = 20  # idle connections of one client; each request probes them all
 _KEPT_ALIVE_S = 30.0
@@ -31,6 +38,27 @@ _TOO_MANY_FILES = (
     "too many open files: close connections and files that are not used, or raise the limit "
     "(ulimit -n)."
 )
+
+
+class DirectClient:
+    """A client without proxies, cookies and settings: the connection pool of httpx2 alone.
+
+    Requests need nothing of what an `AsyncClient` above it does: cookies, redirects, a log line.
+
+    Args:
+      pool: an `AsyncHTTPTransport` of httpx2.
+    """
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    async def send(self, request: Any, **_: object) -> Any:
+        """Return the response to a request, whose body is read later."""
+        return await self._pool.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
 
 
 def open_client(url: str) -> Any:
@@ -45,18 +73,19 @@ def open_client(url: str) -> Any:
     """
     httpx2 = need("httpx2")
     is_secure = url.lower().startswith("https:")
-    certificates = _trusted_certificates() if is_secure else _no_certificates()
+    options: dict[str, Any] = {
+        "verify": _trusted_certificates() if is_secure else _no_certificates(),
+        "http2": is_secure and find_spec("h2") is not None,
+        "limits": httpx2.Limits(
+            max_connections=None,
+            max_keepalive_connections=_KEPT_ALIVE,
+            keepalive_expiry=_KEPT_ALIVE_S,
+        ),
+    }
+    if need("urllib.request").getproxies().keys().isdisjoint(_PROXIES):
+        return DirectClient(httpx2.AsyncHTTPTransport(**options))
     try:
-        return httpx2.AsyncClient(
-            verify=certificates,
-            http2=is_secure and find_spec("h2") is not None,
-            limits=httpx2.Limits(
-                max_connections=None,
-                max_keepalive_connections=_KEPT_ALIVE,
-                keepalive_expiry=_KEPT_ALIVE_S,
-            ),
-            follow_redirects=False,
-        )
+        return httpx2.AsyncClient(**options, follow_redirects=False)
     except Exception:  # boundary: the library raises errors of many types for a bad proxy
         fault = _find_proxy_fault()
         if not fault:
@@ -94,7 +123,7 @@ def _find_proxy_fault() -> str:
     """Return what is wrong with the environment's first unusable proxy, and what to do."""
     httpx2 = need("httpx2")
     proxies: dict[str, str] = need("urllib.request").getproxies()
-    for scheme in ("http", "https", "all"):
+    for scheme in _PROXIES:
         url = proxies.get(scheme, "")
         try:
             httpx2.AsyncClient(
@@ -120,6 +149,112 @@ def _find_proxy_fault() -> str:
 @cache
 def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+class _UrlFilter(logging.Filter):
+    """Takes logins and queries out of the URLs that the HTTP library logs of our requests."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if _received.get() is not None and isinstance(record.args, tuple):
+            record.args = tuple(
+                place_of(str(one)) if type(one).__name__ == "URL" else one for one in record.args
+            )
+        return True
+
+
+@cache
+def hide_urls_in_log() -> None:
+    """Keep the secrets of URLs out of the HTTP library's log; call it before the first request."""
+    for name in _LIBRARIES:
+        logging.getLogger(name).addFilter(_UrlFilter())
+
+
+@runtime_checkable
+class OwnRequests(Protocol):
+    """A client that builds its requests from ours, in its own form."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its owner closed it."""
+        ...
+
+    def build_own_request(
+        self, request: HttpRequest, url: str, headers: dict[str, str], extensions: dict[str, Any]
+    ) -> Any:
+        """Return a request that its `send` takes."""
+        ...
+
+
+def build_request(
+    client: Any,
+    request: HttpRequest,
+    url: str,
+    headers: dict[str, str],
+    extensions: dict[str, Any],
+    *,
+    is_foreign: bool,
+) -> Any:
+    """Return a request of httpx2, or of a client with requests of its own.
+
+    Args:
+      client: sends the request.
+      request: its method and body.
+      url: its address, after redirects.
+      headers: its headers.
+      extensions: what the library is told beside them.
+      is_foreign: whether a user made the client, so that its settings are merged into the request;
+        a client of `open_client` has none.
+    """
+    if isinstance(client, OwnRequests):
+        return client.build_own_request(request, url, headers, extensions)
+    if is_foreign:
+        return client.build_request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.body or None,
+            extensions=extensions,
+        )
+    httpx2 = need("httpx2")
+    parsed = _parse_url(url)
+    auto = {
+        "host": parsed.netloc.decode("ascii"),
+        "accept-encoding": "gzip, deflate",
+        "connection": "keep-alive",
+    }
+    body = request.body
+    if body or request.method in ("POST", "PUT", "PATCH"):
+        auto["content-length"] = str(len(body))
+    if parsed.userinfo:
+        login = unquote_to_bytes(parsed.userinfo)
+        auto["authorization"] = f"Basic {base64.b64encode(login).decode('ascii')}"
+    return httpx2.Request(
+        request.method,
+        parsed,
+        headers={**auto, **headers},
+        stream=httpx2.ByteStream(body),
+        extensions=extensions,
+    )
+
+
+def find_client_fault(client: Any) -> str:
+    """Return why requests cannot be sent with a client that a user made, or '' if they can."""
+    wanted = "http_client takes an httpx2.AsyncClient"
+    if isinstance(client, type):
+        return f"{wanted}; got the class {client.__name__}: make an instance of it."
+    if inspect.iscoroutinefunction(getattr(client, "send", None)) and hasattr(
+        client, "build_request"
+    ):
+        return ""
+    kind = f"{type(client).__module__.partition('.')[0]}.{type(client).__name__}"
+    if hasattr(client, "build_request"):
+        return f"{wanted}; got {kind}, which is synchronous: use its asynchronous sibling."
+    return f"{wanted}; got {kind}."
+
+
+@lru_cache(maxsize=64)
+def _parse_url(url: str) -> Any:
+    return need("httpx2").URL(url)
 
 
 def timeout_extension(timeouts: Timeouts) -> dict[str, float]:
@@ -152,11 +287,15 @@ class ReceivedBytes:
 _received: ContextVar[ReceivedBytes | None] = ContextVar("received_bytes", default=None)
 
 
-def watch_bytes() -> ReceivedBytes:
-    """Return the record of the bytes that this context reads over HTTP/1.1 from now on."""
+@contextmanager
+def watch_bytes() -> Generator[ReceivedBytes, None, None]:
+    """Hand out the record of the bytes that the block reads over HTTP/1.1."""
     received = ReceivedBytes()
-    _received.set(received)
-    return received
+    token = _received.set(received)
+    try:
+        yield received
+    finally:
+        _received.reset(token)
 
 
 def report_bytes(stream: Any) -> None:

@@ -103,10 +103,23 @@ class NoCredential:
 
 
 async def read_key(function: KeySource) -> str:
-    """Return the key that a function returns, plain or async; see `checked_key` for errors."""
-    found = function()
-    key = await found if inspect.isawaitable(found) else found
-    return checked_key(key, f"the function {getattr(function, '__name__', 'of api_key')!r}")
+    """Return the key that a function returns, plain or async.
+
+    Raises:
+      HttpKeyError: the function failed, or what it returned is no key. The message names the
+        function and the kind of error, whose own message may quote a secret.
+    """
+    source = f"the function {getattr(function, '__name__', 'of api_key')!r}"
+    try:
+        found = function()
+        key = await found if inspect.isawaitable(found) else found
+    except Exception as error:  # boundary: the function is the user's
+        raise HttpKeyError(
+            f"There is no key, because {source} raised {type(error).__name__}: correct it so that "
+            "it returns the key as a str.",
+            retryable=isinstance(error, (ConnectionError, TimeoutError)),
+        ) from error
+    return checked_key(key, source)
 
 
 def checked_key(key: object, source: str) -> str:
@@ -116,8 +129,10 @@ def checked_key(key: object, source: str) -> str:
       HttpKeyError: the key is not a string, is empty, or contains a line break or another
         character that no key has. The message names the source, not the key.
     """
-    if not isinstance(key, str) or not key:
-        raise HttpKeyError(f"The key from {source} is empty or no text.")
+    if not isinstance(key, str):
+        raise HttpKeyError(f"The key from {source} is a {type(key).__name__}, not a str.")
+    if not key:
+        raise HttpKeyError(f"The key from {source} is empty.")
     if key != key.strip() or not key.isprintable():
         raise HttpKeyError(
             f"The key from {source} holds a line break, a blank or a control character at its "

@@ -22,7 +22,15 @@ class HttpRequestError(HttpError):
 
 
 class HttpKeyError(HttpRequestError):
-    """The key is missing or cannot be sent; the message names where it comes from."""
+    """The key is missing or cannot be sent; the message names where it comes from.
+
+    Attributes:
+      retryable: True if a function could not fetch it for now.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
 
 
 class HttpConnectError(HttpError):

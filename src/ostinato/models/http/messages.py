@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,16 +84,13 @@ class HttpAnswer:
       status: the HTTP status.
       headers: by lower-case name.
       body: the bytes after decompression.
+      request_id: the provider's request id, without secrets; '' if it is missing.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
-
-    @property
-    def request_id(self) -> str:
-        """The provider's request id, or '' if it is missing."""
-        return request_id_of(self.headers)
+    request_id: str = ""
 
     @property
     def content_type(self) -> str:
@@ -109,12 +105,6 @@ class HttpAnswer:
     def json(self) -> Any:
         """Parse the body as JSON; raise BadAnswer if that fails."""
         return read_json(self.body)
-
-
-def json_bytes(value: object) -> bytes:
-    """Return a value as compact JSON in UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
 
 
 def read_json(data: bytes | str, pairs: SplitPairs | None = None) -> Any:
@@ -139,4 +129,5 @@ def content_type_of(headers: Mapping[str, str]) -> str:
 def request_id_of(headers: Mapping[str, str]) -> str:
     """Return the provider's request id from the response headers, or '' if it is missing."""
     found = (headers.get(name) for name in _REQUEST_ID_HEADERS)
-    return next((value[:_LONGEST_REQUEST_ID] for value in found if value), "")
+    given = next((value[:_LONGEST_REQUEST_ID] for value in found if value), "")
+    return "".join([one if one.isprintable() else "?" for one in given])

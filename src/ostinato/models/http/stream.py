@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from ..._aclosing import Aclosing
 from .client import is_library_error, translate_error
@@ -15,6 +15,8 @@ from .messages import Bounds, HttpAnswer, HttpRequest, content_type_of, request_
 from .secrets import SentSecrets
 
 _DISCARDING_S = 1.0
+
+Read = TypeVar("Read")
 
 
 class HttpStream:
@@ -34,9 +36,7 @@ class HttpStream:
         began: float,
     ) -> None:
         self._status: int = response.status_code
-        self.headers: Mapping[str, str] = {
-            name.lower(): value for name, value in response.headers.items()
-        }
+        self.headers = _read_headers(response.headers.raw)
         self._response, self._request = response, request
         self._bounds, self._secrets = bounds, secrets
         self._deadline = began + request.timeouts.whole
@@ -97,17 +97,41 @@ class HttpStream:
           end: data of the event that ends the stream, which is not yielded. What a server sends
             behind it is discarded for a moment, so that the connection can be used again.
         """
+        async with Aclosing(self._event_lists(end)) as lists:
+            async for events in lists:
+                for event in events:
+                    yield event
+
+    async def read_events(
+        self, read: Callable[[ServerSentEvent], Read | None], *, end: str = ""
+    ) -> AsyncGenerator[Read, None]:
+        """Yield what `read` makes of the events, except None; see `events`.
+
+        An error of `read` is raised after what stood before it was yielded.
+        """
+        async with Aclosing(self._event_lists(end)) as lists:
+            async for events in lists:
+                for event in events:
+                    found = read(event)
+                    if found is not None:
+                        yield found
+
+    async def _event_lists(self, end: str) -> AsyncGenerator[list[ServerSentEvent], None]:
+        """Yield the events that each piece of the body completes."""
         reader = EventReader(self._bounds.event)
         async with Aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
-                for event in reader.feed(chunk):
-                    if end and event.data == end:
-                        await _discard(chunks)
-                        return
-                    yield event
-        for event in reader.finish():
-            if not end or event.data != end:
-                yield event
+                events = reader.feed(chunk)
+                before = _before_end(events, end)
+                if before is None:
+                    yield events
+                    continue
+                yield before
+                await _discard(chunks)
+                return
+        rest = reader.finish()
+        before = _before_end(rest, end)
+        yield rest if before is None else before
 
     async def lines(self) -> AsyncGenerator[str, None]:
         """Yield the lines of the body that are not blank; see `chunks` for errors."""
@@ -125,7 +149,7 @@ class HttpStream:
         """Read the whole body; see `chunks` for errors."""
         async with Aclosing(self.chunks()) as chunks:
             body = b"".join([chunk async for chunk in chunks])
-        return HttpAnswer(self.status, self.headers, body)
+        return HttpAnswer(self.status, self.headers, body, self.request_id)
 
     async def read_error(self) -> HttpStatusError:
         """Return the error for a status of 300 or more, with the start of the body."""
@@ -143,6 +167,23 @@ class HttpStream:
 
     def _too_large(self) -> HttpTooLargeError:
         return HttpTooLargeError("the answer", self._bounds.answer, request_id=self.request_id)
+
+
+def _read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:
+    """Return headers by lower-case name; the values of one that comes again are joined."""
+    headers: dict[str, str] = {}
+    for name_bytes, value_bytes in raw:
+        name, value = name_bytes.decode("latin-1").lower(), value_bytes.decode("utf-8", "replace")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _before_end(events: list[ServerSentEvent], end: str) -> list[ServerSentEvent] | None:
+    """Return the events before the one that ends a stream; None if that is not among them."""
+    if not end:
+        return None
+    ends = [place for place, event in enumerate(events) if event.data == end]
+    return events[: ends[0]] if ends else None
 
 
 async def _discard(chunks: AsyncGenerator[bytes, None]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -11,7 +12,11 @@ from ..._log import get_logger
 from ...version import __version__
 from ..client_per_loop import ClientPerLoop
 from .client import (
+    OwnRequests,
+    build_request,
     connect_to,
+    find_client_fault,
+    hide_urls_in_log,
     is_library_error,
     open_client,
     report_bytes,
@@ -30,7 +35,7 @@ from .messages import Bounds, HttpAnswer, HttpRequest
 from .observers import notify_observer
 from .secrets import HEADERS_WITHOUT_SECRETS, SentSecrets
 from .stream import HttpStream
-from .urls import Origin, check_public, origin_of, place_of, redirect_target
+from .urls import Origin, check_public, has_login, origin_of, place_of, redirect_target
 
 logger = get_logger(__name__)
 
@@ -44,7 +49,7 @@ class HttpTransport:
 
     Args:
       credential: adds its headers to each request; they stay with the request's origin.
-      http_client: an `httpx2.AsyncClient` to use instead; its owner closes it.
+      http_client: returns an `httpx2.AsyncClient` to use instead, or None; its owner closes it.
       bounds: how large an answer may be.
       public_only: refuse hosts that are not on the public internet, also behind redirects.
     """
@@ -53,12 +58,12 @@ class HttpTransport:
         self,
         credential: Credential | None = None,
         *,
-        http_client: Any = None,
+        http_client: Callable[[], Any] | None = None,
         bounds: Bounds | None = None,
         public_only: bool = False,
     ) -> None:
         self._credential = credential or NoCredential()
-        self._http_client = http_client
+        self._http_client: Callable[[], Any] = http_client or _get_none
         self._bounds = bounds or Bounds()
         self._public_only = public_only
         self._clients = {
@@ -134,6 +139,8 @@ class HttpTransport:
         url = request.url
         for _ in range(_MAX_REDIRECTS + 1):
             response = await self._open(request, url, headers)
+            if logger.isEnabledFor(logging.DEBUG):
+                logger.debug("%s %s: HTTP %d", request.method, place_of(url), response.status_code)
             status, location = response.status_code, response.headers.get("location", "")
             keeps_method = status in (307, 308) or (
                 status in (301, 302, 303) and request.method == "GET"
@@ -159,7 +166,7 @@ class HttpTransport:
             f"the server redirects more than {_MAX_REDIRECTS} times", retryable=False
         )
 
-    async def _open(self, request: HttpRequest, url: str, headers: Mapping[str, str]) -> Any:
+    async def _open(self, request: HttpRequest, url: str, headers: dict[str, str]) -> Any:
         """Send a request; resend it if its connection was stale or could not be opened.
 
         A kept connection that ends before the first byte of an answer was closed by the server
@@ -176,14 +183,13 @@ class HttpTransport:
         self,
         request: HttpRequest,
         url: str,
-        headers: Mapping[str, str],
+        headers: dict[str, str],
         address: str | None,
         *,
         is_last: bool = False,
     ) -> Any:
-        is_foreign = is_fresh = self._http_client is not None
+        is_foreign = is_fresh = self._http_client() is not None
         is_http2 = False  # there, bytes may arrive that answer no request
-        received = watch_bytes()
 
         async def note(name: str, info: Any) -> None:
             nonlocal is_fresh, is_http2
@@ -193,41 +199,49 @@ class HttpTransport:
                 report_bytes(info["return_value"])
 
         timeout = timeout_extension(request.timeouts)
-        try:
-            client = self._client(url)
-            prepared = client.build_request(
-                request.method,
-                url,
-                headers=headers,
-                content=request.body or None,
-                extensions={"timeout": timeout, "trace": note},
-            )
-            if address is not None:
-                connect_to(prepared, address)
-            response = await client.send(prepared, stream=True, follow_redirects=False)
-        except Exception as error:  # boundary: map the library's errors to ours
-            if not is_library_error(error):
-                raise
-            known = translate_error(error, url, request.timeouts, has_begun=False)
-            is_stale = not is_fresh and (is_http2 or not received.has_bytes)
-            if isinstance(known, HttpCutOffError) and is_stale and not is_last:
-                raise _StaleConnection from error
-            raise known from error
+        with watch_bytes() as received:
+            try:
+                client = self._client(url)
+                extensions = {"timeout": timeout, "trace": note}
+                prepared = build_request(
+                    client, request, url, headers, extensions, is_foreign=is_foreign
+                )
+                if address is not None:
+                    connect_to(prepared, address)
+                response = await client.send(prepared, stream=True, follow_redirects=False)
+            except Exception as error:  # boundary: map the library's errors to ours
+                if not is_library_error(error):
+                    raise
+                known = translate_error(error, url, request.timeouts, has_begun=False)
+                is_stale = not is_fresh and (is_http2 or not received.has_bytes)
+                if isinstance(known, HttpCutOffError) and is_stale and not is_last:
+                    raise _StaleConnection from error
+                raise known from error
         # The library reads this dictionary once more when the body begins.
         timeout["read"] = request.timeouts.between_chunks
         return response
 
     def _client(self, url: str) -> Any:
-        if self._http_client is not None:
-            if self._http_client.is_closed:
+        hide_urls_in_log()
+        foreign = self._http_client()
+        if foreign is not None:
+            if not isinstance(foreign, OwnRequests) and (fault := find_client_fault(foreign)):
+                raise HttpRequestError(fault)
+            if foreign.is_closed:
                 raise HttpRequestError("The http_client is closed: hand in one that is open.")
-            return self._http_client
+            return foreign
         scheme = "https" if url.lower().startswith("https:") else "http"
         return self._clients[scheme].get()
 
     def _check(self, url: str, headers: Mapping[str, str]) -> Origin:
         """Refuse what the library would refuse with a header's value in its message."""
         origin = origin_of(url)
+        if has_login(url) and any(name.lower() == "authorization" for name in headers):
+            raise HttpRequestError(
+                f"The URL of {place_of(url)} holds a login (user:password@), which would replace "
+                "the key in the header 'authorization'. Take it out; a proxy that wants a login of "
+                "its own gets it from http_client=httpx2.AsyncClient(auth=...)."
+            )
         for name, value in headers.items():
             if not value.isascii() or not value.isprintable():
                 raise HttpRequestError(
@@ -241,6 +255,10 @@ class HttpTransport:
 
 class _StaleConnection(Exception):
     """The server had closed an idle connection."""
+
+
+def _get_none() -> None:
+    return None
 
 
 async def _close(client: Any) -> None:

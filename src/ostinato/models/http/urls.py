@@ -12,6 +12,9 @@ from .errors import HttpAnswerError, HttpRequestError
 _PORTS = {"http": 80, "https": 443}
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "host.docker.internal")
 _LONGEST_SHOWN = 200
+# Fields of a query that hold no secret.
+_PLAIN_FIELDS = ("api-version", "alt", "version", "deployment", "region")
+_HIDDEN = "***"
 
 
 class Origin(NamedTuple):
@@ -86,6 +89,25 @@ async def check_public(origin: Origin) -> str:
             f"{error}, and `public_only` forbids endpoints that are not public."
         ) from error
     return found[0]
+
+
+def has_login(url: str) -> bool:
+    """Return whether a URL holds a login (`user:password@`)."""
+    return "@" in url.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
+def hide_secrets(url: str) -> str:
+    """Return a URL without its login, and without the values of its query that may be secrets."""
+    scheme, separator, rest = url.rpartition("://")
+    place, mark, query = rest.partition("?")
+    host, slash, path = place.partition("/")
+    shown = f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
+    fields = (field.partition("=") for field in query.split("&"))
+    kept = (
+        f"{name}={value if name.lower() in _PLAIN_FIELDS else _HIDDEN}" if equals else _HIDDEN
+        for name, equals, value in fields
+    )
+    return f"{shown}?{'&'.join(kept)}" if mark and query else shown
 
 
 def join_url(base: str, path: str) -> str:

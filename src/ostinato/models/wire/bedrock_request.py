@@ -14,9 +14,10 @@ from ... import types
 from ..context_cache_config import ContextCacheConfig
 from ..request_text import instruction_text
 from . import claude_request
-from .claude_messages import conversation, messages_of
+from .claude_messages import ClaudeMessage, conversation, messages_of
 from .claude_schema import claude_schema
 from .faults import Unsendable
+from .json_item import JsonItem
 from .json_schema import output_schema_of, schema_name
 from .media import is_text
 
@@ -66,7 +67,7 @@ def is_claude(model: str) -> bool:
     return _CLAUDE.search(model) is not None
 
 
-def converse_messages_of(content: types.Content) -> list[Json]:
+def converse_messages_of(content: types.Content) -> list[ClaudeMessage]:
     """Return a content as a message in Claude's form, with media in Bedrock's.
 
     Raises:
@@ -76,7 +77,10 @@ def converse_messages_of(content: types.Content) -> list[Json]:
 
 
 def converse_body(
-    config: types.GenerateContentConfig, said: Iterable[Json], model: str, max_tokens: int | None
+    config: types.GenerateContentConfig,
+    said: Iterable[ClaudeMessage],
+    model: str,
+    max_tokens: int | None,
 ) -> Json:
     """Return the body of a request.
 
@@ -89,7 +93,7 @@ def converse_body(
     Raises:
       Unsendable: the API does not take one of the settings.
     """
-    messages = [_message(one) for one in conversation(said)]
+    messages = [one.form or _set_form(one) for one in conversation(said)]
     body: Json = {"messages": [one for one in messages if one["content"]]}
     if (system := instruction_text(config)).strip():
         body["system"] = [{"text": system}]
@@ -181,18 +185,20 @@ def mark_for_cache(body: Json, cache: ContextCacheConfig | None, previous: int |
         body["toolConfig"] = {**tools, "tools": [*tools["tools"], point]}
     if body.get("system"):
         body["system"] = [*body["system"], point]
-    users = [one for one in body["messages"] if one["role"] == "user"]
-    for message in users[-2:]:
-        message["content"] = [*message["content"], point]
+    messages: list[Json] = body["messages"]
+    users = [place for place, one in enumerate(messages) if one["role"] == "user"]
+    for place in users[-2:]:
+        messages[place] = {"role": "user", "content": [*messages[place]["content"], point]}
 
 
-def _message(message: Json) -> Json:
-    """Return a message of Claude's form as Converse has it."""
-    made = [_block(block) for block in message["content"]]
+def _set_form(message: ClaudeMessage) -> Json:
+    """Convert a message of Claude's form into Converse's, and keep that with it."""
+    made = [_block(block) for block in message.blocks]
     blocks = [block for block in made if block is not None]
     if any("document" in block for block in blocks) and not any("text" in x for x in blocks):
         blocks.append({"text": "See the document."})  # the API refuses a document without text
-    return {"role": message["role"], "content": blocks}
+    message.form = JsonItem(role=message.role, content=blocks)
+    return message.form
 
 
 def _block(block: Json) -> Json | None:

@@ -7,15 +7,20 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, cast
 
 from ... import types
 from .faults import Unsendable
+from .json_item import JsonItem
 from .media import is_text, other_text, response_media
 
 Block = dict[str, Any]
+
+_role = attrgetter("role")
 
 OWN = "anthropic"
 """Under this key of a part's `part_metadata` stands what only Anthropic can read: the type of a
@@ -24,11 +29,54 @@ thought that it signed, or a whole block that has no form among our parts."""
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
 _START = "The conversation so far:"
+# Which field holds the id, by the type of a block.
+_IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
+
+
+class ClaudeMessage(JsonItem):
+    """A message of the API, with what `conversation` asks of it. Blocks are shared: edit none.
+
+    Attributes:
+      role: "user" or "assistant".
+      blocks: its content.
+      ids: the ids of its calls and results; empty for most messages.
+      form: the same message in another API's form; None until an adapter sets it.
+    """
+
+    __slots__ = ("_joined", "blocks", "form", "ids", "role")
+
+    def __init__(self, role: str, blocks: list[Block]) -> None:
+        super().__init__(role=role, content=blocks)
+        self.role, self.blocks = role, blocks
+        self.ids: tuple[str, ...] = tuple(
+            [one[_IDS[one["type"]]] for one in blocks if one["type"] in _IDS]
+        )
+        self.form: Block | None = None
+        self._joined: tuple[object, ClaudeMessage] | None = None
+
+    def joined_with(self, others: list[ClaudeMessage], names: list[str]) -> ClaudeMessage:
+        """Return this message with the blocks of others of its role, results first.
+
+        The next request gets the same one, so that it is written once.
+
+        Args:
+          others: the messages that follow it.
+          names: new ids of all calls and results, in their order; empty if they keep theirs.
+        """
+        key = others, names
+        if self._joined is None or self._joined[0] != key:
+            blocks = [block for one in (self, *others) for block in one.blocks]
+            if self.role == "user" and len(others) and any(one.ids for one in (self, *others)):
+                blocks.sort(key=_is_no_result)
+            if names:
+                blocks = _rename_ids(blocks, names)
+            self._joined = key, ClaudeMessage(self.role, blocks)
+        return self._joined[1]
 
 
 def messages_of(
     content: types.Content, media: Callable[[types.Part, str], Block] | None = None
-) -> list[Block]:
+) -> list[ClaudeMessage]:
     """Return a Content as a message, or an empty list if nothing of it can be sent.
 
     Args:
@@ -42,53 +90,72 @@ def messages_of(
     make = media or _media
     made = [_block(part, role, make) for part in content.parts or ()]
     blocks = [block for block in made if block is not None]
-    return [{"role": role, "content": blocks}] if blocks else []
+    if role == "user":
+        blocks.sort(key=_is_no_result)
+    return [ClaudeMessage(role, blocks)] if blocks else []
 
 
-def conversation(messages: Iterable[Block]) -> list[Block]:
+def conversation(messages: Iterable[ClaudeMessage]) -> list[ClaudeMessage]:
     """Merge messages as the API requires.
 
     Roles alternate and the user begins, results stand before all else in the message after their
-    calls, and no two calls have the same id. Blocks are shared with `messages`; the lists are not.
+    calls, and no two calls have the same id. Messages that need none of this are returned
+    unchanged.
     """
-    joined: list[Block] = []
-    for one in messages:
-        if joined and joined[-1]["role"] == one["role"]:
-            joined[-1]["content"].extend(one["content"])
-        else:
-            joined.append({"role": one["role"], "content": list(one["content"])})
-    for one in joined:
-        if one["role"] == "user" and any(b["type"] == "tool_result" for b in one["content"]):
-            one["content"].sort(key=_is_no_result)
-    if joined and joined[0]["role"] != "user":
-        joined.insert(0, {"role": "user", "content": [{"type": "text", "text": _START}]})
-    _rename_repeated_calls(joined)
+    joined: list[ClaudeMessage] = []
+    for _, group in groupby(messages, _role):
+        first, *others = group
+        joined.append(first.joined_with(others, []) if others else first)
+    if joined and joined[0].role != "user":
+        joined.insert(0, ClaudeMessage("user", [{"type": "text", "text": _START}]))
+    called = [given for one in joined if one.ids and one.role == "assistant" for given in one.ids]
+    if len(set(called)) < len(called):
+        _rename_repeated_calls(joined)
     return joined
 
 
-def _rename_repeated_calls(messages: list[Block]) -> None:
+def _rename_repeated_calls(messages: list[ClaudeMessage]) -> None:
     """Give calls whose id an earlier call had an id of their own, and their results with them.
 
-    Some models begin to count anew in each response; the API refuses such a history.
+    Some models begin to count anew in each response; the API refuses such a history. Results that
+    have the same id belong to the calls of the message before them, in their order.
     """
     used: set[str] = set()
-    renamed: dict[str, str] = {}
-    numbers: dict[str, Iterator[int]] = {}  # continues the count: a new search is quadratic
-    for message in messages:
-        blocks: list[Block] = message["content"]
-        for at, block in enumerate(blocks):
-            kind = block["type"]
-            if kind == "tool_use":
-                given: str = block["id"]
-                renamed.pop(given, None)
-                if given in used:
-                    after = numbers.setdefault(given, count(2))
-                    names = (f"{given}_{number}" for number in after)
-                    made = next(name for name in names if name not in used)
-                    renamed[given], blocks[at] = made, {**block, "id": made}
-                used.add(renamed.get(given, given))
-            elif kind == "tool_result" and block["tool_use_id"] in renamed:
-                blocks[at] = {**block, "tool_use_id": renamed[block["tool_use_id"]]}
+    numbers: dict[str, int] = {}  # continues the count: a new search is quadratic
+    open_calls: dict[str, deque[str]] = {}  # new ids of the calls that await a result
+    latest: dict[str, str] = {}
+    for at, message in enumerate(messages):
+        if not message.ids:
+            continue
+        if message.role == "assistant":
+            open_calls.clear()
+            names: list[str] = []
+            for given in message.ids:
+                made, number = given, numbers.get(given, 1)
+                while made in used:
+                    number += 1
+                    made = f"{given}_{number}"
+                numbers[given] = number
+                used.add(made)
+                latest[given] = made
+                open_calls.setdefault(given, deque()).append(made)
+                names.append(made)
+        else:
+            names = [
+                open_calls[given].popleft() if open_calls.get(given) else latest.get(given, given)
+                for given in message.ids
+            ]
+        if names != [*message.ids]:
+            messages[at] = message.joined_with([], names)
+
+
+def _rename_ids(blocks: list[Block], names: list[str]) -> list[Block]:
+    """Return blocks whose calls and results have these ids, in their order."""
+    rest = iter(names)
+    return [
+        {**block, _IDS[block["type"]]: next(rest)} if block["type"] in _IDS else block
+        for block in blocks
+    ]
 
 
 def _is_no_result(block: Block) -> bool:

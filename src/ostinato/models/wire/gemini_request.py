@@ -79,6 +79,20 @@ _DEVELOPER_ONLY = (
 )
 
 
+def _grow_tree(paths: Iterable[str]) -> Json:
+    """Return paths as nested dicts, by name; an empty one is the end of a path."""
+    tree: Json = {}
+    for path in paths:
+        branch = tree
+        for name in path.split("."):
+            branch = branch.setdefault(name, {})
+    return tree
+
+
+_VERTEX_ONLY_TREE = _grow_tree(_VERTEX_ONLY)
+_DEVELOPER_ONLY_TREE = _grow_tree(_DEVELOPER_ONLY)
+
+
 def refused_function_names(config: types.GenerateContentConfig) -> Iterator[str]:
     """Yield the names of declared functions that Gemini would refuse."""
     for declaration in declared_functions(config):
@@ -164,21 +178,25 @@ def setting_json(name: str, value: Any) -> Any:
 
 def refuse_foreign_fields(body: Json, *, developer: bool) -> None:
     """Raise Unsendable for the first field of a request that only the other service takes."""
-    for path in _VERTEX_ONLY if developer else _DEVELOPER_ONLY:
-        if _holds(body, path.split(".")):
-            service = "Vertex AI" if developer else "the Gemini Developer API"
-            raise Unsendable(
-                f"{path}: only {service} has it. Change generate_content_config or the tools."
-            )
+    if path := _find_foreign(body, _VERTEX_ONLY_TREE if developer else _DEVELOPER_ONLY_TREE):
+        service = "Vertex AI" if developer else "the Gemini Developer API"
+        raise Unsendable(
+            f"{path}: only {service} has it. Change generate_content_config or the tools."
+        )
 
 
-def _holds(value: Any, path: Sequence[str]) -> bool:
-    if not path:
-        return True
-    if isinstance(value, list):
-        return any(_holds(item, path) for item in cast(list[Any], value))
+def _find_foreign(value: Any, tree: Json) -> str:
+    """Return the path of the first field of a tree that a value holds, or ''."""
+    if not tree:
+        return "."
+    for item in items_of(value):
+        if found := _find_foreign(item, tree):
+            return found
     fields = fields_of(value)
-    return path[0] in fields and _holds(fields[path[0]], path[1:])
+    for name in fields.keys() & tree.keys():
+        if found := _find_foreign(fields[name], tree[name]):
+            return f"{name}.{found}".rstrip(".")
+    return ""
 
 
 def merge_extra_body(body: Json, extra: Mapping[str, Any] | None) -> None:

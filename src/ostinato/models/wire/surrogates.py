@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, cast
 
+from pydantic_core import from_json
+
 _LONE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
@@ -50,8 +52,16 @@ def load_json(data: str | bytes, pairs: SplitPairs | None = None) -> Any:
       ValueError: the data is not JSON.
       RecursionError: it is nested too deeply.
     """
-    value: Any = json.loads(data)
-    return _clean(value, (), pairs) if pairs or _may_hold_surrogates(data) else value
+    if isinstance(data, str):
+        data = data.removeprefix("\ufeff")  # a byte order mark
+    try:
+        value: Any = from_json(data)  # three times as fast; refuses lone surrogates
+    except ValueError:
+        value = json.loads(data)
+        is_clean = not _may_hold_surrogates(data)
+    else:
+        is_clean = True
+    return value if is_clean and not pairs else _clean(value, (), pairs)
 
 
 def replace_surrogates(value: Any) -> Any:

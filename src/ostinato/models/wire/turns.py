@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ... import types
 from ..converted import Converted
 from .call_ids import lacks_ids, with_call_ids
+from .json_item import JsonItem
 
 Item = dict[str, Any]
+ItemType = TypeVar("ItemType", bound=Item)
 
 
 class Turn(NamedTuple):
@@ -23,26 +25,26 @@ class Turn(NamedTuple):
       unnamed: whether a call or response in it has no id.
     """
 
-    items: list[Item]
+    items: list[Any]
     unnamed: bool
 
 
 def items_for(
     contents: Sequence[types.Content],
-    convert: Callable[[types.Content], list[Item]],
+    convert: Callable[[types.Content], Sequence[ItemType]],
     known: Converted[Turn],
-) -> list[Item]:
+) -> list[ItemType]:
     """Return the items for a conversation; only contents that are not known yet are converted.
 
-    The items are shared and must not be edited.
+    The items are JsonItems, which are shared and must not be edited.
     """
     make = partial(_turn, convert)
-    turns = [known.of(content, make) for content in contents]
+    turns = known.of_all(contents, make)
     if any([turn.unnamed for turn in turns]):
-        named = with_call_ids(contents)
-        turns = [known.of(content, make) for content in named]
+        turns = known.of_all(with_call_ids(contents), make)
     return [item for turn in turns for item in turn.items]
 
 
-def _turn(convert: Callable[[types.Content], list[Item]], content: types.Content) -> Turn:
-    return Turn(convert(content), lacks_ids(content))
+def _turn(convert: Callable[[types.Content], Sequence[Item]], content: types.Content) -> Turn:
+    items = [one if isinstance(one, JsonItem) else JsonItem(one) for one in convert(content)]
+    return Turn(items, lacks_ids(content))

@@ -49,6 +49,22 @@ async def test_an_unusable_proxy_is_named_without_its_login(
     assert remedy in str(found) and "hunter2" not in str(found)
 
 
+async def test_requests_go_through_the_environments_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    async with FakeServer(script.answers([Turn("Yes.")] * 2, stream=False)) as server:
+        proxy = server.url.replace("://", f"://{LOGIN}@")
+        monkeypatch.setenv("http_proxy", proxy)
+        await ask(_llm("http://models.example/v1", api_key=KEY), request())
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        await ask(_llm(f"{server.url}/v1", api_key=KEY), request())
+    proxied, direct = server.requests
+    assert proxied.path == "http://models.example/v1/chat/completions"
+    assert proxied.headers["proxy-authorization"].startswith("Basic ")
+    assert proxied.headers["host"] == "models.example"
+    assert direct.path == "/v1/chat/completions" and "proxy-authorization" not in direct.headers
+
+
 async def test_a_socks_proxy_names_the_package_that_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
