@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
@@ -110,8 +111,6 @@ class GoogleCredentialsManager:
       credentials_config: where the credentials come from.
     """
 
-    _KEPT: ClassVar[tuple[str, ...]] = ("token", "refresh_token", "expiry", "scopes")
-
     def __init__(self, credentials_config: BaseGoogleCredentialsConfig) -> None:
         self.credentials_config = credentials_config
 
@@ -194,9 +193,15 @@ class GoogleCredentialsManager:
             client_id=config.client_id,
             client_secret=config.client_secret,
             scopes=scopes,
+            expiry=_read_expiry(answer.oauth2.expires_at),
         )
         self._keep_tokens(tool_context, login)
         return login
+
+
+def _read_expiry(seconds: int | None) -> datetime | None:
+    """Return a time in the form of google-auth: UTC without a zone."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
 
 
 def _is_user_login(login: Any) -> bool:
