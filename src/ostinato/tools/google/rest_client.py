@@ -20,6 +20,7 @@ CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TIMEOUT_S = 60.0
 _MOST_BYTES = 100 * 2**20
 _LONGEST_MESSAGE = 2_000  # characters
+_SHORTEST_TOKEN = 6  # characters
 _ATTEMPTS = 4
 _FIRST_WAIT_S = 0.5
 # What passes by itself.
@@ -135,16 +136,19 @@ class GoogleRestClient:
             problem = f"{self._service} cannot be reached ({type(error).__name__})."
             return GoogleApiError(f"{problem} Check the network."), repeatable or unsent
         if status >= 300:
-            said = f"{self._service} answered {status}: {_read_message(data)}"
-            token = getattr(self._credentials, "token", None)
-            if isinstance(token, str) and token:
-                said = said.replace(token, "***")
+            reason = self._redact_token(_read_message(data))
+            said = f"{self._service} answered {status}: {reason}"
             return GoogleApiError(said, status=status), repeatable and status in _PASSING
         try:
             return (json.loads(data) if data.strip() else {}), False
         except ValueError:
             said = f"{self._service} answered with something that is not JSON."
             return GoogleApiError(f"{said} A proxy may stand between.", status=status), False
+
+    def _redact_token(self, text: str) -> str:
+        token = getattr(self._credentials, "token", None)
+        is_token = isinstance(token, str) and len(token) >= _SHORTEST_TOKEN
+        return text.replace(str(token), "***") if is_token else text
 
     def _read_body(self, answer: Any) -> bytes:
         body = bytearray()

@@ -35,7 +35,7 @@ def call_tool(bigquery: FakeBigQuery) -> CallTool:
         **settings: Any,
     ) -> Any:
         toolset = BigQueryToolset(
-            credentials_config=BigQueryCredentialsConfig(credentials=Credentials(token="t-1")),
+            credentials_config=BigQueryCredentialsConfig(credentials=Credentials(token="token-1")),
             bigquery_tool_config=BigQueryToolConfig(**settings),
         )
         tools = {tool.name: tool for tool in await toolset.get_tools()}

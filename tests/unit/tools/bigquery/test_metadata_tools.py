@@ -56,7 +56,7 @@ async def test_ids_of_all_pages_are_listed(bigquery: FakeBigQuery, call_tool: Ca
     assert await call_tool("list_dataset_ids", {"project_id": "p"}) == ["sales", "web"]
     tables = await call_tool("list_table_ids", {"project_id": "p", "dataset_id": "sales"})
     assert tables == ["orders", "items"]
-    assert set(bigquery.tokens) == {"t-1"}
+    assert set(bigquery.tokens) == {"token-1"}
 
 
 async def test_a_server_that_repeats_a_page_ends_the_list(
@@ -121,6 +121,6 @@ async def test_the_application_is_named_in_the_user_agent(
 
 
 async def test_no_error_holds_the_token(bigquery: FakeBigQuery, call_tool: CallTool) -> None:
-    bigquery.failures = [(401, {"error": {"message": "Invalid credentials: t-1"}})]
+    bigquery.failures = [(401, {"error": {"message": "Invalid credentials: token-1"}})]
     found = await call_tool("list_dataset_ids", {"project_id": "p"})
     assert found["error_details"] == "BigQuery answered 401: Invalid credentials: ***"
