@@ -79,7 +79,7 @@ class BigQueryToolConfig(BaseModel):
                 raise ValueError("Label keys cannot be empty.")
             if key.startswith(_RESERVED):
                 raise ValueError(
-                    f'Label key cannot start with "{_RESERVED}" as it is reserved for internal '
+                    f'Label key cannot start with "{_RESERVED}", which is reserved for internal '
                     f'usage, found "{key}".'
                 )
         return v
