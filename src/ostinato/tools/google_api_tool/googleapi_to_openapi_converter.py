@@ -136,7 +136,7 @@ class GoogleApiToOpenApiConverter:
                     operations[name]["operationId"],
                 )
                 continue
-            operations[name] = _convert_operation(method, variables)
+            operations[name] = _convert_operation(method, variables, document.get("schemas", {}))
         return paths
 
 
@@ -181,13 +181,23 @@ def _walk_methods(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _read_path(method: Mapping[str, Any]) -> tuple[str, dict[str, bool]]:
-    """Return a method's path, and its variables with whether a value may contain slashes."""
-    path: str = method.get("flatPath") or method.get("path") or "/"
-    variables = {found[2]: bool(found[1]) for found in _VARIABLE.finditer(path)}
-    return "/" + _VARIABLE.sub(r"{\2}", path).removeprefix("/"), variables
+    """Return a method's path, and its variables with whether a value may contain slashes.
+
+    A flat path writes a variable that holds slashes as several. It has names without descriptions,
+    so the other is taken if both have the same variables.
+    """
+    path: str = method.get("path") or "/"
+    flat: str = method.get("flatPath") or path
+    is_same = _VARIABLE.sub("{}", path) == _VARIABLE.sub("{}", flat)
+    has_flat = "flatPath" in method
+    chosen = path if is_same else flat
+    variables = {found[2]: bool(found[1]) and not has_flat for found in _VARIABLE.finditer(chosen)}
+    return "/" + _VARIABLE.sub(r"{\2}", chosen).removeprefix("/"), variables
 
 
-def _convert_operation(method: Mapping[str, Any], variables: Mapping[str, bool]) -> _Json:
+def _convert_operation(
+    method: Mapping[str, Any], variables: Mapping[str, bool], schemas: Mapping[str, Any]
+) -> _Json:
     described: str = method.get("description", "")
     if method.get("supportsMediaUpload"):
         described = f"{described} {_NO_MEDIA}".strip()
@@ -204,8 +214,9 @@ def _convert_operation(method: Mapping[str, Any], variables: Mapping[str, bool])
         "parameters": _convert_parameters(method, variables),
         "responses": responses,
     }
-    body = _convert_body(method.get("request"))
-    if body:
+    request: Mapping[str, Any] = method.get("request", {})
+    body = _convert_body(request)
+    if body and not _is_empty(schemas.get(request["$ref"].removeprefix("#"), {})):
         operation["requestBody"] = {
             "description": "Request body",
             "content": body,
@@ -254,6 +265,12 @@ def _convert_body(reference: Mapping[str, Any] | None) -> _Json | None:
     if not reference or "$ref" not in reference:
         return None
     return {"application/json": {"schema": {"$ref": _convert_reference(reference["$ref"])}}}
+
+
+def _is_empty(schema: Mapping[str, Any]) -> bool:
+    """Return whether a schema is that of an object without properties, which need not be sent."""
+    is_object = schema.get("type") == "object"
+    return is_object and not schema.get("properties") and "additionalProperties" not in schema
 
 
 def _convert_reference(name: str) -> str:

@@ -123,6 +123,7 @@ CALENDAR: dict[str, Any] = {
 SHEETS: dict[str, Any] = {
     "rootUrl": "https://sheets.googleapis.com/",
     "servicePath": "",
+    "schemas": {"ClearRequest": {"id": "ClearRequest", "type": "object", "properties": {}}},
     "resources": {
         "values": {
             "methods": {
@@ -134,6 +135,22 @@ SHEETS: dict[str, Any] = {
                     "parameters": {
                         "spreadsheetId": {"location": "path", "required": True, "type": "string"},
                         "range": {"location": "path", "required": True, "type": "string"},
+                    },
+                },
+                "clear": {
+                    "id": "sheets.values.clear",
+                    "path": "v4/spreadsheets/{+spreadsheetId}/values/{+range}:clear",
+                    "flatPath": "v4/spreadsheets/{spreadsheetsId}/values/{valuesId}:clear",
+                    "httpMethod": "POST",
+                    "request": {"$ref": "ClearRequest"},
+                    "parameters": {
+                        "spreadsheetId": {"location": "path", "required": True, "type": "string"},
+                        "range": {
+                            "location": "path",
+                            "required": True,
+                            "type": "string",
+                            "description": "What to clear.",
+                        },
                     },
                 },
                 "send": {

@@ -112,6 +112,17 @@ def test_a_flat_path_has_its_own_variables() -> None:
     }
 
 
+def test_a_flat_path_of_the_same_shape_has_the_documented_variables() -> None:
+    clearing = convert(SHEETS)["paths"]["/v4/spreadsheets/{spreadsheetId}/values/{range}:clear"]
+    range_ = parameters(clearing["post"])["range"]
+    assert range_["description"] == "What to clear." and "allowReserved" not in range_
+
+
+def test_an_empty_body_need_not_be_sent() -> None:
+    clearing = convert(SHEETS)["paths"]["/v4/spreadsheets/{spreadsheetId}/values/{range}:clear"]
+    assert "requestBody" not in clearing["post"]
+
+
 def test_a_method_that_uploads_says_what_it_cannot() -> None:
     sending = convert(SHEETS)["paths"]["/v1/projects/{projectsId}/send"]["post"]
     assert sending["description"].startswith("Sends. ")
