@@ -66,8 +66,8 @@ def test_another_address_has_the_names_filled_in(serve: Serve) -> None:
 
 def test_an_unknown_api_is_the_developers_error(serve: Serve) -> None:
     serve(lambda request: httpx2.Response(404))
-    with pytest.raises(AgentConfigError, match="no discovery document of the API 'calender'"):
-        fetch_document("calender", "v3")
+    with pytest.raises(AgentConfigError, match="no discovery document of the API 'calendars'"):
+        fetch_document("calendars", "v3")
 
 
 @pytest.mark.parametrize(
