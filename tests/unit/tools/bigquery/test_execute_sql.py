@@ -59,9 +59,10 @@ async def test_a_result_is_waited_for(bigquery: FakeBigQuery, call_tool: CallToo
 
 
 async def test_a_query_that_never_ends_is_reported_with_its_job(
-    bigquery: FakeBigQuery, call_tool: CallTool
+    bigquery: FakeBigQuery, call_tool: CallTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bigquery.unfinished = 1_000
+    monkeypatch.setattr("ostinato.tools.bigquery.client._MOST_WAITS", 3)
+    bigquery.unfinished = 3
     found = await call_tool("execute_sql", ask(SELECT))
     assert "get_job_info" in found["error_details"] and "adk_" in found["error_details"]
 
