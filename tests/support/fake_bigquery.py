@@ -42,6 +42,10 @@ class FakeBigQuery:
 
     def __init__(self) -> None:
         self.url = ""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything but the address."""
         self.datasets: dict[str, list[str]] = {"sales": ["orders", "items"], "web": []}
         self.result: tuple[list[dict[str, Any]], list[Any]] = ([], [])
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []

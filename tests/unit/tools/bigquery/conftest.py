@@ -15,12 +15,18 @@ from tests.unit.tools.contexts import make_context
 CallTool = Callable[..., Any]
 
 
-@pytest.fixture
-def bigquery(monkeypatch: pytest.MonkeyPatch) -> Generator[FakeBigQuery]:
+@pytest.fixture(scope="module")
+def running_bigquery() -> Generator[FakeBigQuery]:
     with serve_bigquery() as fake:
-        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", fake.url)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield fake
+
+
+@pytest.fixture
+def bigquery(running_bigquery: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> FakeBigQuery:
+    running_bigquery.reset()
+    monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", running_bigquery.url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return running_bigquery
 
 
 @pytest.fixture
