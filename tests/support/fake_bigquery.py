@@ -98,7 +98,12 @@ class FakeBigQuery:
                 return 200, {"id": f"p:{dataset}", "location": "EU"}
             case ["tables"]:
                 return self._page(
-                    "tables", [{"tableReference": {"tableId": t}} for t in tables], query
+                    "tables",
+                    [
+                        {"tableReference": {"projectId": "p", "datasetId": dataset, "tableId": t}}
+                        for t in tables
+                    ],
+                    query,
                 )
             case ["tables", table] if table in tables:
                 return 200, {"id": f"p:{dataset}.{table}", "schema": {"fields": []}}
@@ -107,7 +112,7 @@ class FakeBigQuery:
 
     def _page(self, name: str, items: list[Any], query: dict[str, str]) -> Answer:
         start = int(query.get("pageToken", "0"))
-        end = start + min(self.pages, int(query["maxResults"]))
+        end = start + min(self.pages, int(query.get("maxResults", "1000")))
         more = {"nextPageToken": str(end)} if end < len(items) else {}
         return 200, {name: items[start:end], **more}
 
@@ -153,7 +158,7 @@ class FakeBigQuery:
             return 200, {"jobComplete": False}
         fields, rows = self.result
         start = int(query.get("pageToken", "0"))
-        end = start + min(self.pages, int(query["maxResults"]))
+        end = start + min(self.pages, int(query.get("maxResults", "1000")))
         more = {"pageToken": str(end)} if end < len(rows) else {}
         return 200, {
             "jobComplete": True,
@@ -183,7 +188,9 @@ def serve_bigquery() -> Generator[FakeBigQuery]:
             fake.tokens.append(self.headers.get("authorization", "").removeprefix("Bearer "))
             fake.agents.append(self.headers.get("user-agent", ""))
             status, answer = fake.answer(self.command, split.path, query, body)
-            is_job = self.command == "POST" and "dryRun" not in body["configuration"]
+            is_job = self.command == "POST" and "dryRun" not in (body or {}).get(
+                "configuration", {}
+            )
             if fake.breaks_after_insert and is_job:
                 fake.breaks_after_insert = False
                 self.close_connection = True
