@@ -48,7 +48,8 @@ class LangchainTool(SchemaTool):
 
     Raises:
       ValueError: `tool` has no method `run` or `_run`.
-      AgentConfigError: the tool's `args_schema` does not describe an object.
+      AgentConfigError: the tool's `args_schema` does not describe an object, or the runtime
+        reserves its name.
     """
 
     def __init__(self, tool: Any, name: str | None = None, description: str | None = None) -> None:
@@ -81,7 +82,7 @@ class LangchainTool(SchemaTool):
             run = getattr(self._langchain_tool, "_arun", None)
             if run is None:
                 raise
-            result = await run(**args)
+            result = await run(**self.pick_known(args))
         has_artifact = (
             getattr(self._langchain_tool, "response_format", "") == "content_and_artifact"
         )

@@ -130,7 +130,7 @@ async def test_a_subclass_with_an_async_form_only_is_awaited() -> None:
         async def _arun(self, query: str) -> str:
             return query.upper()
 
-    assert await run(LangchainTool(Slow()), query="a") == "A"
+    assert await run(LangchainTool(Slow()), query="a", other=1) == "A"
 
 
 async def test_a_tool_that_is_not_implemented_says_so() -> None:
@@ -188,6 +188,8 @@ async def test_a_plain_function_runs_in_a_worker_thread() -> None:
 def test_what_is_no_tool_is_refused() -> None:
     with pytest.raises(ValueError, match="have a 'run' or '_run' method; object has neither"):
         LangchainTool(object())
+    with pytest.raises(AgentConfigError, match="adk_request_credential"):
+        LangchainTool(StructuredTool(add, Sum), name="adk_request_credential")
     with pytest.raises(AgentConfigError, match="'add'"):
         LangchainTool(StructuredTool(add, {"properties": []}))
 

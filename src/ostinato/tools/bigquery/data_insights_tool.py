@@ -10,6 +10,7 @@ from .client import BQ_USER_AGENT
 from .config import BigQueryToolConfig
 
 ANALYTICS_URL = "https://geminidataanalytics.googleapis.com/v1beta"
+_TIMEOUT_SECONDS = 300.0  # the agent is silent while its queries run
 _OMITTED = {"Data Retrieved": "Intermediate result omitted"}
 _INSTRUCTIONS = """Answer in plain text only: no charts, graphs, images or other visualizations.
 Show the data that the answer rests on, then the conclusion with the details that matter.
@@ -52,10 +53,13 @@ def ask_data_insights(
     }
     try:
         with GoogleRestClient(
-            "Gemini Data Analytics", credentials=credentials, user_agent=BQ_USER_AGENT
+            "Gemini Data Analytics",
+            credentials=credentials,
+            user_agent=BQ_USER_AGENT,
+            timeout_seconds=_TIMEOUT_SECONDS,
         ) as client:
             url = f"{ANALYTICS_URL}/{parent}/locations/global:chat"
-            steps = client.send_request("POST", url, body=body)
+            steps = client.send_request("POST", url, body=body, repeatable=False)
     except GoogleApiError as error:
         return {"status": "ERROR", "error_details": str(error)}
     found = cast("list[Any]", steps) if isinstance(steps, list) else [steps]

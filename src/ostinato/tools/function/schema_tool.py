@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ... import types
 from ...errors import AgentConfigError
 from .._schema import declaration_of
+from ..base_tool import BaseTool
 from ..function_tool import FunctionTool
 from ..model_mistake import describe_mismatch, wrong_arguments
 from .function_signature import CONTEXT_PARAMETER, EMPTY, Parameter, Signature, target_of
@@ -40,7 +41,7 @@ class SchemaTool(FunctionTool):
       injected: parameters that the model is not told of.
 
     Raises:
-      AgentConfigError: `schema` does not describe an object.
+      AgentConfigError: `schema` does not describe an object, or the runtime reserves the name.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class SchemaTool(FunctionTool):
         injected: Collection[str] = (),
     ) -> None:
         super().__init__(func)
-        self.name, self.description = name, description
+        # Again for the name, which may be one that the runtime reserves.
+        BaseTool.__init__(self, name=name, description=description)
         self._model = None if isinstance(schema, dict) else schema
         self._schema = None if schema is None else describe_arguments(schema, name)
         self._injected = injected
@@ -67,7 +69,7 @@ class SchemaTool(FunctionTool):
         """
         if self._model is None:
             return await super().run_async(args=args, tool_context=tool_context)
-        given = {name: value for name, value in args.items() if name in self._read_names()}
+        given = self.pick_known(args)
         try:
             record = self._model.model_validate(given)
         except ValidationError as error:
@@ -103,8 +105,10 @@ class SchemaTool(FunctionTool):
             self._signature = signature
         return self._signature
 
-    def _read_names(self) -> list[str]:
-        return [parameter.name for parameter in self._read_signature().parameters]
+    def pick_known(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return those arguments that the schema has."""
+        known = {parameter.name for parameter in self._read_signature().parameters}
+        return {name: value for name, value in args.items() if name in known}
 
     def _declare(self) -> types.FunctionDeclaration:
         if self._schema is None:

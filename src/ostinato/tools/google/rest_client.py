@@ -17,7 +17,6 @@ from ...errors import OstinatoError
 
 EXTRA = "vertex"
 CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_TIMEOUT_S = 60.0
 _MOST_BYTES = 100 * 2**20
 _LONGEST_MESSAGE = 2_000  # characters
 _SHORTEST_TOKEN = 6  # characters
@@ -52,6 +51,7 @@ class GoogleRestClient:
       service: the service's name, for errors.
       credentials: a login of google-auth; the machine's own identity if None.
       user_agent: the `User-Agent` header; the HTTP library's if empty.
+      timeout_seconds: how long to wait for a connection, and for the next bytes of an answer.
     """
 
     def __init__(
@@ -60,10 +60,12 @@ class GoogleRestClient:
         *,
         credentials: Any = None,
         user_agent: str = "",
+        timeout_seconds: float = 60.0,
     ) -> None:
         self._service = service
         self._credentials = credentials
         self._headers = {"user-agent": user_agent} if user_agent else {}
+        self._timeout_seconds = timeout_seconds
         self._http: Any = None
 
     def __enter__(self) -> GoogleRestClient:
@@ -123,7 +125,7 @@ class GoogleRestClient:
         if self._http is None:
             secure = url.startswith("https:")
             self._http = http.Client(
-                verify=_tls_settings() if secure else False, timeout=_TIMEOUT_S
+                verify=_tls_settings() if secure else False, timeout=self._timeout_seconds
             )
         try:
             with self._http.stream(

@@ -145,6 +145,11 @@ def test_data_without_a_schema_names_its_columns(serve: Serve, result: dict[str,
     assert shown == {"headers": ["a"], "rows": [[1]], "summary": "Showing all 1 rows."}
 
 
+def test_a_question_is_asked_once(serve: Serve) -> None:
+    requests = serve(503, {})
+    assert ask()["status"] == "ERROR" and len(requests) == 1
+
+
 def test_a_failed_question_is_reported(serve: Serve) -> None:
     serve(400, [{"error": {"message": "No such table."}}])
     found = ask()
