@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-SESSION_DATASET = "_session"
+SESSION_DATASET = "_anonymous"
 _KINDS = (
     (r"(SELECT|WITH)\b", "SELECT"),
     (r"CREATE\s+(OR\s+REPLACE\s+)?(TEMP\s+)?MODEL\b", "CREATE_MODEL"),
@@ -37,6 +37,7 @@ class FakeBigQuery:
       failures: answers to give before all others, first come first served.
       pages: the most items of one page.
       unfinished: how often a result is not there yet.
+      session_name: the dataset of temporary tables, as statements name it.
       breaks_after_insert: whether the next insertion of a job breaks the connection once done.
     """
 
@@ -56,6 +57,7 @@ class FakeBigQuery:
         self.pages = 1_000
         self.unfinished = 0
         self.breaks_after_insert = False
+        self.session_name = SESSION_DATASET
         self.jobs: dict[str, Any] = {}
         self.sessions = 0
 
@@ -149,7 +151,7 @@ class FakeBigQuery:
         if kind in ("CREATE_MODEL", "CALL"):
             return kind, {}
         permanent = re.search(r"\b(sales|web)\.(\w+)", text) if kind != "SELECT" else None
-        dataset = permanent[1] if permanent else SESSION_DATASET
+        dataset = permanent[1] if permanent else self.session_name
         return kind, {"destinationTable": {"projectId": "p", "datasetId": dataset, "tableId": "t"}}
 
     def _read_result(self, job: str, query: dict[str, str]) -> Answer:

@@ -29,6 +29,7 @@ BIGQUERY_SESSION_INFO_KEY = "bigquery_session_info"
 _TEMPORARY = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?TEMP(ORARY)?\s", re.IGNORECASE)
 _COMMENTS = re.compile(r"\A(\s+|#[^\n]*|--[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _TARGETS = ("ddlTargetTable", "ddlTargetDataset", "ddlTargetRoutine")
+_SESSION = "_SESSION"  # BigQuery's name for a session's temporary tables
 _READ_ONLY = "Read-only mode only supports SELECT statements."
 _PROTECTED = (
     "Protected write mode only supports SELECT statements, or write operations in the anonymous "
@@ -343,7 +344,8 @@ def _check_statement(
     destination = facts.get("configuration", {}).get("query", {}).get("destinationTable")
     targets += [destination] if destination else []
     if targets:
-        is_safe = all(target.get("datasetId") == session_dataset for target in targets)
+        safe = (session_dataset, _SESSION)
+        is_safe = all(target.get("datasetId") in safe for target in targets)
     else:
         # BigQuery names no target of a temporary model; a script or a call may write anywhere.
         text = _COMMENTS.sub("", plan.query)

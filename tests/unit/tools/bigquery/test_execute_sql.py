@@ -98,12 +98,24 @@ async def test_protected_mode_runs_in_one_session(
         )
         assert found["status"] == "SUCCESS"
     assert bigquery.sessions == 1 and bigquery.ran == [query, query]
-    assert context.state["bigquery_session_info"] == ["session-1", "_session"]
+    assert context.state["bigquery_session_info"] == ["session-1", "_anonymous"]
     started, *others = bigquery.bodies
     assert started["configuration"]["query"]["createSession"] is True
     for body in others:
         properties = body["configuration"]["query"]["connectionProperties"]
         assert properties == [{"key": "session_id", "value": "session-1"}]
+
+
+@pytest.mark.parametrize(("name", "is_safe"), [("_SESSION", True), ("_other", False)])
+async def test_a_temporary_table_is_known_by_the_sessions_names_only(
+    name: str, is_safe: bool, bigquery: FakeBigQuery, call_tool: CallTool
+) -> None:
+    context = make_context(state={"bigquery_session_info": ["session-1", "_anonymous"]})
+    bigquery.session_name = name
+    found = await call_tool(
+        "execute_sql", ask(TEMPORARY[0]), context=context, write_mode=WriteMode.PROTECTED
+    )
+    assert (found["status"] == "SUCCESS") is is_safe
 
 
 @pytest.mark.parametrize("query", [SELECT, *WRITES, *TEMPORARY])
