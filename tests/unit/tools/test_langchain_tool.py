@@ -87,6 +87,14 @@ async def test_wrong_arguments_are_reported_to_the_model() -> None:
     assert "a" in (await run(tool, a="x"))["error"]
 
 
+async def test_an_unknown_argument_is_left_out() -> None:
+    class Strict(Sum):
+        model_config = {"extra": "forbid"}
+
+    tool = LangchainTool(StructuredTool(add, Strict))
+    assert await run(tool, a=1, unknown=2) == {"sum": 3, "city": None}
+
+
 def test_an_edited_argument_is_checked() -> None:
     tool = LangchainTool(StructuredTool(add, Sum))
     assert tool.find_argument_fault({"a": 1}) == ""

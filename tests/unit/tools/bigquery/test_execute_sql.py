@@ -118,6 +118,21 @@ async def test_a_temporary_table_is_known_by_the_sessions_names_only(
     assert (found["status"] == "SUCCESS") is is_safe
 
 
+async def test_every_target_of_a_statement_counts(
+    bigquery: FakeBigQuery, call_tool: CallTool
+) -> None:
+    context = make_context(state={"bigquery_session_info": ["session-1", "_anonymous"]})
+    facts = {
+        "configuration": {"query": {"destinationTable": {"datasetId": "_anonymous"}}},
+        "statistics": {"query": {"statementType": "X", "ddlTargetTable": {"datasetId": "sales"}}},
+    }
+    bigquery.failures = [(200, facts)]
+    found = await call_tool(
+        "execute_sql", ask(TEMPORARY[0]), context=context, write_mode=WriteMode.PROTECTED
+    )
+    assert found["status"] == "ERROR" and bigquery.ran == []
+
+
 @pytest.mark.parametrize("query", [SELECT, *WRITES, *TEMPORARY])
 async def test_allowed_mode_runs_everything(
     query: str, bigquery: FakeBigQuery, call_tool: CallTool
