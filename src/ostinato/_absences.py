@@ -62,14 +62,13 @@ ABSENCES = (
         "Skills",
         _LATER,
         "Until then put a skill's text into the agent's instruction, and its scripts into tools.",
-        "skills tools.skill_toolset integrations.skill_registry",
+        "skills tools.skill_toolset tools.bigquery.bigquery_skill integrations.skill_registry",
     ),
     Absence(
         "Wrappers of other libraries' tools",
         _LATER.replace("comes", "come"),
         "Until then call the library's tool from a function tool.",
-        "tools.langchain_tool tools.crewai_tool tools.toolbox_toolset tools.retrieval "
-        "integrations.langchain integrations.crewai",
+        "tools.toolbox_toolset",
     ),
     Absence(
         "The simulation of tools",
@@ -81,9 +80,12 @@ ABSENCES = (
         "Google Cloud's tools and services",
         _LATER.replace("comes", "come"),
         "Until then call the product's client library from a function tool.",
-        "plugins.bigquery_agent_analytics_plugin tools.api_registry tools.bigquery tools.bigtable "
-        "tools.data_agent tools.google_tool tools.pubsub "
-        "tools.spanner tools:ApiRegistry integrations",
+        "plugins.bigquery_agent_analytics_plugin tools.api_registry tools.bigtable "
+        "tools.data_agent tools.pubsub tools.spanner tools:ApiRegistry "
+        "integrations.agent_identity integrations.agent_registry integrations.api_registry "
+        "integrations.bigquery.client:get_dataplex_catalog_client integrations.e2b "
+        "integrations.firestore integrations.gcs integrations.parameter_manager "
+        "integrations.secret_manager integrations.slack integrations.vmaas",
     ),
     Absence(
         "The labs of google-adk",
@@ -141,7 +143,8 @@ ABSENCES = (
         "Leave the import out.",
         "code_executors.gke_code_executor:ApiException,client,config "
         "flows.llm_flows.agent_transfer:line_break "
-        "memory:missing_extra platform.thread:internal_thread plugins.auto_tracing_helpers "
+        "memory:missing_extra tools.bigquery.bigquery_credentials:FeatureName "
+        "platform.thread:internal_thread plugins.auto_tracing_helpers "
         "workflow.utils",
     ),
 )

@@ -1,0 +1,10 @@
+"""Face of tools.bigquery.bigquery_toolset, at the path programs import it from."""
+
+from typing import TYPE_CHECKING
+
+from ostinato._lazy import attach
+
+if TYPE_CHECKING:
+    from ostinato.tools.bigquery.bigquery_toolset import BigQueryToolset as BigQueryToolset
+
+__getattr__, __dir__, __all__ = attach(__name__)

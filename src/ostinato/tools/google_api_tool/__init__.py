@@ -1,0 +1,1 @@
+"""Toolsets of Google's APIs, made of their discovery documents."""
