@@ -12,7 +12,7 @@ import contextvars
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from ..._log import get_logger
 from ..._optional import need
@@ -222,6 +222,14 @@ class McpConnection:
             self._scope.cancel()
         await asyncio.wait([self._owner], timeout=2 * CLOSE_SECONDS)
 
+    def retire(self, reason: str) -> None:
+        """Take no more requests; the next caller gets another connection.
+
+        Args:
+          reason: what the server said, for messages.
+        """
+        self._lose(reason)
+
     def _finish_use(self) -> None:
         self._in_flight -= 1
         self._used_at = self._loop.time()
@@ -349,10 +357,8 @@ class McpConnection:
         self._on_end(self)
 
     def _describe_fault(self, fault: BaseException | None) -> str:
-        error = fault
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        if self._handshake.status is not None:
+        error = find_first_error(fault)
+        if self._handshake.status in (401, 403):
             return (
                 f"it refuses the credentials (HTTP {self._handshake.status}). Check auth_scheme "
                 "and auth_credential, or header_provider."
@@ -372,3 +378,11 @@ class McpConnection:
         if type(error).__module__.startswith("httpx"):  # its text holds the whole address
             return f"{type(error).__name__}."
         return f"{str(error)[:500] or type(error).__name__}."
+
+
+def find_first_error(error: BaseException | None) -> BaseException | None:
+    """Return the first error of a group and of the groups in it; any other error itself."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
+    return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -13,6 +15,7 @@ from ...errors import AgentConfigError
 EXTRA = "mcp"
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 300.0
+_PLAIN_WORD = re.compile(r"[A-Za-z-]{0,16}|v\d+")
 _LAUNCHERS = ("python", "node", "npx", "uvx", "bunx", "deno")
 
 
@@ -156,7 +159,9 @@ def server_label(params: ConnectionParams) -> str:
         return f"{program} {_last_part(script)}".strip() if is_launcher else program
     split = urlsplit(params.url)
     port = f":{split.port}" if split.port else ""
-    return f"{split.scheme}://{split.hostname}{port}{split.path}"
+    # Some services have a secret in the path.
+    plain = "/".join(takewhile(_PLAIN_WORD.fullmatch, split.path.split("/")))
+    return f"{split.scheme}://{split.hostname}{port}{plain}"
 
 
 def _last_part(path: str) -> str:

@@ -21,7 +21,6 @@ _log = get_logger(__name__)
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 _SERVER_ERROR = -32000  # of JSON-RPC: "reserved for implementation-defined server-errors"
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
-_REFUSALS = (401, 403)
 
 
 class RequestTrace:
@@ -96,10 +95,9 @@ class HttpClient:
                 reason = f"the server did not answer ({type(error).__name__})"
             self._report_loss(reason)
             return _make_failure(request, reason)
-        if response.status_code in _REFUSALS:
+        if response.status_code >= 400:
             trace.status = response.status_code
             trace.challenge = response.headers.get("www-authenticate", "")
-        if response.status_code >= 400:
             self._report_loss(f"the server answered with HTTP {response.status_code}")
         kind = response.headers.get("content-type", "").lower()
         if kind.startswith("application/json"):
