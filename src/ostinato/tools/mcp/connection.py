@@ -17,7 +17,13 @@ from typing import Any, TextIO, cast
 from ..._log import get_logger
 from ..._optional import need
 from ...version import __version__
-from .connection_params import EXTRA, ConnectionParams, StdioConnectionParams, server_label
+from .connection_params import (
+    EXTRA,
+    ConnectionParams,
+    InProcessConnectionParams,
+    StdioConnectionParams,
+    server_label,
+)
 from .errors import McpConnectionError
 from .http_client import TRACE, RequestTrace
 from .server_lists import ServerLists
@@ -310,15 +316,19 @@ class McpConnection:
     def _make_client(self, mode: str) -> Any:
         sdk = need("mcp", extra=EXTRA)
         callbacks = self._callbacks
-        transport = open_transport(
-            self._params,
-            errlog=self._errlog,
-            headers=lambda: self.headers,
-            on_end=self._note_end,
-            on_lost=self._break,
-        )
+        params = self._params
+        if isinstance(params, InProcessConnectionParams):
+            target, mode = params.server, params.mode
+        else:
+            target = open_transport(
+                params,
+                errlog=self._errlog,
+                headers=lambda: self.headers,
+                on_end=self._note_end,
+                on_lost=self._break,
+            )
         return sdk.Client(
-            transport,
+            target,
             mode=mode,
             cache=None,
             client_info=sdk.Implementation(name="ostinato", version=__version__),

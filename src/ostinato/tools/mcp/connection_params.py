@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -114,8 +114,23 @@ class StreamableHTTPConnectionParams(_HttpParams):
     terminate_on_close: bool = True
 
 
+class InProcessConnectionParams(_Params):
+    """A server object of the SDK in this process, for tests and for servers of one's own.
+
+    Attributes:
+      server: an `mcp.server.MCPServer` or `mcp.server.lowlevel.Server`.
+      mode: `auto` for the newest protocol, `legacy` for those with a handshake.
+    """
+
+    server: Any
+    mode: Literal["auto", "legacy"] = "auto"
+
+
 ConnectionParams: TypeAlias = (
-    StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams
+    StdioConnectionParams
+    | SseConnectionParams
+    | StreamableHTTPConnectionParams
+    | InProcessConnectionParams
 )
 
 
@@ -138,7 +153,7 @@ def make_connection_params(value: Any) -> ConnectionParams:
     """
     if isinstance(value, StdioConnectionParams | SseConnectionParams):
         return value
-    if isinstance(value, StreamableHTTPConnectionParams):
+    if isinstance(value, StreamableHTTPConnectionParams | InProcessConnectionParams):
         return value
     if value and isinstance(getattr(value, "command", None), str):
         return StdioConnectionParams(server_params=value)
@@ -150,6 +165,8 @@ def make_connection_params(value: Any) -> ConnectionParams:
 
 def server_label(params: ConnectionParams) -> str:
     """Return a name of a server for messages: its program, or its address without secrets."""
+    if isinstance(params, InProcessConnectionParams):
+        return str(params.server.name)
     if isinstance(params, StdioConnectionParams):
         server = params.server_params
         program = _last_part(server.command)
@@ -170,6 +187,6 @@ def _last_part(path: str) -> str:
 
 def call_seconds(params: ConnectionParams) -> float | None:
     """Return how long a call may take without an answer or progress, or None for no limit."""
-    if isinstance(params, StdioConnectionParams):
+    if isinstance(params, StdioConnectionParams | InProcessConnectionParams):
         return params.call_timeout
     return params.call_timeout or params.sse_read_timeout

@@ -15,6 +15,7 @@ from ...errors import AgentConfigError
 from .connection import McpConnection, Request, ServerCallbacks
 from .connection_params import (
     ConnectionParams,
+    InProcessConnectionParams,
     StdioConnectionParams,
     call_seconds,
     make_connection_params,
@@ -84,7 +85,7 @@ class MCPSessionManager:
     @property
     def is_shared(self) -> bool:
         """Whether all users share one connection: a process has no headers."""
-        return isinstance(self.params, StdioConnectionParams)
+        return isinstance(self.params, StdioConnectionParams | InProcessConnectionParams)
 
     async def connect(
         self, identity: str = "", headers: Mapping[str, str] | None = None

@@ -11,7 +11,6 @@ from typing import Any, TextIO
 from ..._optional import need
 from .connection_params import (
     EXTRA,
-    ConnectionParams,
     SseConnectionParams,
     StdioConnectionParams,
     StreamableHTTPConnectionParams,
@@ -71,7 +70,7 @@ class _WatchedReader:
 
 @asynccontextmanager
 async def open_transport(
-    params: ConnectionParams,
+    params: StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams,
     *,
     errlog: TextIO | None,
     headers: Headers,

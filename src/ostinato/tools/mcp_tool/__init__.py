@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.tools.mcp.connection_params import (
+        InProcessConnectionParams as InProcessConnectionParams,
+    )
     from ostinato.tools.mcp.connection_params import SseConnectionParams as SseConnectionParams
     from ostinato.tools.mcp.connection_params import StdioConnectionParams as StdioConnectionParams
     from ostinato.tools.mcp.connection_params import (
