@@ -5,7 +5,8 @@
 It starts in a few hundredths of a second, and it misbehaves as it is told:
 
     effects=FILE    each call of `pay` appends a line with its idempotency key to the file
-    die=after|before|never   end the process after (or before) the effect, without an answer
+    die=after|before   end the process after (or before) the effect, without an answer
+    kill=before|after|answered   kill the client before or after the effect, or after the answer
     pages=N         one tool per page of the list, N pages; `loop=yes` repeats the last cursor
     log=yes         lines of a log and invalid UTF-8 between the messages
     reverse=N       answer calls in batches of N, the last one first
@@ -17,6 +18,7 @@ It starts in a few hundredths of a second, and it misbehaves as it is told:
 
 import json
 import os
+import signal
 import sys
 
 OPTIONS = dict(word.split("=", 1) for word in sys.argv[1:])
@@ -36,6 +38,12 @@ def append(name: str, line: str) -> None:
             file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def kill_client(point: str) -> None:
+    if OPTIONS.get("kill") == point:
+        os.kill(os.getppid(), signal.SIGKILL)
+        os._exit(0)
 
 
 def describe(name: str) -> dict:
@@ -67,8 +75,10 @@ def call(params: dict) -> dict | None:
     if name == "pay":
         if OPTIONS.get("die") == "before":
             os._exit(1)
+        kill_client("before")
         append("effects", str(meta.get("ostinato/idempotencyKey")))
-        if OPTIONS.get("die", "never") == "after":
+        kill_client("after")
+        if OPTIONS.get("die") == "after":
             os._exit(1)
         return text("paid")
     if name == "fail":
@@ -127,6 +137,8 @@ def main() -> None:
                     send(waiting.pop())
         else:
             send(reply)
+            if message["method"] == "tools/call":
+                kill_client("answered")
 
 
 main()

@@ -226,7 +226,15 @@ class McpConnection:
         self._queue.close()
         if self._scope is not None and not self._ready.done():
             self._scope.cancel()
-        await asyncio.wait([self._owner], timeout=2 * CLOSE_SECONDS)
+        await self.wait_end(2 * CLOSE_SECONDS)
+
+    async def wait_end(self, seconds: float | None = None) -> None:
+        """Wait until the connection has ended and what it started is gone.
+
+        Args:
+          seconds: how long to wait at most, or None.
+        """
+        await asyncio.wait([self._owner], timeout=seconds)
 
     def retire(self, reason: str) -> None:
         """Take no more requests; the next caller gets another connection.

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
+from pydantic import ValidationError
+
 from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...context.readonly import ReadonlyContext
@@ -326,6 +328,11 @@ class McpToolset(BaseToolset):
             return await use(connection, trace)
         except TimeoutError as error:
             problem = f"no answer within {self._manager.call_seconds:g} s"
+            raise self._describe_failure(what, problem, trace) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(step) for step in first["loc"])
+            problem = f"its answer is not in the format of MCP: {place}: {first['msg']}"
             raise self._describe_failure(what, problem, trace) from error
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
