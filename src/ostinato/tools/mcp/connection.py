@@ -24,6 +24,7 @@ from .connection_params import (
     StdioConnectionParams,
     server_label,
 )
+from .elicitation import cancel_live_question
 from .errors import McpConnectionError
 from .http_client import TRACE, RequestTrace
 from .server_lists import ServerLists
@@ -342,7 +343,7 @@ class McpConnection:
             client_info=sdk.Implementation(name="ostinato", version=__version__),
             sampling_callback=callbacks.sampling,
             sampling_capabilities=callbacks.sampling_capabilities,
-            elicitation_callback=callbacks.elicitation,
+            elicitation_callback=callbacks.elicitation or cancel_live_question,
             list_roots_callback=callbacks.roots,
             logging_callback=callbacks.logging,
             log_level=callbacks.log_level,

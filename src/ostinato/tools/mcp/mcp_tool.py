@@ -24,7 +24,16 @@ from .annotations import (
     read_annotations,
 )
 from .caller import Callers
-from .server_call import ServerCall
+from .elicitation import (
+    WAITING,
+    Resumption,
+    ask_to_visit,
+    ask_user,
+    read_answer,
+    read_question,
+    request_answer,
+)
+from .server_call import PendingQuestions, ServerCall
 from .tool_result import dump_result, save_resources, split_media
 
 if TYPE_CHECKING:
@@ -181,6 +190,14 @@ class McpTool(BaseAuthenticatedTool):
         tool_context: ToolContext,
         credential: AuthCredential | None,
     ) -> Any:
+        question = self._find_question(tool_context)
+        resumption: Resumption | None = None
+        if question is not None and tool_context.tool_confirmation is not None:
+            try:
+                resumption = read_answer(question, tool_context.tool_confirmation)
+            except ValueError as error:
+                request_answer(question, tool_context, str(error))
+                return {"status": WAITING}
         call = ServerCall(
             self._mcp_session_manager,
             tool=self._mcp_tool,
@@ -192,7 +209,12 @@ class McpTool(BaseAuthenticatedTool):
             meta={IDEMPOTENCY_KEY: tool_context.idempotency_key},
             before=lambda: self._begin(tool_context),
             on_progress=await self._find_progress_callback(tool_context),
+            resumption=resumption,
         )
+        if isinstance(result, PendingQuestions):
+            return ask_user(result.result, result.answered, tool_context)
+        if isinstance(result, list):
+            return ask_to_visit(cast("list[Any]", result), tool_context)
         if isinstance(result, dict):
             return cast("dict[str, Any]", result)
         return await self._read_result(result, args, tool_context)
@@ -218,7 +240,9 @@ class McpTool(BaseAuthenticatedTool):
         """Return the answer that replaces the call, or None to call the server."""
         answer = tool_context.tool_confirmation
         if answer is not None:
-            return None if answer.confirmed else {"error": REJECTED}
+            if answer.confirmed or self._find_question(tool_context) is not None:
+                return None  # a question that is declined is the server's to handle
+            return {"error": REJECTED}
         if not await needs_confirmation(self._condition, args, self._annotations, tool_context):
             return None
         tool_context.request_confirmation(
@@ -227,6 +251,13 @@ class McpTool(BaseAuthenticatedTool):
         )
         tool_context.actions.skip_summarization = True
         return {"error": UNCONFIRMED}
+
+    def _find_question(self, tool_context: ToolContext) -> dict[str, Any] | None:
+        """Return the server's question that the user's answer is for, or None."""
+        kind: type = type(tool_context)
+        if tool_context.tool_confirmation is None or not issubclass(kind, ToolContext):
+            return None
+        return read_question(tool_context)
 
     async def _begin(self, tool_context: ToolContext) -> None:
         """Record in the journal that the call begins, unless its event did."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,6 +14,7 @@ from ..._optional import need
 from ...errors import ToolTimeoutError
 from .connection import McpConnection, Request
 from .connection_params import EXTRA
+from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
 from .errors import McpConnectionError
 from .http_client import RequestTrace
 from .session_manager import MCPSessionManager
@@ -25,6 +27,18 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
+
+
+class PendingQuestions(NamedTuple):
+    """Questions that only the user can answer.
+
+    Attributes:
+      result: the SDK's InputRequiredResult.
+      answered: answers of callbacks to other questions, by key.
+    """
+
+    result: Any
+    answered: Mapping[str, Any]
 
 
 class ServerCall:
@@ -52,8 +66,7 @@ class ServerCall:
         meta: Mapping[str, Any],
         before: Callable[[], Awaitable[None]],
         on_progress: Any = None,
-        input_responses: Mapping[str, Any] | None = None,
-        request_state: str | None = None,
+        resumption: Resumption | None = None,
     ) -> Any:
         """Send the call and return the server's result.
 
@@ -62,43 +75,67 @@ class ServerCall:
           meta: the request's `_meta`.
           before: called once the connection is there, before the request is sent.
           on_progress: `async (progress, total, message)`, or None.
-          input_responses: answers to the server's questions, by the question's key.
-          request_state: what the server sent with its questions.
+          resumption: the answers to the server's questions, if it asked some before.
 
         Returns:
-          The SDK's `CallToolResult` or `InputRequiredResult`; or a dict with `error` for the model.
+          The SDK's `CallToolResult`; a PendingQuestions; a list of addresses that the user has to
+          visit first; or a dict with `error` for the model.
 
         Raises:
           ToolTimeoutError: the server gave neither an answer nor progress in time.
         """
-        kinds = need("mcp.types", extra=EXTRA)
-        params = kinds.CallToolRequestParams(
-            name=self._tool.name,
-            arguments=dict(args),
-            input_responses=input_responses,
-            request_state=request_state,
-            _meta=dict(meta),
-        )
-
-        def work(session: Any, request: Request) -> Awaitable[Any]:
-            async def note_progress(done: float, total: float | None, message: str | None) -> None:
-                request.extend()
-                if on_progress is not None:
-                    await on_progress(done, total, message)
-
-            return session.send_request(
-                kinds.CallToolRequest(params=params),
-                _result_adapter(),
-                progress_callback=note_progress,
-            )
-
+        request = {"name": self._tool.name, "arguments": dict(args), "_meta": dict(meta)}
         trace = RequestTrace(self._headers)
         try:
             connection = await self._connect(trace)
             await before()
+            work = partial(self._converse, request, on_progress, resumption)
             return await self._run(connection, work, trace)
         except McpConnectionError as error:
             return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
+
+    async def _converse(
+        self,
+        fields: dict[str, Any],
+        on_progress: Any,
+        resumption: Resumption | None,
+        session: Any,
+        request: Request,
+    ) -> Any:
+        """Send the call, and again with the answers of callbacks to what the server asks.
+
+        Raises:
+          MCPError: the server answers with an error, or asks without end.
+        """
+        kinds = need("mcp.types", extra=EXTRA)
+
+        async def note_progress(done: float, total: float | None, message: str | None) -> None:
+            request.extend()
+            if on_progress is not None:
+                await on_progress(done, total, message)
+
+        responses = None if resumption is None else resumption.responses
+        state = None if resumption is None else resumption.state
+        for turn in range(MAX_ROUNDS):
+            answers = {"inputResponses": responses, "requestState": state}
+            result = await session.send_request(
+                kinds.CallToolRequest(
+                    params=kinds.CallToolRequestParams.model_validate({**fields, **answers})
+                ),
+                _result_adapter(),
+                progress_callback=note_progress,
+            )
+            if not isinstance(result, kinds.InputRequiredResult):
+                return result
+            responses = await answer_at_once(session, result, self._manager.answers_questions)
+            if len(responses) < len(result.input_requests or ()):
+                return PendingQuestions(result, responses)
+            state = result.request_state
+            if not result.input_requests:  # the server is not ready yet
+                await asyncio.sleep(min(0.05 * 2**turn, 1.0))
+        raise need("mcp", extra=EXTRA).MCPError(
+            kinds.INTERNAL_ERROR, f"it asked more than {MAX_ROUNDS} times for one call"
+        )
 
     async def _connect(self, trace: RequestTrace) -> McpConnection:
         trace.never_sent = True
@@ -125,6 +162,9 @@ class ServerCall:
             problem = f"its answer is not in the format of MCP ({error.error_count()} faults). "
             return self._describe_failure(connection, problem + _UNKNOWN)
         except need("mcp", extra=EXTRA).MCPError as error:
+            addresses = _read_addresses(error)
+            if addresses:
+                return addresses
             return self._describe_failure(connection, self._read_error(connection, error, trace))
 
     def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
@@ -146,6 +186,16 @@ class ServerCall:
             "MCP tool %r of %s failed: %s", self._tool.name, connection.label, problem[:500]
         )
         return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+
+
+def _read_addresses(error: Any) -> list[Any]:
+    """Return what a user has to visit before the server takes the call; empty if it is nothing."""
+    kinds = need("mcp.types", extra=EXTRA)
+    data: Any = error.data
+    if error.code != kinds.URL_ELICITATION_REQUIRED or not isinstance(data, dict):
+        return []
+    found: Any = cast("dict[str, Any]", data).get("elicitations")
+    return cast("list[Any]", found) if isinstance(found, list) else []
 
 
 @cache

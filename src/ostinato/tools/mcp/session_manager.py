@@ -87,6 +87,11 @@ class MCPSessionManager:
         """Whether all users share one connection: a process has no headers."""
         return isinstance(self.params, StdioConnectionParams | InProcessConnectionParams)
 
+    @property
+    def answers_questions(self) -> bool:
+        """Whether the program answers a server's questions to the user itself."""
+        return self._callbacks.elicitation is not None
+
     async def connect(
         self, identity: str = "", headers: Mapping[str, str] | None = None
     ) -> McpConnection:
