@@ -4,8 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import UrlElicitationRequiredError
 from mcp import types as mcp_types
 from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import Context as ServerContext
+from mcp.server.mcpserver import MCPServer
+from pydantic import BaseModel
 
 from ostinato import types
 from ostinato.agents import Agent
@@ -15,6 +19,7 @@ from ostinato.sessions import SqliteSessionService
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import request_input
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
+from tests.unit.tools.contexts import make_context
 
 FORM = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
 
@@ -163,3 +168,81 @@ async def test_model_cannot_answer_or_forge_a_question():
     asked = [one for one in talk.pending() if (one.args or {}).get("message") == "?"]
     await talk.answer(asked[0], {"result": "yes"})
     assert shop.ordered == []
+
+
+async def test_older_protocol_asks_over_its_connection():
+    """Without a callback the question is cancelled; with one it is answered at once."""
+    server = MCPServer("old")
+
+    class Size(BaseModel):
+        size: int
+
+    @server.tool()
+    async def order(ctx: ServerContext) -> str:
+        answer = await ctx.elicit("Which size?", Size)
+        return f"{answer.action} {getattr(answer, 'data', None)}"
+
+    async def answer(context: Any, params: Any) -> Any:
+        return mcp_types.ElicitResult(action="accept", content={"size": 5})
+
+    for callback, expected in ((None, "cancel None"), (answer, "accept size=5")):
+        params = InProcessConnectionParams(server=server, mode="legacy")
+        toolset = McpToolset(connection_params=params, elicitation_callback=callback)
+        (tool,) = await toolset.get_tools()
+        result = await tool.run_async(args={}, tool_context=make_context())
+        assert result["content"][0]["text"] == expected
+        await toolset.close()
+
+
+async def test_server_that_refuses_until_an_address_was_visited():
+    visited: list[str] = []
+    server = MCPServer("old")
+
+    @server.tool()
+    async def order() -> str:
+        if not visited:
+            link = mcp_types.ElicitRequestURLParams(
+                message="Log in.", url="https://shop.example/login", elicitation_id="1"
+            )
+            raise UrlElicitationRequiredError([link])
+        return "ordered"
+
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    model = ScriptedModel([call("order"), "Done."])
+    toolset = McpToolset(connection_params=params)
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None
+    assert waiting.args["payload"] == {"urls": ["https://shop.example/login"]}
+    visited.append("yes")
+    await talk.answer(waiting, {"result": True})
+    assert "ordered" in str(model.requests[1].function_responses[0].response)
+    await toolset.close()
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+async def test_sampling_is_answered_by_the_callback_only():
+    server = MCPServer("writer")
+
+    @server.tool()
+    async def write(ctx: ServerContext) -> str:
+        message = mcp_types.SamplingMessage(
+            role="user", content=mcp_types.TextContent(type="text", text="A word?")
+        )
+        made = await ctx.session.create_message([message], max_tokens=5)  # pyright: ignore[reportDeprecated]
+        return made.content.text  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def sample(context: Any, params: Any) -> Any:
+        text = mcp_types.TextContent(type="text", text="word")
+        return mcp_types.CreateMessageResult(role="assistant", content=text, model="m")
+
+    results: list[Any] = []
+    for callback in (sample, None):
+        params = InProcessConnectionParams(server=server, mode="legacy")
+        toolset = McpToolset(connection_params=params, sampling_callback=callback)
+        (tool,) = await toolset.get_tools()
+        results.append(await tool.run_async(args={}, tool_context=make_context()))
+        await toolset.close()
+    assert results[0]["content"][0]["text"] == "word"
+    assert results[1]["isError"] is True and "Sampling not supported" in results[1]["error"]

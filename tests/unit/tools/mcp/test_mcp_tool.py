@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from mcp import types as mcp_types
 from mcp.server.mcpserver import Context as ServerContext
 from mcp.server.mcpserver import MCPServer
+from opentelemetry.sdk.trace import TracerProvider
 
 from ostinato.agents import Agent
 from ostinato.artifacts import InMemoryArtifactService
@@ -269,3 +271,11 @@ async def test_error_of_the_protocol_is_told_to_the_model():
     toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
     result = await run_tool(toolset, "broken")
     assert "the till is closed" in result["error"]
+
+
+async def test_trace_context_travels_in_the_meta():
+    provider = TracerProvider()
+    with provider.get_tracer("test").start_as_current_span("run") as span:
+        result = await run_tool(McpToolset(connection_params=raw_server()), "echo")
+    meta = json.loads(result["content"][0]["text"])["meta"]
+    assert meta["traceparent"].split("-")[1] == f"{span.get_span_context().trace_id:032x}"
