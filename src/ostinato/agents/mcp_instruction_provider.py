@@ -55,7 +55,7 @@ class McpInstructionProvider:
         if not text:
             raise AgentConfigError(
                 f"Prompt {self.prompt_name!r} of MCP server {self._toolset.label} holds no text, "
-                "so it is no instruction."
+                "so it cannot be an instruction."
             )
         return text
 

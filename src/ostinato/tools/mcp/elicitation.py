@@ -167,7 +167,7 @@ async def answer_at_once(client: Any, result: Any, with_elicitation: bool) -> di
       with_elicitation: whether the program answers questions to the user itself.
 
     Raises:
-      MCPError: a callback refuses, or there is none for a request.
+      MCPError: a callback refuses, or a request has no callback.
     """
     sdk = need("mcp", extra=EXTRA)
     context = need("mcp.client.session", extra=EXTRA).ClientRequestContext

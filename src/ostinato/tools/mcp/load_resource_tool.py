@@ -139,7 +139,7 @@ class LoadMcpResourceTool(BaseTool):
 
 
 def read_names(value: Any) -> list[str] | None:
-    """Return a list of names, or None if the value is none."""
+    """Return a list of names, or None for any other value."""
     if isinstance(value, list) and all(isinstance(one, str) for one in cast("list[Any]", value)):
         return cast("list[str]", value)
     return None

@@ -34,7 +34,7 @@ from .elicitation import (
     request_answer,
 )
 from .server_call import PendingQuestions, ServerCall
-from .tool_result import dump_result, save_resources, split_media
+from .tool_result import dump_result, settle_media, split_media
 
 if TYPE_CHECKING:
     from ...auth.auth_credential import AuthCredential
@@ -223,7 +223,7 @@ class McpTool(BaseAuthenticatedTool):
         self, result: Any, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any]:
         dumped = dump_result(result)
-        await save_resources(dumped, self.name, tool_context)
+        await settle_media(dumped, self.name, tool_context)
         uri = self.mcp_app_resource_uri
         if uri is not None:
             tool = self._mcp_tool.model_dump(mode="json", by_alias=True, exclude_none=True)

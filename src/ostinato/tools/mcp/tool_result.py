@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MAX_INLINE_TEXT = 50_000
 """Characters of an embedded text that stay in the result; a longer one becomes an artifact."""
 
+_FOR_ALL_MODELS = frozenset(("image/png", "image/jpeg", "image/webp", "image/gif"))
 _MEDIA = ("image/", "audio/", "video/", "application/pdf")
 _BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -47,33 +48,56 @@ def read_text(result: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
 
 
-async def save_resources(result: dict[str, Any], tool: str, tool_context: ToolContext) -> None:
-    """Save embedded resources as artifacts, and name the artifacts in their place.
+async def settle_media(result: dict[str, Any], tool: str, tool_context: ToolContext) -> None:
+    """Save embedded resources, and media that the model cannot take, as artifacts.
 
-    Short texts stay. Without an artifact service everything stays.
+    A part that a model's API refuses would make the session useless, since it stays in the history.
+    Short texts stay in the result. Without an artifact service, media that the model takes stay,
+    and others are left out.
 
     Args:
       result: a result of `dump_result`, changed in place.
       tool: the tool's name, for the names of artifacts.
       tool_context: the call's context.
     """
-    if getattr(tool_context.get_invocation_context(), "artifact_service", None) is None:
-        return
-    for block in cast("list[Block]", result.get("content") or []):
-        resource: Any = block.get("resource")
-        if block.get("type") != "resource" or not isinstance(resource, dict):
+    ctx = tool_context.get_invocation_context()
+    has_store = getattr(ctx, "artifact_service", None) is not None
+    blocks: list[Any] = result.get("content") or []
+    for index, block in enumerate(blocks):
+        if not isinstance(block, dict):
             continue
-        part = _resource_part(cast("Block", resource))
+        fields = cast("Block", block)
+        media = _read_media(fields)
+        part = _long_text(fields) if media is None else None
+        without = _without_text(fields)
+        if media is not None:
+            data, kind, without = media
+            if fields.get("type") != "resource" and is_shown(kind, ctx):
+                continue
+            part = types.Part.from_bytes(data=data, mime_type=kind)
         if part is None:
             continue
-        name = artifact_name(tool, str(cast("Block", resource).get("uri") or ""))
-        version = await tool_context.save_artifact(name, part)
-        block["resource"] = {
-            key: value
-            for key, value in cast("Block", resource).items()
-            if key not in ("blob", "text")
-        }
-        block["artifact"] = {"name": name, "version": version}
+        if has_store:
+            uri = str(fields.get("resource", {}).get("uri") or "")
+            name = artifact_name(tool, uri)
+            version = await tool_context.save_artifact(name, part)
+            blocks[index] = {**without, "artifact": {"name": name, "version": version}}
+        elif media is not None and not is_shown(media[1], ctx):
+            blocks[index] = {**without, "omitted": f"{len(media[0]):,} bytes"}
+
+
+def is_shown(kind: str, ctx: Any) -> bool:
+    """Return whether the model of a run takes media of a type in a function's response.
+
+    Args:
+      kind: the media type.
+      ctx: the run.
+    """
+    if kind in _FOR_ALL_MODELS:
+        return True
+    model: Any = getattr(getattr(ctx, "agent", None), "model", "")
+    name: Any = model if isinstance(model, str) else getattr(model, "model", "")
+    return isinstance(name, str) and "gemini" in name and kind.startswith(_MEDIA)
 
 
 def artifact_name(tool: str, uri: str) -> str:
@@ -131,17 +155,22 @@ def _read_media(block: Any) -> tuple[bytes, str, Block] | None:
     return None
 
 
-def _resource_part(resource: Block) -> types.Part | None:
-    """Return what is saved of an embedded resource, or None if it stays in the result."""
-    text: Any = resource.get("text")
-    if isinstance(text, str):
-        if len(text) <= MAX_INLINE_TEXT:
-            return None
-        kind = str(resource.get("mimeType") or "text/plain")
-        return types.Part.from_bytes(data=text.encode(), mime_type=kind)
-    data = _decode(resource.get("blob"))
-    kind = str(resource.get("mimeType") or "application/octet-stream")
-    return data and types.Part.from_bytes(data=data, mime_type=kind)
+def _long_text(block: Block) -> types.Part | None:
+    """Return an embedded text that is too long for the result; None for any other block."""
+    resource: Any = block.get("resource")
+    text: Any = cast("Block", resource).get("text") if isinstance(resource, dict) else None
+    if not isinstance(text, str) or len(text) <= MAX_INLINE_TEXT:
+        return None
+    kind = str(cast("Block", resource).get("mimeType") or "text/plain")
+    return types.Part.from_bytes(data=text.encode(), mime_type=kind)
+
+
+def _without_text(block: Block) -> Block:
+    resource: Any = block.get("resource")
+    if not isinstance(resource, dict):
+        return block
+    rest = {key: value for key, value in cast("Block", resource).items() if key != "text"}
+    return {**block, "resource": rest}
 
 
 def _decode(text: Any) -> Any:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from ostinato.errors import ToolTimeoutError
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools.mcp.http_client import RequestTrace
 from ostinato.tools.mcp.mcp_tool import fence_description, read_schema
+from ostinato.tools.mcp.tool_result import settle_media, split_media
 from ostinato.tools.mcp_tool import (
     InProcessConnectionParams,
     MCPTool,
@@ -158,7 +160,28 @@ async def test_structured_content_and_resources():
     assert part is not None and part.inline_data is not None
     assert part.inline_data.data == base64.b64decode("aGVsbG8=")
     without = await run_tool(make_toolset(), "report")
-    assert without["content"][0]["resource"]["blob"] == "aGVsbG8="
+    assert without["content"][0]["omitted"] == "5 bytes"
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "shown"),
+    [
+        ("gemini-2.5-flash", "audio/wav", True),
+        ("claude-sonnet-4-5", "audio/wav", False),
+        ("openai/gpt-5", "image/png", True),
+        ("openai/gpt-5", "image/tiff", False),
+    ],
+)
+async def test_only_media_that_the_model_takes_reach_it(model: str, kind: str, shown: bool):
+    """What its API refuses would stay in the history and fail every later request."""
+    context = make_context()
+    context.get_invocation_context().agent = SimpleNamespace(name="root", model=model)
+    block = {"type": kind.partition("/")[0], "data": "aGVsbG8=", "mimeType": kind}
+    result: dict[str, Any] = {"content": [block]}
+    await settle_media(result, "speak", context)
+    response, parts = split_media(result)
+    assert len(parts) == shown and "aGVsbG8=" not in str(response)
+    assert ("omitted" in response["content"][0]) is not shown
 
 
 async def test_effect_before_the_server_dies_happens_once(tmp_path: Path):
