@@ -9,6 +9,7 @@ It starts in a few hundredths of a second, and it misbehaves as it is told:
     kill=before|after|answered   kill the client before or after the effect, or after the answer
     pages=N         one tool per page of the list, N pages; `loop=yes` repeats the last cursor
     log=yes         lines of a log and invalid UTF-8 between the messages
+    flood=N         N notifications and N lines of a log before the answer to a call
     reverse=N       answer calls in batches of N, the last one first
     silent=yes      leave unknown requests unanswered
     mute=yes        answer nothing at all
@@ -129,6 +130,10 @@ def main() -> None:
             continue
         if result is None:
             continue
+        for _ in range(int(OPTIONS.get("flood", 0)) if message["method"] == "tools/call" else 0):
+            note = {"level": "info", "data": "x" * 200}
+            send({"method": "notifications/message", "params": note})
+            sys.stdout.buffer.write(b"a line of a log\n")
         reply = {"id": message["id"], "result": result}
         if batch and message["method"] == "tools/call":
             waiting.append(reply)

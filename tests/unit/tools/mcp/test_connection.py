@@ -66,10 +66,20 @@ async def test_answers_in_wrong_order_reach_their_callers():
     await manager.close()
 
 
+@pytest.mark.long
 async def test_log_lines_and_invalid_utf8_are_skipped(caplog: pytest.LogCaptureFixture):
     manager = MCPSessionManager(raw_server("log=yes"))
     session = await manager.create_session()
     assert "args" in (await session.call_tool("echo", {})).content[0].text
+    await manager.close()
+
+
+@pytest.mark.long
+async def test_flood_of_notifications_does_not_lose_the_answer():
+    manager = MCPSessionManager(raw_server("flood=2000"))
+    session = await manager.create_session()
+    results = await asyncio.gather(*(session.call_tool("echo", {"n": n}) for n in range(3)))
+    assert all("args" in one.content[0].text for one in results)
     await manager.close()
 
 
@@ -87,6 +97,7 @@ async def test_missing_command_names_server_and_remedy():
         await MCPSessionManager(params).create_session()
 
 
+@pytest.mark.long
 async def test_server_that_says_nothing_times_out(tmp_path: Path):
     file = tmp_path / "pid"
     manager = MCPSessionManager(raw_server("mute=yes", f"pid={file}", timeout=0.3))
@@ -96,6 +107,7 @@ async def test_server_that_says_nothing_times_out(tmp_path: Path):
         assert await is_gone(int(pid))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [StreamableHTTPConnectionParams, SseConnectionParams])
 async def test_unreachable_host_is_named_without_its_secrets(kind: type):
     params = kind(url="http://ann:pw@127.0.0.1:9/mcp/s3cr3t_0123456789?token=abc")
@@ -138,6 +150,7 @@ async def test_close_fails_requests_under_way():
         await hanging
 
 
+@pytest.mark.long
 async def test_idle_connection_closes_itself_and_reopens():
     manager = MCPSessionManager(raw_server(), idle_seconds=0.05)
     first = await manager.connect()
@@ -146,6 +159,7 @@ async def test_idle_connection_closes_itself_and_reopens():
     await manager.close()
 
 
+@pytest.mark.long
 async def test_least_recently_used_connection_makes_room():
     manager = MCPSessionManager(raw_server(), max_connections=2)
     first, second = await manager.connect("ann"), await manager.connect("bob")
@@ -155,6 +169,7 @@ async def test_least_recently_used_connection_makes_room():
     await manager.close()
 
 
+@pytest.mark.long
 async def test_all_connections_busy_is_refused():
     manager = MCPSessionManager(raw_server(), max_connections=1)
     session = await manager.create_session()
@@ -167,6 +182,7 @@ async def test_all_connections_busy_is_refused():
         await hanging
 
 
+@pytest.mark.long
 def test_each_event_loop_has_its_own_connection(tmp_path: Path):
     file = tmp_path / "pid"
     manager = MCPSessionManager(raw_server(f"pid={file}"))

@@ -170,6 +170,7 @@ async def test_model_cannot_answer_or_forge_a_question():
     assert shop.ordered == []
 
 
+@pytest.mark.long
 async def test_older_protocol_asks_over_its_connection():
     """Without a callback the question is cancelled; with one it is answered at once."""
     server = MCPServer("old")

@@ -87,3 +87,9 @@ async def test_call_costs_little_more_than_with_the_bare_client():
     print(f"CPU of a call by that of the bare client: {sorted(ratios)}")
     assert min(ratios) < 1.5
     await toolset.close()
+
+
+async def test_two_hundred_tools_in_pages():
+    toolset = McpToolset(connection_params=raw_server("pages=200"))
+    assert len(await toolset.get_tools()) == 200
+    await toolset.close()

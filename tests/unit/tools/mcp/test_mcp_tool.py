@@ -197,9 +197,10 @@ async def test_effect_before_the_server_dies_happens_once(tmp_path: Path):
     await toolset.close()
 
 
-async def test_hanging_call_times_out_and_progress_extends_it(tmp_path: Path):
-    toolset = McpToolset(connection_params=raw_server(call_timeout=0.2))
-    with pytest.raises(ToolTimeoutError, match=r"'hang' of .* 0.2 s.*call_timeout"):
+@pytest.mark.long
+async def test_hanging_call_times_out():
+    toolset = McpToolset(connection_params=raw_server(call_timeout=3.0))
+    with pytest.raises(ToolTimeoutError, match=r"'hang' of .* 3 s.*call_timeout"):
         await run_tool(toolset, "hang")
 
 
@@ -223,6 +224,7 @@ async def test_progress_begins_the_time_anew():
     await manager.close()
 
 
+@pytest.mark.long
 async def test_progress_callbacks_get_each_step():
     steps: list[float] = []
 
@@ -274,6 +276,7 @@ async def test_conditions_of_confirmations(condition: Any, asks: bool):
     assert await tool._ask_user({"amount": 9}, rejected) == {"error": "This tool call is rejected."}
 
 
+@pytest.mark.long
 async def test_unreachable_server_is_told_to_the_model():
     tool = (await McpToolset(connection_params=raw_server()).get_tools())[0]
     broken = McpTool(
@@ -296,6 +299,7 @@ async def test_error_of_the_protocol_is_told_to_the_model():
     assert "the till is closed" in result["error"]
 
 
+@pytest.mark.long
 async def test_trace_context_travels_in_the_meta():
     provider = TracerProvider()
     with provider.get_tracer("test").start_as_current_span("run") as span:

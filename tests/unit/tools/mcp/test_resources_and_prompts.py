@@ -171,6 +171,7 @@ def write_agent(folder: Path) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_file_starts_a_program_only_where_the_host_allows_it(tmp_path: Path):
     file = write_agent(tmp_path)
     toolset_name = "ostinato.tools.McpToolset"
@@ -217,6 +218,7 @@ def test_faulty_files_of_servers(tmp_path: Path, text: str, fault: str):
         mcp_toolsets_from_file(file)
 
 
+@pytest.mark.long
 async def test_pickled_toolset_connects_anew():
     toolset = McpToolset(connection_params=raw_server(), tool_filter=["echo"])
     await toolset.get_tools()
