@@ -28,19 +28,20 @@ def read_annotations(mcp_tool: Any) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def choose_in_doubt(annotations: Mapping[str, Any]) -> InDoubt:
+def choose_in_doubt(annotations: Mapping[str, Any], *, asks: bool = False) -> InDoubt:
     """Return the policy for a call whose process died while it ran.
 
     Args:
       annotations: as `read_annotations` returns them.
+      asks: whether a person confirms the tool's calls.
 
     Returns:
-      `rerun` for tools that only read or may run again, `ask` for destructive ones, and
-      `at_most_once` for all others.
+      `rerun` for tools that only read or may run again, `ask` for destructive ones and those that a
+      person confirms, and `at_most_once` for all others.
     """
     if annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True:
         return "rerun"
-    return "ask" if annotations.get("destructiveHint") is True else "at_most_once"
+    return "ask" if asks or annotations.get("destructiveHint") is True else "at_most_once"
 
 
 def condition_of(conditions: Conditions, tool: str) -> Condition:

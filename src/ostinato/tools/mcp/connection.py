@@ -140,7 +140,8 @@ class McpConnection:
     ) -> None:
         self.label = server_label(params)
         self.headers: Mapping[str, str] = {}
-        self.lists = ServerLists(self.label)
+        hears_all = isinstance(params, StdioConnectionParams | InProcessConnectionParams)
+        self.lists = ServerLists(self.label, hears_all=hears_all)
         self.client: Any = None
         self._params = params
         self._callbacks = callbacks

@@ -119,7 +119,7 @@ class McpTool(BaseAuthenticatedTool):
             self,
             name=name or mcp_tool.name,
             description=mcp_tool.description or "",
-            in_doubt=choose_in_doubt(self._annotations),
+            in_doubt=choose_in_doubt(self._annotations, asks=self._condition is not False),
         )
         config = callers.auth_config
         self._credentials_manager = None if config is None else CredentialManager(config)

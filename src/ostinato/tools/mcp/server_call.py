@@ -175,6 +175,9 @@ class ServerCall:
         if trace.status == 404:
             connection.retire("the server has ended the session")
             return f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
+        if error.code == need("mcp.types", extra=EXTRA).HEADER_MISMATCH:
+            connection.lists.note_change("notifications/tools/list_changed")
+            return f"{error.message}. {_NOT_RUN} The server has changed the tool."
         if trace.never_sent:
             return f"{error.message}. {_NOT_RUN}"
         if error.code == closed or (trace.status or 0) >= 500:

@@ -6,8 +6,8 @@ A list is kept until the server says that it has changed, its hint expires, or t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
 
 from ..._log import get_logger
@@ -25,6 +25,7 @@ AGE_SECONDS = 300.0
 
 _METHOD_NOT_FOUND = -32601
 _FOLLOW_SECONDS = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class _Source(NamedTuple):
@@ -58,10 +59,13 @@ class ServerLists:
 
     Args:
       label: the server's name for messages.
+      hears_all: whether messages that the server sends unasked arrive as long as the connection
+        lives; over HTTP before 2026-07-28 they may be lost.
     """
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, *, hears_all: bool) -> None:
         self._label = label
+        self._hears_all = hears_all
         self._client: Any = None
         self._kept: dict[ListKind, tuple[float, Sequence[Any]]] = {}
         self._changes: dict[ListKind, int] = {}
@@ -89,31 +93,41 @@ class ServerLists:
     async def follow_changes(self) -> None:
         """Subscribe to changes where the protocol asks for that (since 2026-07-28).
 
-        Servers of earlier protocols send changes unasked, see `note_change`.
+        A subscription that breaks is made again. Servers of earlier protocols send changes unasked,
+        see `note_change`.
         """
-        sdk = need("mcp.client.subscriptions", extra=EXTRA)
-        wanted = {f"{name}_list_changed": True for name in sorted(self._announced)}
+        anyio, error = need("anyio", extra=EXTRA), need("mcp", extra=EXTRA).MCPError
+        lost = need("mcp.client.subscriptions", extra=EXTRA).SubscriptionLost
+        pause = _FIRST_PAUSE
         try:
-            if wanted and self._is_modern():
-                async with self._client.listen(**wanted) as subscription:
-                    honored = subscription.honored
-                    self._announced = {
-                        name
-                        for name in self._announced
-                        if getattr(honored, f"{name}_list_changed", None)
-                    }
-                    self._followed.set()
-                    async for event in subscription:
-                        self._note_event(type(event).__name__)
-        except (sdk.ListenNotSupportedError, sdk.SubscriptionLost, TimeoutError) as error:
-            _log.debug("MCP server %s announces no changes: %s", self._label, error)
-        except need("mcp", extra=EXTRA).MCPError as error:
-            _log.debug("MCP server %s announces no changes: %s", self._label, error)
+            while self._is_modern() and self._announced:
+                try:
+                    async with self._subscribe() as subscription:
+                        pause = _FIRST_PAUSE
+                        async for event in subscription:
+                            self._note_event(type(event).__name__)
+                except (lost, TimeoutError) as problem:
+                    _log.debug("MCP server %s: %s", self._label, problem)
+                self._kept.clear()  # what changes until the next subscription goes unnoticed
+                await anyio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        except error as problem:
+            _log.debug("MCP server %s announces no changes: %s", self._label, problem)
+            self._announced = set()
         finally:
-            if self._is_modern():  # from here on changes go unnoticed
-                self._announced = set()
-                self._kept.clear()
             self._followed.set()
+
+    @asynccontextmanager
+    async def _subscribe(self) -> AsyncGenerator[Any]:
+        wanted = {f"{name}_list_changed": True for name in sorted(self._announced)}
+        async with self._client.listen(**wanted) as subscription:
+            honored = subscription.honored
+            self._announced = {
+                name for name in self._announced if getattr(honored, f"{name}_list_changed", None)
+            }
+            self._kept.clear()
+            self._followed.set()
+            yield subscription
 
     async def load(self, kind: ListKind, run: Run, max_age: float | None = None) -> Sequence[Any]:
         """Return a list of the server, from the cache if it is known.
@@ -148,9 +162,11 @@ class ServerLists:
 
     async def _wait_followed(self) -> None:
         """Wait for the subscription: a change between the answer and it would go unnoticed."""
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_FOLLOW_SECONDS):
                 await self._followed.wait()
+        except TimeoutError:
+            self._followed.set()  # the next list need not wait for it
 
     async def _fetch_pages(self, session: Any, source: _Source) -> tuple[Sequence[Any], float]:
         """Return all items of a list, and the shortest hint of its pages in seconds."""
@@ -186,7 +202,9 @@ class ServerLists:
             return max_age
         if hint > 0:
             return hint
-        return float("inf") if source.capability in self._announced else AGE_SECONDS
+        hears = self._hears_all or self._is_modern()
+        is_announced = source.capability in self._announced
+        return float("inf") if hears and is_announced else AGE_SECONDS
 
     def _is_modern(self) -> bool:
         versions = need("mcp_types.version", extra=EXTRA).MODERN_PROTOCOL_VERSIONS

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mcp import types as mcp_types
 from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import Context as ServerContext
 from mcp.server.mcpserver import MCPServer
 
 from ostinato.agents import Agent
@@ -94,19 +95,41 @@ async def test_change_that_the_server_announces_is_seen_by_the_next_run():
         return "bought"
 
     @server.tool()
-    async def open_shop() -> str:
+    async def open_shop(ctx: ServerContext) -> str:
         server.add_tool(buy)
+        await ctx.session.send_tool_list_changed()
         return "open"
 
-    toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    toolset = McpToolset(connection_params=params)
     model = ScriptedModel([call("open_shop"), "open", call("buy"), "bought"])
     talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
     await talk.say("Open")
-    connection = await toolset._manager.connect()
-    connection.lists.note_change("notifications/tools/list_changed")
     await talk.say("Buy")
-    assert model.requests[0].tool_names == ["open_shop"]
-    assert model.requests[2].tool_names == ["buy", "open_shop"]
+    assert [one.tool_names for one in model.requests] == [
+        ["open_shop"],
+        ["open_shop"],  # a run keeps the tools that it began with
+        ["buy", "open_shop"],
+        ["buy", "open_shop"],
+    ]
+    await toolset.close()
+
+
+async def test_subscription_to_changes_of_the_newest_protocol():
+    listing = Listing("a")
+    toolset = listing.toolset()
+    await toolset.get_tools()
+    connection = await toolset._manager.connect()
+    lists = connection.lists
+    changed: dict[str, str] = {
+        "ToolsListChanged": "tools",
+        "ResourcesListChanged": "resources",
+        "PromptsListChanged": "prompts",
+    }
+    for event, kind in changed.items():
+        lists._kept[kind] = (float("inf"), ())  # pyright: ignore[reportArgumentType]
+        lists._note_event(event)
+        assert kind not in lists._kept
     await toolset.close()
 
 
