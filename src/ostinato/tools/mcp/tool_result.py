@@ -17,6 +17,7 @@ MAX_INLINE_TEXT = 50_000
 
 _FOR_ALL_MODELS = frozenset(("image/png", "image/jpeg", "image/webp", "image/gif"))
 _MEDIA = ("image/", "audio/", "video/", "application/pdf")
+_PROTOCOL = "io.modelcontextprotocol/"
 _BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 Block = dict[str, Any]
@@ -33,7 +34,9 @@ def dump_result(result: Any) -> dict[str, Any]:
     """
     dumped: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     dumped.pop("resultType", None)
-    meta = dumped.pop("_meta", None)
+    meta: dict[str, Any] = dumped.pop("_meta", None) or {}
+    # The protocol's own entries, such as the server's name in every answer, tell the model nothing.
+    meta = {key: value for key, value in meta.items() if not key.startswith(_PROTOCOL)}
     if meta:
         dumped["meta"] = meta
     dumped.setdefault("isError", False)

@@ -1,5 +1,6 @@
 """The lists of MCP servers: whole, bounded, kept, forgotten, sorted and checked."""
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools.mcp.tool_listing import fit_name
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpCallError, McpToolset
 from tests.support.mcp import raw_server
+from tests.unit.tools.contexts import make_context
 
 
 class Listing:
@@ -116,20 +118,23 @@ async def test_change_that_the_server_announces_is_seen_by_the_next_run():
 
 
 async def test_subscription_to_changes_of_the_newest_protocol():
-    listing = Listing("a")
-    toolset = listing.toolset()
-    await toolset.get_tools()
-    connection = await toolset._manager.connect()
-    lists = connection.lists
-    changed: dict[str, str] = {
-        "ToolsListChanged": "tools",
-        "ResourcesListChanged": "resources",
-        "PromptsListChanged": "prompts",
-    }
-    for event, kind in changed.items():
-        lists._kept[kind] = (float("inf"), ())  # pyright: ignore[reportArgumentType]
-        lists._note_event(event)
-        assert kind not in lists._kept
+    server = MCPServer("shop")
+
+    def buy() -> str:
+        return "bought"
+
+    @server.tool()
+    async def open_shop(ctx: ServerContext) -> str:
+        server.add_tool(buy)
+        await ctx.notify_tools_changed()
+        return "open"
+
+    toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
+    (tool,) = await toolset.get_tools()
+    await tool.run_async(args={}, tool_context=make_context())
+    while len(await names_of(toolset)) < 2:  # noqa: ASYNC110 - the notice comes by itself
+        await asyncio.sleep(0)
+    assert await names_of(toolset) == ["buy", "open_shop"]
     await toolset.close()
 
 
