@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
-from ...agent_files.reading import FieldFault, resolve_fully_qualified_name
+from ...agent_files.file_reading import FieldFault, resolve_fully_qualified_name
 from ...auth.auth_credential import AuthCredential
 from ...auth.auth_schemes import AuthScheme
 from ...errors import AgentConfigError, CodeReferenceError
