@@ -21,7 +21,8 @@ CORE = (
 )  # fmt: skip
 ALLOWED_IN_CORE = frozenset(
     {
-        "The inner part of google-adk's MCP client", "OpenAPI", "Skills", "Wrappers of other libraries' tools",
+        "The inner part of google-adk's MCP client", "OpenAPI", "Skills",
+        "Wrappers of other libraries' tools",
         "The simulation of tools", "Google Cloud's tools and services",
         "The object mapper of google-adk", "The inner part of a store",
         "An inner part of google-adk",
