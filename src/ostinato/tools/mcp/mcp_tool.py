@@ -124,7 +124,8 @@ class McpTool(BaseAuthenticatedTool):
         config = callers.auth_config
         self._credentials_manager = None if config is None else CredentialManager(config)
         self._response_for_auth_required = None
-        self.asks_first = self._condition is not False
+        # What a person decides is decided in `run_async`, so the call begins there.
+        self.asks_first = self._condition is not False or self.in_doubt == "ask"
         self._declaration: types.FunctionDeclaration | None = None
 
     @property
@@ -240,7 +241,8 @@ class McpTool(BaseAuthenticatedTool):
         """Return the answer that replaces the call, or None to call the server."""
         answer = tool_context.tool_confirmation
         if answer is not None:
-            if answer.confirmed or self._find_question(tool_context) is not None:
+            question = None if answer.confirmed else self._find_question(tool_context)
+            if answer.confirmed or (question is not None and not question.get("anew")):
                 return None  # a question that is declined is the server's to handle
             return {"error": REJECTED}
         if not await needs_confirmation(self._condition, args, self._annotations, tool_context):

@@ -29,10 +29,12 @@ class Shop:
 
     Args:
       url: an address to visit, in place of the form.
+      hints: the tool's annotations.
     """
 
-    def __init__(self, url: str = "") -> None:
+    def __init__(self, url: str = "", hints: Any = None) -> None:
         self.url = url
+        self.hints = hints
         self.ordered: list[Any] = []
         self.server: Any = Server("shop", on_list_tools=self._list, on_call_tool=self._call)
 
@@ -42,7 +44,8 @@ class Shop:
         )
 
     async def _list(self, context: Any, params: Any) -> Any:
-        tool = mcp_types.Tool(name="order", input_schema={"type": "object"})
+        schema = {"type": "object"}
+        tool = mcp_types.Tool(name="order", input_schema=schema, annotations=self.hints)
         return mcp_types.ListToolsResult(tools=[tool])
 
     async def _call(self, context: Any, params: Any) -> Any:
@@ -247,3 +250,32 @@ async def test_sampling_is_answered_by_the_callback_only():
         await toolset.close()
     assert results[0]["content"][0]["text"] == "word"
     assert "Sampling not supported" in results[1]["error"]
+
+
+async def test_declined_visit_rejects_the_call():
+    server = MCPServer("old")
+
+    @server.tool()
+    async def order() -> str:
+        link = mcp_types.ElicitRequestURLParams(
+            message="Log in.", url="https://shop.example/login", elicitation_id="1"
+        )
+        raise UrlElicitationRequiredError([link])
+
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    model = ScriptedModel([call("order"), "Not ordered."])
+    toolset = McpToolset(connection_params=params)
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"action": "decline"})
+    assert talk.text == "Not ordered." and talk.pending() == []
+    assert "rejected" in str(model.requests[1].function_responses[0].response)
+    await toolset.close()
+
+
+async def test_destructive_tool_tells_the_server_of_a_declined_question():
+    shop = Shop(hints=mcp_types.ToolAnnotations(destructive_hint=True))
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"action": "decline"})
+    assert shop.ordered == [("state-1", "decline", None)]
