@@ -33,11 +33,11 @@ class Absence(NamedTuple):
 
 ABSENCES = (
     Absence(
-        "MCP",
-        _LATER,
-        "Until then let a function tool call the server with the package `mcp`.",
-        "tools.mcp_tool tools.load_mcp_resource_tool tools:MCPToolset,McpToolset "
-        "telemetry.tracing:GCP_MCP_SERVER_DESTINATION_ID",
+        "The inner part of google-adk's MCP client",
+        "differs here: one task owns a connection, and a call is never repeated.",
+        "Use McpToolset, or MCPSessionManager.create_session.",
+        "tools.mcp_tool.session_context tools.mcp_tool.mcp_session_manager:retry_on_errors "
+        "tools.mcp_tool.mcp_toolset:T telemetry.tracing:GCP_MCP_SERVER_DESTINATION_ID",
     ),
     Absence(
         "OpenAPI",

@@ -21,7 +21,8 @@ CORE = (
 )  # fmt: skip
 ALLOWED_IN_CORE = frozenset(
     {
-        "MCP", "OpenAPI", "Skills", "Wrappers of other libraries' tools",
+        "The inner part of google-adk's MCP client", "OpenAPI", "Skills",
+        "Wrappers of other libraries' tools",
         "The simulation of tools", "Google Cloud's tools and services",
         "The object mapper of google-adk", "The inner part of a store",
         "An inner part of google-adk",
@@ -104,11 +105,23 @@ DIFFERENCES: list[Difference] = [
         "tools.discovery_engine_search_tool:DiscoveryEngineSearchTool.discovery_engine_search",
         "The search of DiscoveryEngineSearchTool is a coroutine function, so it blocks no loop.",
     ),
-    Difference("types:FunctionResponse.from_mcp_response", "MCP comes with a later version."),
+    Difference(
+        "types:FunctionResponse.from_mcp_response",
+        "A part of google-genai's own MCP client; McpTool makes the responses here.",
+    ),
+    Difference(
+        "agents.mcp_instruction_provider:McpInstructionProvider",
+        "InstructionProvider is a type of functions here, and an instance is one.",
+    ),
+    Difference(
+        "tools.mcp_tool.mcp_session_manager:CheckableMcpHttpClientFactory",
+        "A protocol of its own with the same call, so that the SDK loads at the first connection.",
+    ),
     *_each(
         "The type here takes the same values.",
         "agents.base_agent_config:BaseAgentConfig.agent_class",
         "apps.app:EventsCompactionConfig.summarizer",
+        "tools.mcp_tool.mcp_toolset:McpToolsetConfig.auth_scheme",
         "code_executors.base_code_executor:BaseCodeExecutor.timeout_seconds",
     ),
 ]  # fmt: skip

@@ -140,7 +140,7 @@ def present(module: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("", "nope"), ("tools", "McpTolset"), ("agents", "_x"), ("tools", "mcp")]
+    ("module", "name"), [("", "nope"), ("tools", "McpTolset"), ("agents", "_x"), ("tools", "mcpp")]
 )
 def test_what_google_adk_has_not_either_is_no_absence(module: str, name: str) -> None:
     assert absence_error(module, name) is None

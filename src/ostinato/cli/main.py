@@ -33,6 +33,7 @@ _HOMES = {
     "serve": "ostinato.cli.serve",
     "web": "ostinato.cli.serve",
     "mcp": "ostinato.cli.serve",
+    "mcp list": "ostinato.cli.mcp_client",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
+from .mcp_options import ACTIONS, parse_client_arguments
 from .serve_options import add_mcp, add_serve
 from .store_options import (
     add_allow_code,
@@ -119,6 +120,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse a command line; exit with code 2 if it is wrong."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["mcp"] and words[1:2] and words[1] in ACTIONS:
+        return parse_client_arguments(words[1:])
     parser = build_parser()
     args, rest = parser.parse_known_args(argv)
     # argparse consumes both positionals at once and so misses a QUESTION that follows options.

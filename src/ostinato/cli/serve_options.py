@@ -72,7 +72,8 @@ def add_mcp(commands: Any) -> None:
         "mcp",
         help="offer agents as the tools of an MCP server",
         description="Offer the agents of a folder as the tools of an MCP server on standard input "
-        "and output. `ostinato serve` offers them at /mcp.",
+        "and output. `ostinato serve` offers them at /mcp. `ostinato mcp list` and `ostinato mcp "
+        "call` look at another server; see `ostinato mcp list --help`.",
     )
     mcp.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
     add_allow_code(mcp)

@@ -12,6 +12,16 @@ from .. import _clock, types
 REQUEST_INPUT = "adk_request_input"
 """Name of the function call that stands for a request in the log."""
 
+TOOL_QUESTION = "ostinato:question"
+"""Key of what a tool asks in the payload of its request for confirmation, which then goes to the
+user as a request for input; and of the custom metadata of the event with that request."""
+
+QUESTION_ID = "adk-question-"
+"""Prefix of the ids of such requests. The model sees neither them nor their answers."""
+
+DECLINED: dict[str, Any] = {"action": "decline"}
+"""The answer of a user who does not want to answer a tool's question."""
+
 
 class RequestInput(BaseModel):
     """A question of a workflow node to a person (FEATURES A.25).

@@ -36,6 +36,16 @@ if TYPE_CHECKING:
     from ostinato.tools.load_artifacts_tool import load_artifacts_tool as load_artifacts  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from ostinato.tools.load_memory_tool import load_memory_tool as load_memory  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from ostinato.tools.long_running_tool import LongRunningFunctionTool as LongRunningFunctionTool
+    from ostinato.tools.mcp.connection_params import SseConnectionParams as SseConnectionParams
+    from ostinato.tools.mcp.connection_params import StdioConnectionParams as StdioConnectionParams
+    from ostinato.tools.mcp.connection_params import (
+        StreamableHTTPConnectionParams as StreamableHTTPConnectionParams,
+    )
+    from ostinato.tools.mcp.mcp_tool import MCPTool as MCPTool
+    from ostinato.tools.mcp.mcp_tool import McpTool as McpTool
+    from ostinato.tools.mcp.mcp_toolset import MCPToolset as MCPToolset
+    from ostinato.tools.mcp.mcp_toolset import McpToolset as McpToolset
+    from ostinato.tools.mcp.server_file import mcp_toolsets_from_file as mcp_toolsets_from_file
     from ostinato.tools.preload_memory_tool import preload_memory_tool as preload_memory  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from ostinato.tools.transfer_to_agent_tool import TransferToAgentTool as TransferToAgentTool
     from ostinato.tools.transfer_to_agent_tool import transfer_to_agent as transfer_to_agent

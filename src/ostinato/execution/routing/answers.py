@@ -21,6 +21,7 @@ from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...errors import CallNotOpenError, InvalidAnswerError, RequestWithdrawnError
 from ...events.event import Event, NodeInfo
+from ...events.request_input import DECLINED
 from ...flows.llm_flows.auth_preprocessor import TOOLSET_AUTH_CREDENTIAL_ID_PREFIX
 from ...sessions.log.call_requests import (
     already_answered,
@@ -198,7 +199,7 @@ def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[
             check_confirmation(response)
         elif request.kind == "credential":
             _read_credential(response)
-        else:
+        elif not (response == DECLINED and arguments.get("functionCallId")):
             parse_answer(response, arguments.get("response_schema"))
     except ValueError as error:
         return _first_fault(error)

@@ -11,6 +11,7 @@ from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...events.event import Event
+from ...events.request_input import TOOL_QUESTION
 from ...models.llm_request import LlmRequest
 from ...sessions.log.confirmation_answers import read_confirmation
 from ...tools.base_tool import BaseTool
@@ -19,7 +20,11 @@ from ...tools.function_tool import REJECTED
 from ._base_llm_processor import BaseLlmRequestProcessor
 from .resume.user_answers import has_call_answers, is_answered, read_user_answers
 from .tool_calls.call_events import execute_calls
-from .tool_calls.framework_calls import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
+from .tool_calls.framework_calls import (
+    REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+    REQUEST_INPUT_FUNCTION_CALL_NAME,
+    read_question_answer,
+)
 
 if TYPE_CHECKING:
     from ...auth.tool_confirmation import ToolConfirmation
@@ -44,7 +49,8 @@ class _RemovedTool(BaseTool):
 
 
 class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
-    """Processes the user's answers to `adk_request_confirmation` (FEATURES row 147)."""
+    """Processes the user's answers to `adk_request_confirmation` (FEATURES row 147), and to
+    questions that tools asked by `adk_request_input`."""
 
     def applies(self, invocation_context: InvocationContext) -> bool:
         """Return whether the user's message answers a call."""
@@ -65,6 +71,14 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
             if edited is not None:
                 call.args = edited
             calls.append(call)
+        for answer in read_user_answers(ctx, REQUEST_INPUT_FUNCTION_CALL_NAME):
+            call = answer.original
+            # A model may ask the user, too; only what the runtime asked for a tool runs the tool.
+            if call is None or not call.id or not answer.request.has_metadata(TOOL_QUESTION):
+                continue
+            if not is_answered(call.id, answer.after):
+                confirmations[call.id] = read_question_answer(answer.response)
+                calls.append(call)
         if not calls:
             return
         tools = await ctx.agent.canonical_tools(ReadonlyContext(ctx))

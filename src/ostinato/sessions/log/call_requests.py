@@ -53,7 +53,7 @@ def original_call_id(name: str, arguments: dict[str, Any]) -> str:
     if name == REQUEST_CONFIRMATION:
         call: Any = arguments.get("originalFunctionCall")
         return str(call.get("id") or "") if isinstance(call, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    if name == REQUEST_CREDENTIAL:
+    if name in (REQUEST_CREDENTIAL, REQUEST_INPUT):
         return str(arguments.get("functionCallId") or "")
     return ""
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from .... import types
 from ....events.event_actions import EventActions, EventCompaction
 from ....events.pending import IMPORTED
+from ....events.request_input import QUESTION_ID, TOOL_QUESTION
 from ....models.llm_request import CLIENT_ID_PREFIX
 from ....sessions.log.event_log import (
     COMPACTION,
@@ -178,11 +179,15 @@ def is_internal(record: EventRecord) -> bool:
     A call that a model made up under a reserved name is not: the model gets an error for it.
     """
     for call, name in record.calls:
-        if name == INPUT_REQUEST and call not in record.long_running:
+        if name == INPUT_REQUEST and (
+            call not in record.long_running or record.has_metadata(TOOL_QUESTION)
+        ):
             return True
         if name in RESERVED_CALLS and not record.has_metadata(NO_REQUEST):
             return True
-    for _, name in record.responses:
+    for call, name in record.responses:
+        if call is not None and call.startswith(QUESTION_ID):
+            return True
         if name in RESERVED_CALLS:
             return record.author == "user" or record.has_metadata(IMPORTED)
     return False

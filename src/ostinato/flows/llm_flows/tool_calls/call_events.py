@@ -14,6 +14,7 @@ from ....auth.redaction import public_config
 from ....context.delegation import Relay
 from ....context.invocation import InvocationContext
 from ....events.event import Event
+from ....events.request_input import TOOL_QUESTION
 from ....sessions.log.resume import RERUN
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import FunctionTool
@@ -25,6 +26,7 @@ from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....auth.tool_confirmation import ToolConfirmation
+    from ....sessions.log.event_log import EventRecord
 
 
 async def execute_calls(
@@ -69,8 +71,9 @@ async def execute_calls(
         auth_event = _make_auth_request(ctx, response)
         if auth_event is not None:
             yield auth_event
-        if response.actions.requested_tool_confirmations and not _is_asked(
-            ctx, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
+        if response.actions.requested_tool_confirmations and not (
+            _is_asked(ctx, functions.REQUEST_CONFIRMATION_FUNCTION_CALL_NAME)
+            or _is_question_asked(ctx)
         ):
             shown = _drop_unknown_arguments(call_event, tools)
             confirmation = functions.generate_request_confirmation_event(ctx, shown, response)
@@ -137,7 +140,18 @@ def _make_auth_request(ctx: InvocationContext, response: Event) -> Event | None:
 
 def _is_asked(ctx: InvocationContext, name: str) -> bool:
     """Return whether an interrupted run had committed this request to the user last."""
-    if ctx.run_state.resume is None:
-        return False
-    newest = next((r for r in ctx.log.invocation(ctx.invocation_id, ctx.branch)), None)
+    newest = _find_newest_record(ctx)
     return newest is not None and any(call == name for _, call in newest.calls)
+
+
+def _is_question_asked(ctx: InvocationContext) -> bool:
+    """Return whether an interrupted run had committed a tool's question to the user last."""
+    newest = _find_newest_record(ctx)
+    return newest is not None and newest.has_metadata(TOOL_QUESTION)
+
+
+def _find_newest_record(ctx: InvocationContext) -> EventRecord | None:
+    """Return the newest record of an interrupted run; None if the run is not resumed."""
+    if ctx.run_state.resume is None:
+        return None
+    return next((r for r in ctx.log.invocation(ctx.invocation_id, ctx.branch)), None)

@@ -5,16 +5,18 @@ Programs for google-adk import these functions from `functions.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .... import auth, types
 from ....auth.redaction import public_config
 from ....context.invocation import InvocationContext
 from ....events.event import Event
+from ....events.request_input import DECLINED, QUESTION_ID, TOOL_QUESTION
 from .model_calls import generate_client_function_call_id
 
 if TYPE_CHECKING:
     from ....auth.auth_tool import AuthConfig
+    from ....auth.tool_confirmation import ToolConfirmation
 
 REQUEST_EUC_FUNCTION_CALL_NAME = "adk_request_credential"
 REQUEST_INPUT_FUNCTION_CALL_NAME = "adk_request_input"
@@ -76,6 +78,10 @@ def generate_request_confirmation_event(
         call = by_id.get(call_id)
         if call is None:
             continue
+        question = read_tool_question(confirmation)
+        if question is not None:
+            calls.append((REQUEST_INPUT_FUNCTION_CALL_NAME, {"functionCallId": call_id} | question))
+            continue
         arguments = {
             "originalFunctionCall": call.model_dump(exclude_none=True, by_alias=True, mode="json"),
             "toolConfirmation": confirmation.model_dump(
@@ -86,6 +92,29 @@ def generate_request_confirmation_event(
     return _request_event(invocation_context, calls, None, "model") if calls else None
 
 
+def read_tool_question(confirmation: ToolConfirmation) -> dict[str, Any] | None:
+    """Return the arguments of the request for input that a tool's request stands for, or None.
+
+    A tool that needs more than a yes or no puts what it keeps for the answer into the payload under
+    `TOOL_QUESTION`, and beside it what the user sees: `payload` and `response_schema`.
+    """
+    payload: Any = confirmation.payload
+    if not isinstance(payload, dict) or TOOL_QUESTION not in payload:
+        return None
+    shown = cast("dict[str, Any]", payload)
+    return {
+        "message": confirmation.hint,
+        "payload": shown.get("payload"),
+        "response_schema": shown.get("response_schema"),
+    }
+
+
+def read_question_answer(response: dict[str, Any]) -> ToolConfirmation:
+    """Return the user's answer to a tool's question: its payload is what the user gave."""
+    given: Any = response["result"] if set(response) == {"result"} else response
+    return auth.ToolConfirmation(confirmed=given != DECLINED, payload=given)
+
+
 def _request_event(
     ctx: InvocationContext,
     calls: list[tuple[str, dict[str, Any]]],
@@ -94,8 +123,11 @@ def _request_event(
 ) -> Event:
     parts: list[types.Part] = []
     ids: set[str] = set()
+    asks = any(name == REQUEST_INPUT_FUNCTION_CALL_NAME for name, _ in calls)
     for name, arguments in calls:
         call_id = generate_client_function_call_id()
+        if name == REQUEST_INPUT_FUNCTION_CALL_NAME:
+            call_id = QUESTION_ID + call_id
         ids.add(call_id)
         call = types.FunctionCall(name=name, args=arguments, id=call_id)
         parts.append(types.Part(function_call=call))
@@ -105,4 +137,5 @@ def _request_event(
         branch=ctx.branch,
         content=types.Content(parts=parts, role=role),
         long_running_tool_ids=ids,
+        custom_metadata={TOOL_QUESTION: True} if asks else None,
     )

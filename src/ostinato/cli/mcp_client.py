@@ -1,0 +1,147 @@
+"""The commands `ostinato mcp list` and `ostinato mcp call`: a look at an MCP server."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+from .._optional import need
+from ..errors import AgentConfigError
+from ..tools.mcp.annotations import choose_in_doubt, read_annotations
+from ..tools.mcp.connection_params import (
+    EXTRA,
+    ConnectionParams,
+    SseConnectionParams,
+    StdioConnectionParams,
+    StreamableHTTPConnectionParams,
+)
+from ..tools.mcp.session_manager import MCPSessionManager
+from ..tools.mcp.tool_result import dump_result, read_text
+from ..tools.mcp.toolset_config import read_server_file
+from .cli_error import FAILED, USAGE, CliError
+
+_POLICIES = {"rerun": "may repeat", "ask": "asks in doubt", "at_most_once": "once"}
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    need("mcp", extra=EXTRA)
+    params = choose_server(args)
+    headers = dict(_split_pair(one, "--header") for one in args.header)
+    if args.action == "list":
+        return asyncio.run(list_server(params, headers))
+    return asyncio.run(call_tool(params, headers, args.tool, _read_arguments(args.argument)))
+
+
+def choose_server(args: argparse.Namespace) -> ConnectionParams:
+    """Return the connection that the arguments name.
+
+    Raises:
+      CliError: they name none, or more than one.
+    """
+    given = [bool(args.url), bool(args.file), bool(args.server_command)]
+    if sum(given) != 1:
+        raise CliError(
+            "Name one server: --url URL, --file FILE with --server NAME, or its command after --.",
+            code=USAGE,
+        )
+    if args.server_command:
+        command, *words = cast("Sequence[str]", args.server_command)
+        server = {"command": command, "args": words}
+        return StdioConnectionParams(server_params=server, timeout=args.timeout)
+    try:
+        if args.url:
+            kind = SseConnectionParams if args.sse else StreamableHTTPConnectionParams
+            return kind(url=args.url, timeout=args.timeout)
+        servers = read_server_file(args.file)
+    except AgentConfigError as error:
+        raise CliError(str(error), code=USAGE) from None
+    except ValueError:
+        raise CliError("--url takes an http or https address.", code=USAGE) from None
+    if args.server not in servers:
+        raise CliError(
+            f"--server names one of the file's servers: {', '.join(servers)}.", code=USAGE
+        )
+    return servers[args.server].model_copy(update={"timeout": args.timeout})
+
+
+async def list_server(params: ConnectionParams, headers: dict[str, str]) -> int:
+    """Print a server's tools, resources and prompts; return the exit code."""
+    manager = MCPSessionManager(params)
+    try:
+        connection = await manager.connect("", headers)
+        client = connection.client
+        about = client.server_info
+        print(f"{about.name if about else manager.label}, protocol {client.protocol_version}")
+        session = await manager.create_session(headers)
+
+        async def run(work: Any) -> Any:
+            return await work(session, None)
+
+        for tool in sorted(await connection.lists.load("tools", run), key=lambda one: one.name):
+            policy = _POLICIES[choose_in_doubt(read_annotations(tool))]
+            print(f"tool      {tool.name} ({policy}): {_first_line(tool.description)}")
+        for one in await connection.lists.load("resources", run):
+            print(f"resource  {one.name}: {one.uri}")
+        for one in await connection.lists.load("templates", run):
+            print(f"template  {one.name}: {one.uri_template}")
+        for one in await connection.lists.load("prompts", run):
+            print(f"prompt    {one.name}: {_first_line(one.description)}")
+    finally:
+        await manager.close()
+    return 0
+
+
+async def call_tool(
+    params: ConnectionParams, headers: dict[str, str], tool: str, arguments: dict[str, Any]
+) -> int:
+    """Call a tool and print its result; return the exit code."""
+    manager = MCPSessionManager(params)
+    try:
+        session = await manager.create_session(headers)
+        result = dump_result(await session.call_tool(tool, arguments))
+    except need("mcp", extra=EXTRA).MCPError as error:
+        raise CliError(f"MCP server {manager.label}: {error.message}") from None
+    finally:
+        await manager.close()
+    text = read_text(result)
+    rest = {key: value for key, value in result.items() if key not in ("isError", "error", "meta")}
+    stream = sys.stderr if result["isError"] else sys.stdout
+    print(text or json.dumps(rest, ensure_ascii=False), file=stream)
+    return FAILED if result["isError"] else 0
+
+
+def _read_arguments(words: Sequence[str]) -> dict[str, Any]:
+    """Return a tool's arguments.
+
+    Raises:
+      CliError: they are neither a JSON object nor pairs.
+    """
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        try:
+            return json.loads(words[0])
+        except ValueError as error:
+            raise CliError(f"The arguments are not JSON: {error}.", code=USAGE) from None
+    return {name: _read_value(text) for name, text in (_split_pair(w, "ARGUMENT") for w in words)}
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _split_pair(text: str, what: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise CliError(f"{what} takes NAME=VALUE.", code=USAGE)
+    return name, value
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0][:120]

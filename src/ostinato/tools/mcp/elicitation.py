@@ -1,0 +1,185 @@
+"""Questions of an MCP server to the user: a pause of the run, answered in any later process.
+
+A server since 2026-07-28 answers a call with its questions and a state. Both go into the event log
+with the request to the user; the answer sends the call again with the state, as the protocol says.
+A server of an earlier protocol asks over the open connection, which no pause survives: its question
+is cancelled, unless the program gave an `elicitation_callback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..._log import get_logger
+from ..._optional import need
+from ...auth.tool_confirmation import ToolConfirmation
+from ...events.request_input import TOOL_QUESTION
+from ..json_fit import fit_schema
+from .connection_params import EXTRA
+
+if TYPE_CHECKING:
+    from ...context.context import Context as ToolContext
+
+_log = get_logger(__name__)
+
+WAITING = "Waiting for the user's answer to a question of the MCP server."
+MAX_ROUNDS = 20
+
+
+class Resumption(NamedTuple):
+    """What a call is sent with after its questions were answered.
+
+    Attributes:
+      responses: answers by the key of the question, as JSON of the protocol.
+      state: the server's state, or None.
+    """
+
+    responses: Mapping[str, Any]
+    state: str | None
+
+
+async def cancel_live_question(context: Any, params: Any) -> Any:
+    """Answer a question that a server asks over an open connection: the user gives no answer.
+
+    The SDK calls it for servers before 2026-07-28.
+    """
+    _log.warning(
+        "An MCP server asked the user over its open connection, which no pause survives; the "
+        "question was cancelled. Give the toolset an elicitation_callback to answer it at once."
+    )
+    return need("mcp.types", extra=EXTRA).ElicitResult(action="cancel")
+
+
+def ask_user(result: Any, answered: Mapping[str, Any], tool_context: ToolContext) -> dict[str, Any]:
+    """Ask the user the open questions of a result; the run pauses.
+
+    Args:
+      result: the SDK's InputRequiredResult.
+      answered: answers that callbacks gave already, by key, as JSON.
+      tool_context: the call's context.
+
+    Returns:
+      The call's response until then.
+    """
+    open_requests = {
+        key: request.params.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for key, request in result.input_requests.items()
+        if key not in answered
+    }
+    state = {"state": result.request_state, "answered": dict(answered), "open": open_requests}
+    request_answer(state, tool_context)
+    return {"status": WAITING}
+
+
+def ask_to_visit(elicitations: list[Any], tool_context: ToolContext) -> dict[str, Any]:
+    """Ask the user to open addresses first, without which the server refuses a call.
+
+    Args:
+      elicitations: the questions in the server's error, as JSON.
+      tool_context: the call's context.
+    """
+    opened = {str(number): one for number, one in enumerate(elicitations)}
+    request_answer({"state": None, "answered": {}, "open": opened, "anew": True}, tool_context)
+    return {"status": WAITING}
+
+
+def request_answer(question: dict[str, Any], tool_context: ToolContext, fault: str = "") -> None:
+    """Request the user's answer to a call's questions.
+
+    Args:
+      question: the questions under `open`, with what the answer is sent back with.
+      tool_context: the call's context.
+      fault: why the answer before could not be used.
+    """
+    asked = list(question["open"].values())
+    lines = [describe_question(one) for one in asked]
+    if fault:
+        lines.append(f"The answer before could not be used: {fault}.")
+    addresses = [one["url"] for one in asked if one.get("url")]
+    schemas = [one.get("requestedSchema") for one in asked]
+    tool_context.request_confirmation(
+        hint="\n".join(lines),
+        payload={
+            TOOL_QUESTION: question,
+            "payload": {"urls": addresses} if addresses else None,
+            "response_schema": schemas[0] if len(schemas) == 1 else None,
+        },
+    )
+    tool_context.actions.skip_summarization = True
+
+
+def describe_question(asked: Mapping[str, Any]) -> str:
+    """Return a question as the user reads it."""
+    message = str(asked.get("message") or "The MCP server asks for an answer.")
+    return f"{message} Open {asked['url']}" if asked.get("url") else message
+
+
+def read_question(tool_context: ToolContext) -> dict[str, Any] | None:
+    """Return what the newest request of this call asked, from the log; None if it asked nothing."""
+    call_id = tool_context.function_call_id
+    for record in reversed(tool_context.get_invocation_context().log.records):
+        if record.author == "user" or all(call != call_id for call, _ in record.responses):
+            continue
+        asked = record.event().actions.requested_tool_confirmations.get(call_id or "")
+        payload: Any = None if asked is None else asked.payload
+        if isinstance(payload, dict) and TOOL_QUESTION in payload:
+            return cast("dict[str, Any]", payload)[TOOL_QUESTION]
+        return None
+    return None
+
+
+def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumption | None:
+    """Return what a call is sent with after the user's answer; None to send it from the start.
+
+    Args:
+      question: as `read_question` returns it.
+      answer: the user's; its payload is the form's content, or a dict of these by the question's
+        key if there were several.
+
+    Raises:
+      ValueError: the payload does not fit the form; the message says where.
+    """
+    if question.get("anew") and answer.confirmed:
+        return None
+    opened: dict[str, dict[str, Any]] = question["open"]
+    responses: dict[str, Any] = dict(question["answered"])
+    for key, asked in opened.items():
+        if not answer.confirmed:
+            responses[key] = {"action": "decline"}
+            continue
+        responses[key] = {"action": "accept"}
+        if not asked.get("url"):
+            given: Any = answer.payload
+            if len(opened) > 1:
+                given = given.get(key) if isinstance(given, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            schema: dict[str, Any] = asked.get("requestedSchema") or {"type": "object"}
+            responses[key]["content"] = fit_schema(given, schema, "the answer")
+    return Resumption(responses, question.get("state"))
+
+
+async def answer_at_once(client: Any, result: Any, with_elicitation: bool) -> dict[str, Any]:
+    """Return the answers that the program's callbacks give, by key, as JSON of the protocol.
+
+    Args:
+      client: the SDK's session.
+      result: its InputRequiredResult.
+      with_elicitation: whether the program answers questions to the user itself.
+
+    Raises:
+      MCPError: a callback refuses, or a request has no callback.
+    """
+    sdk = need("mcp", extra=EXTRA)
+    context = need("mcp.client.session", extra=EXTRA).ClientRequestContext
+    answers: dict[str, Any] = {}
+    requests: dict[str, Any] = result.input_requests or {}
+    for key, request in requests.items():
+        if request.method == "elicitation/create" and not with_elicitation:
+            continue
+        meta = request.params.meta if request.params else None
+        asked = context(session=client, request_id=key, meta=meta)
+        answer = await client.dispatch_input_request(asked, request)
+        if isinstance(answer, sdk.ErrorData):
+            raise sdk.MCPError.from_error_data(answer)
+        answers[key] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return answers

@@ -1,0 +1,212 @@
+"""One call of a tool on an MCP server: sent at most once, with errors that the model may read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache, partial
+from typing import Any, NamedTuple, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..._log import get_logger
+from ..._optional import need
+from ...errors import ToolTimeoutError
+from .connection import McpConnection, Request
+from .connection_params import EXTRA
+from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
+from .errors import McpConnectionError
+from .http_client import RequestTrace
+from .session_manager import MCPSessionManager
+
+_log = get_logger(__name__)
+
+FAILED = "MCP tool execution failed: "
+_UNKNOWN = (
+    "The request was sent, so the call may have taken effect; it was not repeated. Check what "
+    "happened before you call again."
+)
+_NOT_RUN = "The call was not run."
+
+
+class PendingQuestions(NamedTuple):
+    """Questions that only the user can answer.
+
+    Attributes:
+      result: the SDK's InputRequiredResult.
+      answered: answers of callbacks to other questions, by key.
+    """
+
+    result: Any
+    answered: Mapping[str, Any]
+
+
+class ServerCall:
+    """A call of one tool.
+
+    Args:
+      manager: the connections to the server.
+      tool: the server's description of the tool.
+      identity: whose connection is used.
+      headers: the caller's headers.
+    """
+
+    def __init__(
+        self, manager: MCPSessionManager, *, tool: Any, identity: str, headers: Mapping[str, str]
+    ) -> None:
+        self._manager = manager
+        self._tool = tool
+        self._identity = identity
+        self._headers = headers
+
+    async def send(
+        self,
+        args: Mapping[str, Any],
+        *,
+        meta: Mapping[str, Any],
+        before: Callable[[], Awaitable[None]],
+        on_progress: Any = None,
+        resumption: Resumption | None = None,
+    ) -> Any:
+        """Send the call and return the server's result.
+
+        Args:
+          args: the arguments.
+          meta: the request's `_meta`.
+          before: called once the connection is there, before the request is sent.
+          on_progress: `async (progress, total, message)`, or None.
+          resumption: the answers to the server's questions, if it asked some before.
+
+        Returns:
+          The SDK's `CallToolResult`; a PendingQuestions; a list of addresses that the user has to
+          visit first; or a dict with `error` for the model.
+
+        Raises:
+          ToolTimeoutError: the server gave neither an answer nor progress in time.
+        """
+        request = {"name": self._tool.name, "arguments": dict(args), "_meta": dict(meta)}
+        trace = RequestTrace(self._headers)
+        try:
+            connection = await self._connect(trace)
+            await before()
+            work = partial(self._converse, request, on_progress, resumption)
+            return await self._run(connection, work, trace)
+        except McpConnectionError as error:
+            return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
+
+    async def _converse(
+        self,
+        fields: dict[str, Any],
+        on_progress: Any,
+        resumption: Resumption | None,
+        session: Any,
+        request: Request,
+    ) -> Any:
+        """Send the call, and again with the answers of callbacks to what the server asks.
+
+        Raises:
+          MCPError: the server answers with an error, or asks without end.
+        """
+        kinds = need("mcp.types", extra=EXTRA)
+
+        async def note_progress(done: float, total: float | None, message: str | None) -> None:
+            request.extend()
+            if on_progress is not None:
+                await on_progress(done, total, message)
+
+        responses = None if resumption is None else resumption.responses
+        state = None if resumption is None else resumption.state
+        for turn in range(MAX_ROUNDS):
+            answers = {"inputResponses": responses, "requestState": state}
+            result = await session.send_request(
+                kinds.CallToolRequest(
+                    params=kinds.CallToolRequestParams.model_validate({**fields, **answers})
+                ),
+                _result_adapter(),
+                progress_callback=note_progress,
+            )
+            if not isinstance(result, kinds.InputRequiredResult):
+                return result
+            responses = await answer_at_once(session, result, self._manager.answers_questions)
+            if len(responses) < len(result.input_requests or ()):
+                return PendingQuestions(result, responses)
+            state = result.request_state
+            if not result.input_requests:  # the server is not ready yet
+                await asyncio.sleep(min(0.05 * 2**turn, 1.0))
+        raise need("mcp", extra=EXTRA).MCPError(
+            kinds.INTERNAL_ERROR, f"it asked more than {MAX_ROUNDS} times for one call"
+        )
+
+    async def _connect(self, trace: RequestTrace) -> McpConnection:
+        trace.never_sent = True
+        connection = await self._manager.connect(self._identity, self._headers)
+        if has_header_parameters(self._tool):
+            # The session learns from the list which arguments travel as headers.
+            await connection.lists.load(
+                "tools", lambda work: connection.run(work, trace, self._manager.call_seconds)
+            )
+        trace.never_sent = False
+        return connection
+
+    async def _run(self, connection: McpConnection, work: Any, trace: RequestTrace) -> Any:
+        seconds = self._manager.call_seconds
+        try:
+            return await connection.run(work, trace, seconds)
+        except TimeoutError as error:
+            raise ToolTimeoutError(
+                f"MCP tool {self._tool.name!r} of {connection.label} gave neither an answer nor "
+                f"progress for {seconds:g} s. {_UNKNOWN} A tool that takes longer needs "
+                "call_timeout=seconds in its connection parameters."
+            ) from error
+        except ValidationError as error:
+            problem = f"its answer is not in the format of MCP ({error.error_count()} faults). "
+            return self._describe_failure(connection, problem + _UNKNOWN)
+        except need("mcp", extra=EXTRA).MCPError as error:
+            addresses = _read_addresses(error)
+            if addresses:
+                return addresses
+            return self._describe_failure(connection, self._read_error(connection, error, trace))
+
+    def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
+        """Return what an error of the protocol or the transport means for the call."""
+        closed: int = need("mcp.types", extra=EXTRA).CONNECTION_CLOSED
+        if trace.status in (401, 403):
+            return f"the server refuses the credentials (HTTP {trace.status}). {_NOT_RUN}"
+        if trace.status == 404:
+            connection.retire("the server has ended the session")
+            return f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
+        if error.code == need("mcp.types", extra=EXTRA).HEADER_MISMATCH:
+            connection.lists.note_change("notifications/tools/list_changed")
+            return f"{error.message}. {_NOT_RUN} The server has changed the tool."
+        if trace.never_sent:
+            return f"{error.message}. {_NOT_RUN}"
+        if error.code == closed or (trace.status or 0) >= 500:
+            return f"{error.message}. {_UNKNOWN}"
+        return str(error.message)[:4_000]
+
+    def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
+        _log.warning(
+            "MCP tool %r of %s failed: %s", self._tool.name, connection.label, problem[:500]
+        )
+        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+
+
+def _read_addresses(error: Any) -> list[Any]:
+    """Return what a user has to visit before the server takes the call; empty if it is nothing."""
+    kinds = need("mcp.types", extra=EXTRA)
+    data: Any = error.data
+    if error.code != kinds.URL_ELICITATION_REQUIRED or not isinstance(data, dict):
+        return []
+    found: Any = cast("dict[str, Any]", data).get("elicitations")
+    return cast("list[Any]", found) if isinstance(found, list) else []
+
+
+@cache
+def _result_adapter() -> TypeAdapter[Any]:
+    kinds = need("mcp.types", extra=EXTRA)
+    return TypeAdapter(kinds.CallToolResult | kinds.InputRequiredResult)
+
+
+def has_header_parameters(tool: Any) -> bool:
+    """Return whether arguments of a tool travel as HTTP headers, too (`x-mcp-header`)."""
+    return "x-mcp-header" in repr(getattr(tool, "input_schema", None))

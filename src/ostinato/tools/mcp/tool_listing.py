@@ -1,0 +1,123 @@
+"""The tools of one MCP server as an agent's tools: sorted, with names that models can call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..._log import get_logger
+from ..._optional import need
+from .connection_params import EXTRA
+from .mcp_tool import McpTool, read_schema
+
+_log = get_logger(__name__)
+
+RESERVED_NAMES = frozenset(
+    {
+        "adk_request_credential",
+        "adk_request_confirmation",
+        "adk_request_input",
+        "adk_framework",
+        "transfer_to_agent",
+        "set_model_response",
+        "finish_task",
+        "load_mcp_resource",
+    }
+)
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+def list_tools(
+    raw_tools: Iterable[Any], make_tool: Callable[[Any, str], McpTool], server: str, prefix: str
+) -> Sequence[McpTool]:
+    """Return a server's tools in the order of their names; each that is left out is logged.
+
+    Left out are tools with a reserved or repeated name, or with arguments that are not valid JSON
+    Schema: with one of these a provider would refuse the whole request.
+
+    Args:
+      raw_tools: the server's descriptions.
+      make_tool: makes a tool of a description and the name that the model calls it by.
+      server: the server's name for the log.
+      prefix: what the toolset puts before names.
+    """
+    found: dict[str, McpTool] = {}
+    for raw in sorted(raw_tools, key=lambda raw: raw.name):
+        name = fit_name(raw.name, prefix)
+        fault = _find_fault(raw, name, found)
+        if fault:
+            _log.warning("MCP server %s: its tool %.200r is left out: %s.", server, raw.name, fault)
+            continue
+        found[name] = make_tool(raw, name)
+    return tuple(found[name] for name in sorted(found))
+
+
+def fit_name(name: str, prefix: str = "") -> str:
+    """Return a name in the form that all providers take: letters, digits, `_` and `-`, at most 64.
+
+    Args:
+      name: the server's name of the tool.
+      prefix: what the toolset puts before it, with an underscore.
+    """
+    room = _LONGEST_NAME - (len(prefix) + 1 if prefix else 0)
+    return _UNFIT.sub("_", name)[: max(room, 1)]
+
+
+def _find_fault(raw: Any, name: str, found: dict[str, McpTool]) -> str:
+    """Return why a tool cannot be offered; empty if it can."""
+    if not raw.name:
+        return "it has no name"
+    if raw.name in RESERVED_NAMES or name.startswith("adk_request_"):
+        return "the runtime reserves this name"
+    if name in found:
+        return f"another tool of the server has the name {name!r} already"
+    return _find_schema_fault(read_schema(raw))
+
+
+def _find_schema_fault(schema: dict[str, Any]) -> str:
+    """Return why the schema of a tool's arguments is invalid; empty if it is valid."""
+    if schema.get("type") != "object":
+        return f"its arguments are of type {schema.get('type')!r}, not 'object'"
+    validators = need("jsonschema.validators", extra=EXTRA)
+    try:
+        validators.validator_for(schema).check_schema(schema)
+    except need("jsonschema", extra=EXTRA).SchemaError as error:
+        return f"its arguments are not valid JSON Schema ({str(error.message)[:200]})"
+    except RecursionError:
+        return "its arguments nest too deeply"
+    return _find_lost_reference(schema, schema)
+
+
+def _find_lost_reference(value: Any, root: dict[str, Any]) -> str:
+    """Return the fault of a reference that leads out of the schema or nowhere; else empty."""
+    pending = [value]
+    while pending:
+        one: Any = pending.pop()
+        if isinstance(one, list):
+            pending += one
+        if not isinstance(one, dict):
+            continue
+        target: Any = one.get("$ref")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if isinstance(target, str) and not _leads_somewhere(target, root):
+            return f"its arguments refer to {target[:200]!r}, which the schema does not hold"
+        pending += one.values()  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return ""
+
+
+def _leads_somewhere(reference: str, root: Any) -> bool:
+    if not reference.startswith("#"):
+        return False
+    if not reference.startswith("#/"):
+        return True  # the root itself, or an anchor
+    place = root
+    for step in reference[2:].split("/"):
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list) and key.isdecimal() and int(key) < len(place):  # pyright: ignore[reportUnknownArgumentType]
+            place = place[int(key)]  # pyright: ignore[reportUnknownVariableType]
+        elif isinstance(place, dict) and key in place:
+            place = place[key]  # pyright: ignore[reportUnknownVariableType]
+        else:
+            return False
+    return True

@@ -1,0 +1,159 @@
+"""Transports of MCP connections: the SDK's, watched for their end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TextIO
+
+from ..._optional import need
+from .connection_params import (
+    EXTRA,
+    SseConnectionParams,
+    StdioConnectionParams,
+    StreamableHTTPConnectionParams,
+)
+from .http_client import MAX_ANSWER_BYTES, HttpClient
+
+Headers = Callable[[], Mapping[str, str]]
+Lost = Callable[[str], None]
+
+
+class _WatchedReader:
+    """A stream of messages that reports its end."""
+
+    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        """The context of the newest message's sender, or None; the SDK reads it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> Any:
+        """Return the next message."""
+        anyio = need("anyio", extra=EXTRA)
+        try:
+            return await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._on_end()
+            raise
+
+    def __aiter__(self) -> _WatchedReader:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._inner.__anext__()
+        except StopAsyncIteration:
+            self._on_end()
+            raise
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._inner.close()
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _WatchedReader:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._inner.__aexit__(*error)
+
+
+@asynccontextmanager
+async def open_transport(
+    params: StdioConnectionParams | SseConnectionParams | StreamableHTTPConnectionParams,
+    *,
+    errlog: TextIO | None,
+    headers: Headers,
+    on_end: Callable[[], None],
+    on_lost: Lost,
+) -> AsyncGenerator[tuple[Any, Any]]:
+    """Open the transport to a server; the same task leaves it that enters it.
+
+    Args:
+      params: the connection's parameters.
+      errlog: where a server on standard input and output writes its errors.
+      headers: returns the connection's newest headers.
+      on_end: called when the server sends nothing any more.
+      on_lost: called when a request fails whose failure the transport would hide.
+
+    Yields:
+      The streams to read messages from and to write them to.
+    """
+    if isinstance(params, StdioConnectionParams):
+        transport = _make_stdio(params, errlog)
+    elif isinstance(params, SseConnectionParams):
+        transport = _make_sse(params, headers, on_lost)
+    else:
+        transport = _open_streamable(params, headers)
+    async with transport as (reader, writer):
+        yield _WatchedReader(reader, on_end), writer
+
+
+def _make_stdio(params: StdioConnectionParams, errlog: TextIO | None) -> Any:
+    server = params.server_params
+    if "encoding_error_handler" not in server.model_fields_set:
+        # One invalid byte, such as in a line of a log, must not end the connection.
+        server = server.model_copy(update={"encoding_error_handler": "replace"})
+    return need("mcp.client.stdio", extra=EXTRA).stdio_client(server, errlog=_find_file(errlog))
+
+
+def _find_file(errlog: TextIO | None) -> Any:
+    """Return a file that a process can write to: `errlog`, the real stderr, or none at all."""
+    for candidate in (errlog, sys.__stderr__):
+        try:
+            if candidate is not None:
+                candidate.fileno()
+                return candidate
+        except (OSError, ValueError, AttributeError):
+            continue  # a stream in memory, or a closed one
+    return subprocess.DEVNULL
+
+
+def _make_client(
+    params: SseConnectionParams | StreamableHTTPConnectionParams,
+    headers: Headers,
+    on_lost: Lost | None,
+) -> HttpClient:
+    timeout = need("httpx2").Timeout(params.timeout, read=params.sse_read_timeout)
+    own = {name: str(value) for name, value in (params.headers or {}).items()}
+    client = params.httpx_client_factory(headers=own, timeout=timeout, auth=None)
+    return HttpClient(client, headers, on_lost)
+
+
+def _make_sse(params: SseConnectionParams, headers: Headers, on_lost: Lost) -> Any:
+    def make_client(**_: Any) -> HttpClient:
+        return _make_client(params, headers, on_lost)
+
+    return need("mcp.client.sse", extra=EXTRA).sse_client(
+        params.url,
+        timeout=params.timeout,
+        sse_read_timeout=params.sse_read_timeout,
+        httpx_client_factory=make_client,
+    )
+
+
+@asynccontextmanager
+async def _open_streamable(
+    params: StreamableHTTPConnectionParams, headers: Headers
+) -> AsyncGenerator[tuple[Any, Any]]:
+    sdk = need("mcp.client.streamable_http", extra=EXTRA)
+    async with (
+        _make_client(params, headers, None) as client,
+        sdk.streamable_http_client(
+            params.url,
+            http_client=client,
+            terminate_on_close=params.terminate_on_close,
+            max_sse_event_size=MAX_ANSWER_BYTES,
+        ) as streams,
+    ):
+        yield streams

@@ -1,0 +1,58 @@
+"""`ostinato mcp list` and `ostinato mcp call`, and `ostinato mcp FOLDER` beside them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli.main import main
+from ostinato.cli.parser import parse_arguments
+from tests.support.mcp import RAW_SERVER
+
+SERVER = ["--", sys.executable, "-I", "-S", str(RAW_SERVER)]
+
+
+def test_list_prints_tools_with_their_policy(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "list", *SERVER]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "raw, protocol 2025-06-18"
+    assert lines[1] == "tool      echo (once): does echo"
+    assert "tool      read (may repeat): does read" in lines
+
+
+def test_call_prints_the_result(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "call", "echo", "a=1", "b=two", *SERVER]) == 0
+    assert json.loads(capsys.readouterr().out)["args"] == {"a": 1, "b": "two"}
+    assert main(["mcp", "call", "echo", '{"a": [1]}', *SERVER]) == 0
+    assert json.loads(capsys.readouterr().out)["args"] == {"a": [1]}
+
+
+def test_failed_call_and_unknown_server_are_errors(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "call", "fail", *SERVER]) == 1
+    assert "no such account" in capsys.readouterr().err
+    assert main(["mcp", "list", "--", "no-such-program"]) == 1
+    assert "cannot be reached" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--url", "http://a", *SERVER], ["--url", "ftp://a"], ["--header", "x", *SERVER]]
+)
+def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "list", *words]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_server_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / ".mcp.json"
+    server = {"command": SERVER[1], "args": SERVER[2:]}
+    file.write_text(json.dumps({"mcpServers": {"raw": server}}))
+    assert main(["mcp", "list", "--file", str(file), "--server", "raw"]) == 0
+    assert "tool      pay (once)" in capsys.readouterr().out
+    assert main(["mcp", "list", "--file", str(file), "--server", "other"]) == 2
+
+
+def test_a_folder_still_offers_its_agents():
+    args = parse_arguments(["mcp", "./list"])
+    assert (args.command, args.path) == ("mcp", "./list")
+    assert parse_arguments(["mcp"]).path == "."

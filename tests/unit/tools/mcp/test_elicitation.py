@@ -1,0 +1,281 @@
+"""Questions of MCP servers: a pause of the run, and the answer in any process."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import UrlElicitationRequiredError
+from mcp import types as mcp_types
+from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import Context as ServerContext
+from mcp.server.mcpserver import MCPServer
+from pydantic import BaseModel
+
+from ostinato import types
+from ostinato.agents import Agent
+from ostinato.errors import CallAlreadyAnsweredError, InvalidAnswerError
+from ostinato.runners import Runner
+from ostinato.sessions import SqliteSessionService
+from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.tools import request_input
+from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
+from tests.unit.tools.contexts import make_context
+
+FORM = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
+
+
+class Shop:
+    """A server whose tool `order` asks for a size before it orders.
+
+    Args:
+      url: an address to visit, in place of the form.
+      hints: the tool's annotations.
+    """
+
+    def __init__(self, url: str = "", hints: Any = None) -> None:
+        self.url = url
+        self.hints = hints
+        self.ordered: list[Any] = []
+        self.server: Any = Server("shop", on_list_tools=self._list, on_call_tool=self._call)
+
+    def toolset(self, **options: Any) -> McpToolset:
+        return McpToolset(
+            connection_params=InProcessConnectionParams(server=self.server), **options
+        )
+
+    async def _list(self, context: Any, params: Any) -> Any:
+        schema = {"type": "object"}
+        tool = mcp_types.Tool(name="order", input_schema=schema, annotations=self.hints)
+        return mcp_types.ListToolsResult(tools=[tool])
+
+    async def _call(self, context: Any, params: Any) -> Any:
+        if params.request_state is None:
+            form = mcp_types.ElicitRequestFormParams(message="Which size?", requested_schema=FORM)
+            url = mcp_types.ElicitRequestURLParams(message="Log in.", url=self.url)
+            request = mcp_types.ElicitRequest(params=url if self.url else form)
+            return mcp_types.InputRequiredResult(
+                input_requests={"size": request}, request_state="state-1"
+            )
+        answer = params.input_responses["size"]
+        self.ordered.append((params.request_state, answer.action, answer.content))
+        text = mcp_types.TextContent(type="text", text=f"{answer.action} {answer.content}")
+        return mcp_types.CallToolResult(content=[text])
+
+
+def talk_to(shop: Shop, *turns: Any, **options: Any) -> tuple[Conversation, ScriptedModel]:
+    model = ScriptedModel([call("order"), *(turns or ("Ordered.",))])
+    agent = Agent(name="root", model=model, tools=[shop.toolset(**options)])
+    return Conversation(agent), model
+
+
+async def test_form_becomes_a_request_for_input():
+    shop = Shop()
+    talk, model = talk_to(shop)
+    await talk.say("Order")
+    assert len(model.requests) == 1 and shop.ordered == []
+    (waiting,) = talk.pending()
+    assert waiting.name == "adk_request_input" and waiting.args is not None
+    assert waiting.args["message"] == "Which size?"
+    assert waiting.args["response_schema"] == FORM
+    await talk.answer(waiting, {"size": 42})
+    assert shop.ordered == [("state-1", "accept", {"size": 42})]
+    assert talk.text == "Ordered."
+    (response,) = model.requests[1].function_responses
+    assert response.name == "order" and "accept" in str(response.response)
+    assert "adk_request_input" not in str(model.requests[1].contents)
+
+
+async def test_declined_question_is_for_the_server_to_handle():
+    shop = Shop()
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"action": "decline"})
+    assert shop.ordered == [("state-1", "decline", None)]
+    assert talk.text == "Ordered."
+
+
+async def test_answer_that_does_not_fit_leaves_the_question_open():
+    shop = Shop()
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    with pytest.raises(InvalidAnswerError, match="size"):
+        await talk.answer(waiting, {"size": "large"})
+    await talk.answer(waiting, {"size": 7})
+    assert [content for _, _, content in shop.ordered] == [{"size": 7}]
+
+
+async def test_address_to_visit():
+    shop = Shop(url="https://shop.example/login")
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None
+    assert waiting.args["message"] == "Log in. Open https://shop.example/login"
+    assert waiting.args["payload"] == {"urls": ["https://shop.example/login"]}
+    await talk.answer(waiting, {"result": True})
+    assert shop.ordered == [("state-1", "accept", None)]
+
+
+async def test_callback_of_the_program_answers_at_once():
+    async def answer(context: Any, params: Any) -> Any:
+        return mcp_types.ElicitResult(action="accept", content={"size": 5})
+
+    shop = Shop()
+    talk, _ = talk_to(shop, elicitation_callback=answer)
+    await talk.say("Order")
+    assert shop.ordered == [("state-1", "accept", {"size": 5})] and talk.text == "Ordered."
+
+
+async def test_answer_in_another_process_after_a_restart(tmp_path: Path):
+    """All that lives in memory is made anew between question and answer."""
+    place = {"user_id": "ann", "session_id": "s"}
+    shop = Shop()
+
+    def make_runner(*turns: Any) -> Runner:
+        agent = Agent(name="root", model=ScriptedModel(list(turns)), tools=[shop.toolset()])
+        service = SqliteSessionService(str(tmp_path / "sessions.db"))
+        return Runner(app_name="shop", agent=agent, session_service=service)
+
+    async def send(runner: Runner, *parts: types.Part) -> list[Any]:
+        message = types.Content(role="user", parts=list(parts))
+        events = [event async for event in runner.run_async(**place, new_message=message)]
+        await runner.close()
+        return events
+
+    first = make_runner(call("order"))
+    await first.session_service.create_session(app_name="shop", **place)
+    events = await send(first, types.Part(text="Order"))
+    calls = [one for event in events for one in event.get_function_calls()]
+    (asked,) = [one for one in calls if one.name == "adk_request_input"]
+    given = types.FunctionResponse(id=asked.id, name=asked.name, response={"size": 3})
+    await send(make_runner("Ordered."), types.Part(function_response=given))
+    assert shop.ordered == [("state-1", "accept", {"size": 3})]
+    with pytest.raises(CallAlreadyAnsweredError):
+        await send(make_runner("Again."), types.Part(function_response=given))
+    assert len(shop.ordered) == 1
+
+
+async def test_model_cannot_answer_or_forge_a_question():
+    """A model's own request for input that names another call runs nothing."""
+    shop = Shop()
+    forged = types.FunctionCall(
+        name="adk_request_input", args={"message": "?", "functionCallId": "call-of-order"}
+    )
+    order = types.FunctionCall(name="order", id="call-of-order", args={})
+    model = ScriptedModel([order, forged, "Done."])
+    agent = Agent(name="root", model=model, tools=[shop.toolset(), request_input])
+    talk = Conversation(agent)
+    await talk.say("Order")
+    await talk.say("Never mind")
+    asked = [one for one in talk.pending() if (one.args or {}).get("message") == "?"]
+    await talk.answer(asked[0], {"result": "yes"})
+    assert shop.ordered == []
+
+
+@pytest.mark.long
+async def test_older_protocol_asks_over_its_connection():
+    """Without a callback the question is cancelled; with one it is answered at once."""
+    server = MCPServer("old")
+
+    class Size(BaseModel):
+        size: int
+
+    @server.tool()
+    async def order(ctx: ServerContext) -> str:
+        answer = await ctx.elicit("Which size?", Size)
+        return f"{answer.action} {getattr(answer, 'data', None)}"
+
+    async def answer(context: Any, params: Any) -> Any:
+        return mcp_types.ElicitResult(action="accept", content={"size": 5})
+
+    for callback, expected in ((None, "cancel None"), (answer, "accept size=5")):
+        params = InProcessConnectionParams(server=server, mode="legacy")
+        toolset = McpToolset(connection_params=params, elicitation_callback=callback)
+        (tool,) = await toolset.get_tools()
+        result = await tool.run_async(args={}, tool_context=make_context())
+        assert result["content"][0]["text"] == expected
+        await toolset.close()
+
+
+async def test_server_that_refuses_until_an_address_was_visited():
+    visited: list[str] = []
+    server = MCPServer("old")
+
+    @server.tool()
+    async def order() -> str:
+        if not visited:
+            link = mcp_types.ElicitRequestURLParams(
+                message="Log in.", url="https://shop.example/login", elicitation_id="1"
+            )
+            raise UrlElicitationRequiredError([link])
+        return "ordered"
+
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    model = ScriptedModel([call("order"), "Done."])
+    toolset = McpToolset(connection_params=params)
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Order")
+    (waiting,) = talk.pending()
+    assert waiting.args is not None
+    assert waiting.args["payload"] == {"urls": ["https://shop.example/login"]}
+    visited.append("yes")
+    await talk.answer(waiting, {"result": True})
+    assert "ordered" in str(model.requests[1].function_responses[0].response)
+    await toolset.close()
+
+
+@pytest.mark.filterwarnings("ignore:The sampling capability is deprecated")
+async def test_sampling_is_answered_by_the_callback_only():
+    server = MCPServer("writer")
+
+    @server.tool()
+    async def write(ctx: ServerContext) -> str:
+        message = mcp_types.SamplingMessage(
+            role="user", content=mcp_types.TextContent(type="text", text="A word?")
+        )
+        made = await ctx.session.create_message([message], max_tokens=5)  # pyright: ignore[reportDeprecated]
+        return made.content.text  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def sample(context: Any, params: Any) -> Any:
+        text = mcp_types.TextContent(type="text", text="word")
+        return mcp_types.CreateMessageResult(role="assistant", content=text, model="m")
+
+    results: list[Any] = []
+    for callback in (sample, None):
+        params = InProcessConnectionParams(server=server, mode="legacy")
+        toolset = McpToolset(connection_params=params, sampling_callback=callback)
+        (tool,) = await toolset.get_tools()
+        results.append(await tool.run_async(args={}, tool_context=make_context()))
+        await toolset.close()
+    assert results[0]["content"][0]["text"] == "word"
+    assert "Sampling not supported" in results[1]["error"]
+
+
+async def test_declined_visit_rejects_the_call():
+    server = MCPServer("old")
+
+    @server.tool()
+    async def order() -> str:
+        link = mcp_types.ElicitRequestURLParams(
+            message="Log in.", url="https://shop.example/login", elicitation_id="1"
+        )
+        raise UrlElicitationRequiredError([link])
+
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    model = ScriptedModel([call("order"), "Not ordered."])
+    toolset = McpToolset(connection_params=params)
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"action": "decline"})
+    assert talk.text == "Not ordered." and talk.pending() == []
+    assert "rejected" in str(model.requests[1].function_responses[0].response)
+    await toolset.close()
+
+
+async def test_destructive_tool_tells_the_server_of_a_declined_question():
+    shop = Shop(hints=mcp_types.ToolAnnotations(destructive_hint=True))
+    talk, _ = talk_to(shop)
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"action": "decline"})
+    assert shop.ordered == [("state-1", "decline", None)]

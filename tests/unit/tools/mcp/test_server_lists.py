@@ -1,0 +1,232 @@
+"""The lists of MCP servers: whole, bounded, kept, forgotten, sorted and checked."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import types as mcp_types
+from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import Context as ServerContext
+from mcp.server.mcpserver import MCPServer
+
+from ostinato.agents import Agent
+from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.tools.mcp.tool_listing import fit_name
+from ostinato.tools.mcp_tool import InProcessConnectionParams, McpCallError, McpToolset
+from tests.support.mcp import raw_server
+from tests.unit.tools.contexts import make_context
+
+
+class Listing:
+    """A server whose tools a test sets, and that counts the requests for them.
+
+    Args:
+      names: the tools; a dict is a whole description.
+      ttl: the hint of the answers, in milliseconds.
+    """
+
+    def __init__(self, *names: Any, ttl: int = 0) -> None:
+        self.names = list(names)
+        self.ttl = ttl
+        self.asked = 0
+        self.server: Any = Server("shop", on_list_tools=self._list, on_call_tool=self._call)
+
+    def toolset(self, **options: Any) -> McpToolset:
+        """Return a toolset of the server."""
+        params = InProcessConnectionParams(server=self.server)
+        return McpToolset(connection_params=params, **options)
+
+    async def _list(self, context: Any, params: Any) -> Any:
+        self.asked += 1
+        described = [one if isinstance(one, dict) else {"name": one} for one in self.names]
+        tools = [mcp_types.Tool(**{"input_schema": {"type": "object"}, **one}) for one in described]
+        return mcp_types.ListToolsResult(tools=tools, ttl_ms=self.ttl)
+
+    async def _call(self, context: Any, params: Any) -> Any:
+        text = mcp_types.TextContent(type="text", text=f"did {params.name}")
+        return mcp_types.CallToolResult(content=[text])
+
+
+async def names_of(toolset: McpToolset) -> list[str]:
+    return [tool.name for tool in await toolset.get_tools()]
+
+
+async def test_all_pages_are_read_sorted_and_cached(tmp_path: Path):
+    asked = tmp_path / "asked"
+    toolset = McpToolset(connection_params=raw_server("pages=50", f"asked={asked}"))
+    first = await names_of(toolset)
+    assert first == [f"tool_{page:03}" for page in range(50)]
+    assert await names_of(toolset) == first
+    assert asked.read_text().split().count("tools/list") == 50
+    await toolset.close()
+
+
+@pytest.mark.long
+async def test_filter_finds_a_tool_of_a_later_page():
+    toolset = McpToolset(connection_params=raw_server("pages=3"), tool_filter=["tool_002"])
+    assert await names_of(toolset) == ["tool_002"]
+    await toolset.close()
+
+
+async def test_repeated_cursor_is_an_error_that_names_the_server():
+    toolset = McpToolset(connection_params=raw_server("pages=3", "loop=yes"))
+    with pytest.raises(McpCallError, match=r"raw_server.py: its list of tools .* repeats"):
+        await toolset.get_tools()
+    await toolset.close()
+
+
+async def test_run_with_known_tools_asks_only_its_calls(tmp_path: Path):
+    asked = tmp_path / "asked"
+    toolset = McpToolset(connection_params=raw_server(f"asked={asked}"))
+    await toolset.get_tools()
+    before = len(asked.read_text().split())
+    model = ScriptedModel([call("echo"), "done", call("read"), "done"])
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Go")
+    await talk.say("Again")
+    assert asked.read_text().split()[before:] == ["tools/call", "tools/call"]
+    await toolset.close()
+
+
+async def test_change_that_the_server_announces_is_seen_by_the_next_run():
+    server = MCPServer("shop")
+
+    def buy() -> str:
+        return "bought"
+
+    @server.tool()
+    async def open_shop(ctx: ServerContext) -> str:
+        server.add_tool(buy)
+        await ctx.session.send_tool_list_changed()
+        return "open"
+
+    params = InProcessConnectionParams(server=server, mode="legacy")
+    toolset = McpToolset(connection_params=params)
+    model = ScriptedModel([call("open_shop"), "open", call("buy"), "bought"])
+    talk = Conversation(Agent(name="root", model=model, tools=[toolset]))
+    await talk.say("Open")
+    await talk.say("Buy")
+    assert [one.tool_names for one in model.requests] == [
+        ["open_shop"],
+        ["open_shop"],  # a run keeps the tools that it began with
+        ["buy", "open_shop"],
+        ["buy", "open_shop"],
+    ]
+    await toolset.close()
+
+
+async def test_subscription_to_changes_of_the_newest_protocol():
+    server = MCPServer("shop")
+
+    def buy() -> str:
+        return "bought"
+
+    @server.tool()
+    async def open_shop(ctx: ServerContext) -> str:
+        server.add_tool(buy)
+        await ctx.notify_tools_changed()
+        return "open"
+
+    toolset = McpToolset(connection_params=InProcessConnectionParams(server=server))
+    (tool,) = await toolset.get_tools()
+    await tool.run_async(args={}, tool_context=make_context())
+    while len(await names_of(toolset)) < 2:  # noqa: ASYNC110 - the notice comes by itself
+        await asyncio.sleep(0)
+    assert await names_of(toolset) == ["buy", "open_shop"]
+    await toolset.close()
+
+
+@pytest.mark.parametrize(("options", "asked"), [({}, 1), ({"tool_list_cache_ttl_seconds": 0}, 2)])
+async def test_cache_is_on_unless_switched_off(options: dict[str, Any], asked: int):
+    listing = Listing("a")
+    toolset = listing.toolset(**options)
+    await toolset.get_tools()
+    await toolset.get_tools()
+    assert listing.asked == asked
+    await toolset.close()
+
+
+async def test_hint_of_the_server_limits_the_age(monkeypatch: pytest.MonkeyPatch):
+    listing = Listing("a", ttl=60_000)
+    toolset = listing.toolset()
+    await toolset.get_tools()
+    connection = await toolset._manager.connect()
+    expires, _ = connection.lists._kept["tools"]
+    now = connection._loop.time()
+    assert now < expires <= now + 60
+    await toolset.close()
+
+
+async def test_new_connection_reads_the_list_anew():
+    listing = Listing("a")
+    toolset = listing.toolset()
+    await toolset.get_tools()
+    listing.names = ["b"]
+    await toolset.close()
+    assert await names_of(toolset) == ["b"]
+    await toolset.close()
+
+
+async def test_tools_that_no_model_could_call_are_left_out(caplog: pytest.LogCaptureFixture):
+    listing = Listing(
+        *("good", "transfer_to_agent", "adk_request_input", "set_model_response"),
+        *("a.b", "a/b"),
+        {
+            "name": "bad_schema",
+            "input_schema": {"type": "object", "properties": {"x": {"type": 3}}},
+        },
+        {
+            "name": "lost",
+            "input_schema": {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}},
+        },
+        {
+            "name": "remote",
+            "input_schema": {"type": "object", "properties": {"x": {"$ref": "http://x/y"}}},
+        },
+        {
+            "name": "tree",
+            "input_schema": {
+                "type": "object",
+                "properties": {"node": {"$ref": "#/$defs/node"}},
+                "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}},
+            },
+        },
+    )
+    toolset = listing.toolset()
+    with caplog.at_level(logging.WARNING):
+        assert await names_of(toolset) == ["a_b", "good", "tree"]
+    left_out = [record.getMessage() for record in caplog.records]
+    assert len(left_out) == 7 and all("MCP server shop" in one for one in left_out)
+    await toolset.close()
+
+
+@pytest.mark.long
+async def test_broken_toolset_does_not_stop_the_others(caplog: pytest.LogCaptureFixture):
+    broken = McpToolset(connection_params=raw_server("mute=yes", timeout=0.2))
+    whole = Listing("good").toolset()
+    model = ScriptedModel([call("good"), "done"])
+    talk = Conversation(Agent(name="root", model=model, tools=[broken, whole]))
+    await talk.say("Go")
+    assert model.requests[0].tool_names == ["good"]
+    assert "raw_server.py cannot be reached: no answer within 0.2 s" in caplog.text
+    await whole.close()
+
+
+async def test_prefix_and_predicate():
+    toolset = Listing("a", "b").toolset(
+        tool_name_prefix="shop", tool_filter=lambda tool, readonly_context=None: tool.name == "b"
+    )
+    (tool,) = await toolset.get_tools_with_prefix()
+    declaration = tool._get_declaration()
+    assert tool.name == "shop_b" and declaration is not None and declaration.name == "shop_b"
+    await toolset.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "fitted"),
+    [("a.b/c", "", "a_b_c"), ("x" * 80, "", "x" * 64), ("y" * 80, "gh", "y" * 61)],
+)
+def test_names_fit_all_providers(name: str, prefix: str, fitted: str):
+    assert fit_name(name, prefix) == fitted
