@@ -36,7 +36,7 @@ class CodeExecutorContext:
         session_state[_CONTEXT] = self._context
 
     def get_state_delta(self) -> dict[str, Any]:
-        """Return what the event of the next result is to store."""
+        """Return the state changes to store with the next result's event."""
         return {_CONTEXT: copy.deepcopy(self._context)}
 
     def get_execution_id(self) -> str | None:

@@ -33,14 +33,14 @@ class Run:
     Iterate it for its events, from the first on and as often as needed, or await `result()`.
 
     Attributes:
-      usage: sums so far.
+      usage: tokens and calls counted so far.
       numbers: number of each stored event within its session, by the event's id; events of a run
         that only repeats an earlier one have none.
 
     Args:
       events: the events.
       stop: stops the run; returns whether it still ran.
-      leave: stops all writes of the run, because another process is to resume it.
+      leave: stops all writes of the run, so that another process can resume it.
       numbers: filled with the number of each stored event within its session, by the event's id.
       accepted: done once the message is stored, in the log or in the session's inbox.
       release: releases the session if it is still held; takes the error that ended the run.

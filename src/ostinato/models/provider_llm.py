@@ -80,7 +80,7 @@ class ProviderLlm(BaseLlm):
 
         Raises:
           ProviderError: the provider refused or failed; the class says how, and `retryable` whether
-            the same request may succeed later. The SDK's own error is its `__context__`.
+            the same request may succeed later. The transport's own error is its `__context__`.
         """
         options = self.retry_options
         policy = self.retry_policy if options is None else RetryPolicy.of(options)
@@ -107,7 +107,7 @@ class ProviderLlm(BaseLlm):
                     if turn is not None:
                         turn.count(response)
                     yield response
-        except Exception as error:  # boundary: map the SDK's errors to ours
+        except Exception as error:  # boundary: map the transport's errors to ours
             known = self._to_provider_error(error)
             if known is error or known is None:
                 raise
@@ -125,11 +125,11 @@ class ProviderLlm(BaseLlm):
 
     @abstractmethod
     def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
-        """Send the request once, with the SDK's own retries disabled."""
+        """Send the request once; `RetryPolicy` retries."""
 
     @abstractmethod
     def _explain(self, error: Exception) -> ProviderError | None:
-        """Return the ProviderError for an error of the SDK, or None for any other error."""
+        """Return the ProviderError for an error of the transport, or None for any other error."""
 
     @field_validator("api_key", mode="before")
     @classmethod
@@ -153,7 +153,7 @@ class ProviderLlm(BaseLlm):
         if given:
             return given
         if not self.provider.keys:
-            return "none"  # the SDKs require a key even if the server does not
+            return "none"  # sent even if the server requires no key
         raise ModelUnavailableError(
             f"No key for model {self.model!r} of {self.provider.title}: set "
             f"{' or '.join(self.provider.keys)}, or pass api_key. Or use "
@@ -177,7 +177,7 @@ class ProviderLlm(BaseLlm):
         return named or "base_url"
 
     def _place(self) -> str | None:
-        """Return the base URL of the API, or None to use the SDK's default."""
+        """Return the base URL of the API, or None for the provider's default."""
         return self.base_url or self.provider.url
 
     def _make_status_error(
@@ -234,12 +234,12 @@ class ProviderLlm(BaseLlm):
         )
 
     def _to_provider_error(self, error: Exception) -> ProviderError | None:
-        """Return the ProviderError inside an SDK error, or the one that describes it, if any."""
+        """Return the ProviderError inside a transport's error, or the one that describes it."""
         if isinstance(error, ProviderError) and error.provider:
             return error
         inner: BaseException | None = error
         while inner is not None:
-            if isinstance(inner, ModelAnswerError):  # raised by Ostinato below the SDK
+            if isinstance(inner, ModelAnswerError):  # raised below the transport
                 return self._bad_answer(str(inner), retryable=inner.retryable)
             inner = inner.__cause__ or inner.__context__
         return self._explain(error)

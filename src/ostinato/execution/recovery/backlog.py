@@ -1,4 +1,4 @@
-"""Backlog: an app's queued requests and abandoned invocations, which engines deliver and run."""
+"""Backlog: an app's queued requests and abandoned invocations, which workers take and run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may append: the rules of leases and of appends from outside, the same in every store. Pure.
+"""Pure functions that say who may append: leases, and appends from outside, alike in every store.
 
 Each store reads its rows, asks here inside the transaction of the append, and writes the answer.
 """

@@ -1,7 +1,7 @@
 """The text of an HTML page, a line per block; load_web_page hands it to the model.
 
 The standard library's parser is quadratic on some broken pages, so this one reads each character a
-constant number of times: whatever has no end reaches to the end of the page, as in browsers.
+constant number of times: an unclosed tag or comment extends to the end of the page, as in browsers.
 """
 
 from __future__ import annotations
