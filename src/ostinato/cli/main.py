@@ -35,6 +35,8 @@ _HOMES = {
     "mcp": "ostinato.cli.serve",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
+    "eval": "ostinato.cli.evaluate",
+    "eval_set": "ostinato.cli.eval_sets",
 }
 
 

@@ -121,8 +121,10 @@ def format_details(eval_id: str, results: Sequence[EvalCaseResult]) -> str:
             lines.append(f"  {result.error_message}")
         for one in result.overall_eval_metric_results:
             lines.append(f"  {one.metric_name}: {one.eval_status.name}, {format_score(one)}")
-            for rubric in one.details.rubric_scores or ():
-                lines.append(f"    {rubric.rubric_id}: {rubric.score} {rubric.rationale or ''}")
+            lines += [
+                f"    {rubric.rubric_id}: {rubric.score} {rubric.rationale or ''}"
+                for rubric in one.details.rubric_scores or ()
+            ]
         for place, turn in enumerate(result.eval_metric_result_per_invocation, 1):
             lines += _format_turn(place, turn.actual_invocation, turn.expected_invocation)
     return "\n".join(lines)

@@ -140,7 +140,11 @@ class CaseRunner:
             if message.status is not Status.SUCCESS or message.user_message is None:
                 break
             await self._run_turn(runner, names, message.user_message, eval_case, run, events)
-        session = await self.session_service.get_session(**names)
+        session = await self.session_service.get_session(
+            app_name=names["app_name"],
+            user_id=names["user_id"],
+            session_id=names["session_id"],
+        )
         run.final_state = dict(session.state) if session is not None else {}
         return run
 
@@ -179,9 +183,7 @@ class CaseRunner:
                 user_id=names["user_id"], session_id=names["session_id"], new_message=message
             )
             async with Aclosing(stream) as answers:
-                async for event in answers:
-                    if not event.partial:
-                        came.append(event)
+                came = [event async for event in answers if not event.partial]
         finally:
             current_turn.reset(token)
             record.end_turn()

@@ -64,11 +64,13 @@ class CustomMetricEvaluator(Evaluator):
           TypeError: the function did not return an EvaluationResult.
         """
         given = (actual_invocations, expected_invocations, conversation_scenario)
-        if isinstance(self._function, type) and issubclass(self._function, Evaluator):
-            result = self._function(eval_metric=self._metric).evaluate_invocations(*given)  # type: ignore[call-arg]
+        function: Any = self._function
+        result: Any
+        if _is_evaluator(self._function):
+            result = function(eval_metric=self._metric).evaluate_invocations(*given)
         else:
             metric = self._metric.model_copy(deep=True, update={"threshold": None})
-            result: Any = self._function(metric, *given)
+            result = function(metric, *given)
         if inspect.isawaitable(result):
             result = await result
         if not isinstance(result, EvaluationResult):
@@ -77,3 +79,7 @@ class CustomMetricEvaluator(Evaluator):
                 "return an EvaluationResult."
             )
         return result
+
+
+def _is_evaluator(function: Any) -> bool:
+    return isinstance(function, type) and issubclass(function, Evaluator)

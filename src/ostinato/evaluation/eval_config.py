@@ -98,7 +98,7 @@ class EvalConfig(BaseModel):
         if isinstance(data, dict):
             for name in cast(dict[str, Any], data):
                 _check_name(name)
-        return data
+        return cast(Any, data)
 
 
 _OTHER_NAMES = ("live_model_config",)  # of newer files; its setting concerns live runs only

@@ -94,12 +94,12 @@ async def run_evaluation(
                 if on_result is not None:
                     on_result(result)
 
-    tasks: list[asyncio.Task[None]] = []
+    tasks: set[asyncio.Task[None]] = set()
     try:
         for request in _requests_of(plan):
             async with Aclosing(service.perform_inference(request)) as inferences:
                 async for inference in inferences:
-                    tasks.append(asyncio.create_task(evaluate_one(inference)))
+                    tasks.add(asyncio.create_task(evaluate_one(inference)))
         await asyncio.gather(*tasks)
     except asyncio.CancelledError:
         run.interrupted = True

@@ -55,7 +55,7 @@ class EvaluationResult(BaseModel):
     overall_rubric_scores: list[RubricScore] | None = None
 
 
-class Evaluator(abc.ABC):
+class Evaluator(abc.ABC):  # noqa: B024
     """A metric; subclasses implement `evaluate_invocations`, plain or `async`."""
 
     criterion_type: ClassVar[type[BaseCriterion]] = BaseCriterion

@@ -71,9 +71,12 @@ def _convert_turn(turn: Any, where: str) -> Invocation:
     calls: list[Any] = _take(turn, "expected_tool_use", list, where, [])
     said: list[Any] = _take(turn, "expected_intermediate_agent_responses", list, where, [])
     responses = [
-        types.FunctionResponse(name=call["tool_name"], response=_as_response(mock))
+        types.FunctionResponse(
+            name=_take(call, "tool_name", str, where),
+            response=_as_response(cast(dict[str, Any], call)["mock_tool_output"]),
+        )
         for call in calls
-        if isinstance(call, dict) and (mock := call.get("mock_tool_output")) is not None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        if isinstance(call, dict) and "mock_tool_output" in call
     ]
     return Invocation(
         invocation_id=_clock.new_id(),

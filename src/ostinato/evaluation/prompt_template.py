@@ -47,7 +47,11 @@ def fill_template(template: str, values: dict[str, Any]) -> str:
         return _PLACEHOLDER.sub(lambda match: str(_look_up(match, values)), template)
     _load_jinja()
     environment = need("jinja2.sandbox").SandboxedEnvironment(autoescape=False)
-    environment.filters["render_string_filter"] = lambda text: fill_template(text, values)
+
+    def render_string(text: str) -> str:
+        return fill_template(text, values)
+
+    environment.filters["render_string_filter"] = render_string
     return environment.from_string(template).render(values)
 
 

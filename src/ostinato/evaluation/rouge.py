@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 # Scripts without spaces between words: each character counts as a word.
@@ -111,7 +112,7 @@ def _is_consonant(word: str, at: int) -> bool:
 def _measure(stem: str) -> int:
     """Return how often a vowel is followed by a consonant."""
     kinds = [_is_consonant(stem, at) for at in range(len(stem))]
-    return sum(1 for before, after in zip(kinds, kinds[1:], strict=False) if after and not before)
+    return sum(1 for before, after in pairwise(kinds) if after and not before)
 
 
 def _has_vowel(stem: str) -> bool:

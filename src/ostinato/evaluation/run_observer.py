@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from ..context.budget import Price
 from ..context.context import Context
@@ -163,4 +163,6 @@ def _to_json(tool: Any) -> Any:
     dump = getattr(tool, "model_dump", None)
     if callable(dump):
         return dump(mode="json", exclude_none=True)
-    return tool if isinstance(tool, dict) else getattr(tool, "__name__", str(tool))
+    if isinstance(tool, dict):
+        return cast(Any, tool)
+    return getattr(tool, "__name__", str(tool))

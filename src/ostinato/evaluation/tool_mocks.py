@@ -146,9 +146,12 @@ class ToolMocks(BasePlugin):
         """Record a call."""
         if self._config.record:
             self._recorded.append({"name": tool.name, "args": tool_args, "response": result})
-            document = {"format": _FORMAT, "calls": self._recorded}
-            text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-            Path(self._config.cassette or "").write_text(f"{text}\n", encoding="utf-8")
+            self._write_recording()
+
+    def _write_recording(self) -> None:
+        document = {"format": _FORMAT, "calls": self._recorded}
+        text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+        Path(self._config.cassette or "").write_text(f"{text}\n", encoding="utf-8")
 
     async def _find_answer(self, name: str, args: dict[str, Any]) -> dict[str, Any] | None:
         if self._function is not None:

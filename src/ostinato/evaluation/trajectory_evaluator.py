@@ -11,7 +11,12 @@ from pydantic import ValidationError
 from .arg_matchers import ArgMatch, JudgeQuestion
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation, get_all_tool_calls
-from .eval_metrics import EvalMetric, JudgeModelOptions, ToolTrajectoryCriterion
+from .eval_metrics import (
+    BaseCriterion,
+    EvalMetric,
+    JudgeModelOptions,
+    ToolTrajectoryCriterion,
+)
 from .evaluator import (
     EvaluationResult,
     Evaluator,
@@ -56,7 +61,7 @@ class TrajectoryEvaluator(Evaluator):
       ValueError: both are given, or the criterion does not fit.
     """
 
-    criterion_type: ClassVar[type[ToolTrajectoryCriterion]] = ToolTrajectoryCriterion
+    criterion_type: ClassVar[type[BaseCriterion]] = ToolTrajectoryCriterion
 
     def __init__(
         self, threshold: float | None = None, eval_metric: EvalMetric | None = None
@@ -75,7 +80,7 @@ class TrajectoryEvaluator(Evaluator):
     def _read_criterion(self, metric: EvalMetric) -> None:
         assert metric.criterion is not None
         try:
-            criterion = self.criterion_type.model_validate(metric.criterion.model_dump())
+            criterion = ToolTrajectoryCriterion.model_validate(metric.criterion.model_dump())
         except ValidationError as error:
             raise ValueError(
                 f"The criterion of {metric.metric_name} is not a ToolTrajectoryCriterion: {error}"

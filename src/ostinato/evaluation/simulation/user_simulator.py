@@ -50,7 +50,7 @@ class NextUserMessage(EvalBaseModel):
         return self
 
 
-class UserSimulator(abc.ABC):
+class UserSimulator(abc.ABC):  # noqa: B024
     """A simulated user of one conversation.
 
     Args:
