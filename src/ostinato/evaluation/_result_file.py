@@ -34,8 +34,13 @@ def create_eval_set_result(
 
 
 def format_eval_set_result(result: EvalSetResult) -> str:
-    """Return results as JSON that google-adk 2.3.0 reads, too; other values become text."""
-    return result.model_dump_json(indent=2, context={"adk": ADK_230}, fallback=str)
+    """Return results as JSON that google-adk 2.3.0 reads, too; other values become text.
+
+    Fields without a value are left out: an older google-genai refuses the names of newer ones.
+    """
+    return result.model_dump_json(
+        indent=2, exclude_none=True, context={"adk": ADK_230}, fallback=str
+    )
 
 
 def parse_eval_set_result(text: str, name: str) -> EvalSetResult:

@@ -46,7 +46,7 @@ class InvocationEvent(NewerFieldsModel):
     )
 
     author: str
-    content: types.Content | None
+    content: types.Content | None = None
     usage_metadata: types.GenerateContentResponseUsageMetadata | None = None
     grounding_metadata: types.GroundingMetadata | None = None
     model_version: str | None = None

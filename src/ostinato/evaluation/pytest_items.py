@@ -46,9 +46,11 @@ class EvalSetFile(pytest.File):
         except OstinatoError as error:
             raise self.CollectError(str(error)) from error
         agent = loaded.app or loaded.root
-        make: Any = EvalCaseItem.from_parent  # pyright: ignore[reportUnknownMemberType]
+        kind: Any = EvalCaseItem
         for case in eval_set.eval_cases:
-            yield make(self, name=case.eval_id, agent=agent, case=case, eval_config=config)
+            yield kind.from_parent(
+                self, name=case.eval_id, agent=agent, case=case, eval_config=config
+            )
 
 
 class EvalCaseItem(pytest.Item):
@@ -116,5 +118,5 @@ def collect_eval_file(file: Path, parent: Any) -> EvalSetFile:
       file: a file `*.test.json` or `*.evalset.json`.
       parent: the collector of its folder.
     """
-    make: Any = EvalSetFile.from_parent  # pyright: ignore[reportUnknownMemberType]
-    return make(parent, path=file)
+    make: Any = EvalSetFile
+    return make.from_parent(parent, path=file)
