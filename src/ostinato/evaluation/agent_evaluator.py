@@ -280,4 +280,5 @@ def _raise_failures(failures: list[str], detailed: bool) -> None:
     if failures:
         hint = "" if detailed else " Set print_detailed_results=True to see the turns."
         listed = "\n".join(failures)
-        raise AssertionError(f"The evaluation has {len(failures)} failures.{hint}\n{listed}")
+        number = "1 failure" if len(failures) == 1 else f"{len(failures)} failures"
+        raise AssertionError(f"The evaluation has {number}.{hint}\n{listed}")
