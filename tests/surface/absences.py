@@ -104,6 +104,11 @@ DIFFERENCES: list[Difference] = [
         "tools.discovery_engine_search_tool:DiscoveryEngineSearchTool.discovery_engine_search",
         "The search of DiscoveryEngineSearchTool is a coroutine function, so it blocks no loop.",
     ),
+    *_each(
+        "The methods of BaseEvalService are async generators, as those of its subclasses are.",
+        "evaluation.base_eval_service:BaseEvalService.perform_inference",
+        "evaluation.base_eval_service:BaseEvalService.evaluate",
+    ),
     Difference("types:FunctionResponse.from_mcp_response", "MCP comes with a later version."),
     *_each(
         "The type here takes the same values.",

@@ -57,6 +57,18 @@ _CONFIG_FILE = "test_config.json"
 _APP = "test_app"
 
 
+def load_json(file_path: str) -> Any:
+    """Return the value in a JSON file.
+
+    Args:
+      file_path: the file.
+
+    Raises:
+      InputValidationError: it is not JSON.
+    """
+    return parse_json(read_text(Path(file_path)), file_path)
+
+
 class AgentEvaluator:
     """Evaluates agents in tests."""
 

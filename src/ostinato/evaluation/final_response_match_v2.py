@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..models.llm_response import LlmResponse
 from .eval_case import Invocation
-from .eval_metrics import BaseCriterion, EvalMetric, LlmAsAJudgeCriterion
+from .eval_metrics import EvalMetric, LlmAsAJudgeCriterion
 from .evaluator import EvaluationResult, PerInvocationResult, get_overall_result
 from .llm_as_judge import AutoRaterScore, LlmAsJudge, take_majority
 from .llm_as_judge_utils import Label, get_text_from_content, read_label
@@ -72,7 +72,9 @@ class FinalResponseMatchV2Evaluator(LlmAsJudge):
       eval_metric: the metric with an LlmAsAJudgeCriterion.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = LlmAsAJudgeCriterion
+    criterion_type: ClassVar[type[LlmAsAJudgeCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        LlmAsAJudgeCriterion
+    )
 
     def __init__(self, eval_metric: EvalMetric) -> None:
         super().__init__(eval_metric, self.criterion_type, expected_invocations_required=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation, InvocationEvent, InvocationEvents
-from .eval_metrics import BaseCriterion, EvalMetric, HallucinationsCriterion
+from .eval_metrics import EvalMetric, HallucinationsCriterion
 from .evaluator import (
     EvaluationResult,
     Evaluator,
@@ -86,7 +86,9 @@ class HallucinationsV1Evaluator(Evaluator):
       ModelUnavailableError: the judge model is not available.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = HallucinationsCriterion
+    criterion_type: ClassVar[type[HallucinationsCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        HallucinationsCriterion
+    )
 
     def __init__(self, eval_metric: EvalMetric) -> None:
         self._threshold = eval_metric.threshold

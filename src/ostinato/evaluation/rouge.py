@@ -20,11 +20,21 @@ _STEMMED_LENGTH = 3  # shorter words stay whole, as in the rouge-score package
 
 
 class RougeScore(NamedTuple):
-    """A ROUGE score: precision, recall and their harmonic mean, each from 0 to 1."""
+    """A ROUGE score.
+
+    Attributes:
+      precision: share of the candidate's words that the reference has, too.
+      recall: share of the reference's words that the candidate has, too.
+    """
 
     precision: float
     recall: float
-    fmeasure: float
+
+    @property
+    def fmeasure(self) -> float:
+        """Their harmonic mean, from 0 to 1."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
 
 
 def score_rouge_1(candidate: str, reference: str) -> RougeScore:
@@ -35,15 +45,12 @@ def score_rouge_1(candidate: str, reference: str) -> RougeScore:
       reference: the text to compare it with.
     """
     if candidate == reference and candidate.strip():
-        return RougeScore(1.0, 1.0, 1.0)
+        return RougeScore(1.0, 1.0)
     found, wanted = split_words(candidate), split_words(reference)
     if not found or not wanted:
-        return RougeScore(0.0, 0.0, 0.0)
+        return RougeScore(0.0, 0.0)
     shared = sum((Counter(found) & Counter(wanted)).values())
-    precision, recall = shared / len(found), shared / len(wanted)
-    if not shared:
-        return RougeScore(0.0, 0.0, 0.0)
-    return RougeScore(precision, recall, 2 * precision * recall / (precision + recall))
+    return RougeScore(shared / len(found), shared / len(wanted))
 
 
 def split_words(text: str) -> list[str]:

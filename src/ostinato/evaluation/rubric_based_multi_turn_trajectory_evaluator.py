@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation
-from .eval_metrics import BaseCriterion, EvalMetric, RubricsBasedCriterion
+from .eval_metrics import EvalMetric, RubricsBasedCriterion
 from .evaluator import EvaluationResult, PerInvocationResult
 from .llm_as_judge_utils import (
     get_text_from_content,
@@ -45,7 +45,9 @@ class RubricBasedMultiTurnTrajectoryEvaluator(RubricBasedEvaluator):
       eval_metric: the metric with a RubricsBasedCriterion.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = RubricsBasedCriterion
+    criterion_type: ClassVar[type[RubricsBasedCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        RubricsBasedCriterion
+    )
     RUBRIC_TYPE: ClassVar[str] = "TRAJECTORY_QUALITY"
 
     def __init__(self, eval_metric: EvalMetric) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from .eval_case import Invocation
-from .eval_metrics import BaseCriterion, EvalMetric, RubricsBasedCriterion
+from .eval_metrics import EvalMetric, RubricsBasedCriterion
 from .llm_as_judge_utils import (
     get_text_from_content,
     get_tool_calls_and_responses_as_json_str,
@@ -43,7 +43,9 @@ class RubricBasedToolUseV1Evaluator(RubricBasedEvaluator):
       eval_metric: the metric with a RubricsBasedCriterion.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = RubricsBasedCriterion
+    criterion_type: ClassVar[type[RubricsBasedCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        RubricsBasedCriterion
+    )
     RUBRIC_TYPE: ClassVar[str] = "TOOL_USE_QUALITY"
 
     def __init__(self, eval_metric: EvalMetric) -> None:

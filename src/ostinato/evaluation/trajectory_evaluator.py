@@ -12,7 +12,6 @@ from .arg_matchers import ArgMatch, JudgeQuestion
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation, get_all_tool_calls
 from .eval_metrics import (
-    BaseCriterion,
     EvalMetric,
     JudgeModelOptions,
     ToolTrajectoryCriterion,
@@ -61,7 +60,9 @@ class TrajectoryEvaluator(Evaluator):
       ValueError: both are given, or the criterion does not fit.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = ToolTrajectoryCriterion
+    criterion_type: ClassVar[type[ToolTrajectoryCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        ToolTrajectoryCriterion
+    )
 
     def __init__(
         self, threshold: float | None = None, eval_metric: EvalMetric | None = None

@@ -21,7 +21,7 @@ from ostinato.cli.eval_sets import parse_and_get_evals_to_run
 from ostinato.cli.main import main
 from ostinato.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-AGENT = '''
+AGENT = """
 from ostinato.agents import Agent
 from ostinato.testing import FunctionModel
 
@@ -40,7 +40,7 @@ def answer(request):
 
 
 root_agent = Agent(name="echo", model=FunctionModel(answer))
-'''
+"""
 
 
 def case(eval_id: str, message: str, answer: str) -> dict[str, Any]:

@@ -306,7 +306,7 @@ MISSING = [
     ("from google.adk.tools import McpToolset", ["google.adk.tools.McpToolset", "MCP", "later"]),
     ("from google.adk.tools.mcp_tool.mcp_toolset import McpToolset", ["tools.mcp_tool is not"]),
     ("adk.tools.McpToolset", ["google.adk.tools.McpToolset is not in Ostinato", "from-adk.md"]),
-    ("adk.evaluation.agent_evaluator", ["google.adk.evaluation", "ostinato.testing"]),
+    ("adk.optimization.sampler", ["google.adk.optimization", "ostinato.testing"]),
     ("from google.adk.models.lite_llm import TextChunk", ["lite_llm.TextChunk", "BaseLlm"]),
     ("from google.adk.models.lite_llm import LiteLLM", ["LiteLLM", "ostinato.models.lite_llm"]),
     ("import google.adk.agents.llm_agent.LlmAgent", ["google.adk.agents.llm_agent"]),
@@ -338,9 +338,9 @@ def test_python_says_which_attribute_was_meant() -> None:
 def test_probing_for_a_module_is_an_import_error() -> None:
     alias("""
         try:
-            from google.adk.evaluation.agent_evaluator import AgentEvaluator
+            from google.adk.optimization.sampler import Sampler
         except ModuleNotFoundError as error:
-            assert error.name == "google.adk.evaluation"
+            assert error.name == "google.adk.optimization"
         try:
             from google.adk.tools import no_such_tool
         except ImportError:

@@ -60,7 +60,7 @@ async def test_the_mean_of_the_runs_counts() -> None:
     half = EvalConfig(criteria={"response_match_score": 0.5})
     root = agent(lambda _: next(answers))
     await AgentEvaluator.evaluate_eval_set(root, one, eval_config=half, num_runs=2)
-    with pytest.raises(AssertionError, match="expected at least 0.6, got 0.5"):
+    with pytest.raises(AssertionError, match=r"expected at least 0\.6, got 0\.5"):
         await AgentEvaluator.evaluate_eval_set(root, one, criteria={"response_match_score": 0.6})
 
 
@@ -102,9 +102,7 @@ async def test_an_initial_session_goes_with_the_old_form_only(tmp_path: Path) ->
     session.write_text('{"state": {"who": "Ann"}}')
     old.write_text(json.dumps([{"query": "q", "reference": "For Ann", "expected_tool_use": []}]))
     new.write_text(format_eval_set(eval_set(case("x", turn("q", "z")))))
-    root = agent(
-        lambda req: req.config.system_instruction.splitlines()[0], instruction="For {who}"
-    )
+    root = agent(lambda req: req.config.system_instruction.splitlines()[0], instruction="For {who}")
     (tmp_path / "test_config.json").write_text('{"criteria": {"response_match_score": 1}}')
     await AgentEvaluator.evaluate(root, str(old), initial_session_file=str(session))
     with pytest.raises(InputValidationError, match="session_input of its cases"):
@@ -117,9 +115,7 @@ async def test_a_sub_agent_can_be_evaluated() -> None:
     one = eval_set(case("a", turn("q", "child")))
     await AgentEvaluator.evaluate_eval_set(root, one, eval_config=RESPONSE, agent_name="child")
     with pytest.raises(InputValidationError, match="'nobody' is not in the tree"):
-        await AgentEvaluator.evaluate_eval_set(
-            root, one, eval_config=RESPONSE, agent_name="nobody"
-        )
+        await AgentEvaluator.evaluate_eval_set(root, one, eval_config=RESPONSE, agent_name="nobody")
 
 
 async def test_an_agent_may_be_made_by_a_function(module: Any) -> None:
@@ -182,9 +178,7 @@ def test_a_stored_session_answers_old_turns(tmp_path: Path) -> None:
         },
         {"author": "bot", "invocationId": "1", "content": {"parts": [{"text": "r"}]}},
     ]
-    session = Session.model_validate(
-        {"id": "s", "app_name": "a", "user_id": "u", "events": events}
-    )
+    session = Session.model_validate({"id": "s", "app_name": "a", "user_id": "u", "events": events})
     file = tmp_path / "session.json"
     file.write_text(session.model_dump_json(by_alias=True, exclude_none=True))
     found = EvaluationGenerator.generate_responses_from_session(

@@ -208,9 +208,7 @@ async def test_a_call_without_a_mock_fails_the_case() -> None:
     run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
     assert "'weather' was called with" in (run.results[0].error_message or "")
     assert ran == []
-    config = EvalConfig.model_validate(
-        {**RESPONSE.model_dump(), "tool_mocks": {"missing": "run"}}
-    )
+    config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {"missing": "run"}})
     await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", turn())), config)
     assert ran == ["Rome"]
 
@@ -352,11 +350,11 @@ async def test_an_unknown_metric_is_no_verdict() -> None:
         ("tool_trajectory_avg_score", 1.0, {"match_typ": 1}, "Did you mean 'match_type'"),
     ],
 )
-def test_a_wrong_criterion_is_refused(name: str, threshold: float, extra: Any, message: str) -> None:
+def test_a_wrong_criterion_is_refused(
+    name: str, threshold: float, extra: Any, message: str
+) -> None:
     config = EvalConfig.model_validate({"criteria": {name: {"threshold": threshold, **extra}}})
-    metric = EvalMetric(
-        metric_name=name, threshold=threshold, criterion=config.criteria[name]
-    )
+    metric = EvalMetric(metric_name=name, threshold=threshold, criterion=config.criteria[name])
     with pytest.raises(InputValidationError, match=message):
         DEFAULT_METRIC_EVALUATOR_REGISTRY.get_evaluator(metric)
 

@@ -129,7 +129,8 @@ def test_a_message_comes_with_success_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "valid", "score"), [("true", "true", 1.0), ("false", "true", 0.5), ("true", "false", 0.5)]
+    ("ends", "valid", "score"),
+    [("true", "true", 1.0), ("false", "true", 0.5), ("true", "false", 0.5)],
 )
 async def test_the_quality_of_a_simulated_user(
     judge: Any, ends: str, valid: str, score: float

@@ -18,16 +18,12 @@ A, B, C = ("a", {"x": 1}), ("b", {"y": 2}), ("c", {})
 
 def evaluator(**fields: Any) -> TrajectoryEvaluator:
     criterion = BaseCriterion.model_validate({"threshold": 1.0, **fields})
-    metric = EvalMetric(
-        metric_name="tool_trajectory_avg_score", threshold=1.0, criterion=criterion
-    )
+    metric = EvalMetric(metric_name="tool_trajectory_avg_score", threshold=1.0, criterion=criterion)
     return TrajectoryEvaluator(eval_metric=metric)
 
 
 def fits(actual: list[Any], expected: list[Any], **fields: Any) -> bool:
-    result = evaluator(**fields).evaluate_invocations(
-        [turn(calls=actual)], [turn(calls=expected)]
-    )
+    result = evaluator(**fields).evaluate_invocations([turn(calls=actual)], [turn(calls=expected)])
     assert result.overall_score in (0.0, 1.0)
     return result.overall_eval_status is EvalStatus.PASSED
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ... import types
 from ..conversation_scenarios import ConversationScenario
 from ..eval_case import Invocation
-from ..eval_metrics import BaseCriterion, EvalMetric, LlmBackedUserSimulatorCriterion
+from ..eval_metrics import EvalMetric, LlmBackedUserSimulatorCriterion
 from ..evaluator import (
     EvalStatus,
     EvaluationResult,
@@ -38,7 +38,9 @@ class PerTurnUserSimulatorQualityV1(Evaluator):
       ModelUnavailableError: the judge model is not available.
     """
 
-    criterion_type: ClassVar[type[BaseCriterion]] = LlmBackedUserSimulatorCriterion
+    criterion_type: ClassVar[type[LlmBackedUserSimulatorCriterion]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        LlmBackedUserSimulatorCriterion
+    )
 
     def __init__(self, eval_metric: EvalMetric) -> None:
         self._threshold = eval_metric.threshold
