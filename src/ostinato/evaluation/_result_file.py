@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from .. import _clock
-from .common import ADK_230
+from .eval_base_model import ADK_230
 from .eval_result import EvalCaseResult, EvalSetResult
 from .json_file import parse_json, parse_record
 

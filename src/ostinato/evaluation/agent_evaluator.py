@@ -252,7 +252,7 @@ def _find_test_files(place: Path) -> Iterator[Path]:
     """Yield the test files of a folder, or the file itself.
 
     Raises:
-      InputValidationError: there is none.
+      InputValidationError: there is not one.
     """
     if not place.is_dir():
         if not place.is_file():

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .common import EvalBaseModel
+from .eval_base_model import EvalBaseModel
 
 
 class AgentDetails(EvalBaseModel):

@@ -93,7 +93,7 @@ def describe_text(invocation: Invocation | None) -> str:
 
 
 def format_score(result: EvalMetricResult) -> str:
-    """Return a metric's score with its threshold, or why there is none.
+    """Return a metric's score with its threshold, or why there is not one.
 
     Args:
       result: the result.

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from .common import EvalBaseModel
+from .eval_base_model import EvalBaseModel
 from .simulation.pre_built_personas import get_default_persona_registry
 from .simulation.user_simulator_personas import UserPersona
 

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, model_validator
 from .. import types
 from ..events.event import Event
 from .app_details import AppDetails
-from .common import EvalBaseModel, NewerFieldsModel
 from .conversation_scenarios import ConversationScenario
+from .eval_base_model import EvalBaseModel, NewerFieldsModel
 from .eval_rubrics import Rubric
 
 

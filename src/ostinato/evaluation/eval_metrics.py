@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 from pydantic.alias_generators import to_camel
 
 from .. import types
-from .common import EvalBaseModel, NewerFieldsModel
+from .eval_base_model import EvalBaseModel, NewerFieldsModel
 from .eval_case import Invocation
 from .eval_rubrics import Rubric, RubricScore
 
@@ -186,7 +186,7 @@ class EvalMetricResult(EvalMetric):
     """The result of a metric.
 
     Attributes:
-      score: the score; None if there is none.
+      score: the score; None if there is not one.
       eval_status: the verdict.
       details: details.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .common import EvalBaseModel
+from .eval_base_model import EvalBaseModel
 
 
 class RubricContent(EvalBaseModel):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ._gcs_bucket import EvalBucket
 from ._stored_eval_sets import EVAL_SET_FILE_EXTENSION, StoredEvalSets, check_id
-from .common import ADK_230
+from .eval_base_model import ADK_230
 from .eval_set import EvalSet
 from .local_eval_sets_manager import format_eval_set, parse_eval_set
 

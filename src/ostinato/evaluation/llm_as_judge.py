@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..models.llm_response import LlmResponse
-from .common import EvalBaseModel
 from .conversation_scenarios import ConversationScenario
+from .eval_base_model import EvalBaseModel
 from .eval_case import Invocation
 from .eval_metrics import BaseCriterion, EvalMetric
 from .eval_rubrics import RubricScore
@@ -86,7 +86,7 @@ class LlmAsJudge(Evaluator):
     def convert_auto_rater_response_to_score(
         self, auto_rater_response: LlmResponse
     ) -> AutoRaterScore:
-        """Return the score in an answer of the judge; an empty one if there is none."""
+        """Return the score in an answer of the judge; an empty one if there is not one."""
 
     @abc.abstractmethod
     def aggregate_per_invocation_samples(

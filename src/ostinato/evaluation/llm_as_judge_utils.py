@@ -60,7 +60,7 @@ def get_text_from_content(
         its final response in front.
 
     Returns:
-      The text; None if there is none.
+      The text; None if there is not one.
     """
     if isinstance(content, Invocation):
         texts = [get_text_from_content(content.final_response)]

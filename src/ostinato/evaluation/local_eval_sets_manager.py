@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from .. import _clock, types
 from ..errors import InputValidationError, NotFoundError
 from ._stored_eval_sets import EVAL_SET_FILE_EXTENSION, StoredEvalSets, check_id
-from .common import ADK_230
+from .eval_base_model import ADK_230
 from .eval_case import EvalCase, IntermediateData, Invocation, SessionInput
 from .eval_set import EvalSet
 from .json_file import explain_problems, parse_json, read_text

@@ -101,11 +101,12 @@ _STEP_2 = (
     ("biliti", "ble"), ("logi", "log"),
 )  # fmt: skip
 _STEP_3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""),
-    ("ness", ""),
+    ("icate", "ic"), ("ative", ""), ("alize", "al"),  # codespell:ignore ative
+    ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
 )  # fmt: skip
 _STEP_4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement",
+    "ment", "ent", "ion", "ou",  # codespell:ignore ment
     "ism", "ate", "iti", "ous", "ive", "ize",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ import re
 from .._log import get_logger
 from ..errors import InputValidationError
 from ..models.llm_response import LlmResponse
-from .common import EvalBaseModel
+from .eval_base_model import EvalBaseModel
 from .eval_metrics import BaseCriterion, EvalMetric
 from .eval_rubrics import Rubric, RubricScore
 from .evaluator import EvaluationResult, PerInvocationResult
@@ -206,7 +206,7 @@ class RubricBasedEvaluator(LlmAsJudge):
           invocation_rubrics: rubrics of the case and the invocation.
 
         Raises:
-          InputValidationError: there is none, or an id is used twice.
+          InputValidationError: there is not one, or an id is used twice.
         """
         own = [
             one

@@ -119,7 +119,7 @@ class ToolMocks(BasePlugin):
         """Return the mocked response of a call.
 
         Raises:
-          MissingMockError: there is none, and the tool must not run.
+          MissingMockError: there is not one, and the tool must not run.
         """
         if self._config.record:
             return None
@@ -172,7 +172,7 @@ def _read_cassette(path: Path) -> MockedCalls:
     """Return the calls of a recording.
 
     Raises:
-      InputValidationError: there is none, or it has another format.
+      InputValidationError: there is not one, or it has another format.
     """
     try:
         document = parse_json(read_text(path), str(path))

@@ -35,9 +35,12 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 async def test_a_passing_set_raises_nothing(module: Any) -> None:
+    asked: list[str] = []
+    module.agent.root_agent = agent(lambda req: asked.append(said(req)) or said(req))
     one = eval_set(case("a", turn("hello", "hello")))
     for name in ("evaluated_shop", "evaluated_shop.agent"):
         await AgentEvaluator.evaluate_eval_set(name, one, eval_config=RESPONSE)
+    assert asked == ["hello"] * 4  # two runs each
 
 
 async def test_all_failures_are_listed(module: Any, capsys: Any) -> None:
@@ -119,13 +122,17 @@ async def test_a_sub_agent_can_be_evaluated() -> None:
 
 
 async def test_an_agent_may_be_made_by_a_function(module: Any) -> None:
+    made: list[Any] = []
+
     async def get_agent_async() -> Any:
-        return agent(said), None
+        made.append(agent(said))
+        return made[-1], None
 
     del module.agent.root_agent
     module.agent.get_agent_async = get_agent_async
     one = eval_set(case("a", turn("hello", "hello")))
     await AgentEvaluator.evaluate_eval_set("evaluated_shop", one, eval_config=RESPONSE)
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("name", ["json", "evaluated_shop"])

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from ostinato.evaluation.rouge import score_rouge_1, split_words, stem_word
 
 # Words with the stems that nltk's PorterStemmer gives them.
-STEMS = """
-    relational relat conditional condit rational ration valenci valenc digitizer digit
-    conformabli conform radicalli radic differentli differ vileli vile analogousli analog
-    vietnamization vietnam predication predic operator oper feudalism feudal decisiveness decis
-    hopefulness hope callousness callous formaliti formal sensitiviti sensit sensibiliti sensibl
-    triplicate triplic formative form formalize formal electriciti electr electrical electr
-    hopeful hope goodness good revival reviv allowance allow inference infer airliner airlin
-    adjustable adjust defensible defens irritant irrit replacement replac adjustment adjust
-    dependent depend adoption adopt communism commun activate activ effective effect bowdlerize
-    bowdler probate probat rate rate cease ceas controll control roll roll happy happi sky sky
-    caresses caress ponies poni cats cat feed feed agreed agre plastered plaster motoring motor
-    conflated conflat troubled troubl sized size hopping hop falling fall hissing hiss fizzed fizz
-    dying die news news geology geolog cried cri died die running run
-""".split()
+STEMS: dict[str, str] = json.loads(
+    (Path(__file__).parent / "stems.json").read_text(encoding="utf-8")
+)
 
 
-@pytest.mark.parametrize(("word", "stem"), list(zip(STEMS[::2], STEMS[1::2], strict=True)))
-def test_words_have_the_stems_of_other_programs(word: str, stem: str) -> None:
-    assert stem_word(word) == stem
+def test_words_have_the_stems_of_other_programs() -> None:
+    assert len(STEMS) > 400
+    assert {word: stem_word(word) for word in STEMS} == STEMS
 
 
 # Scores that the rouge-score package gives, with its stemmer.

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from ..._lazy import attach
+from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ...evaluation.storage import GcsEvalManagers as GcsEvalManagers
-    from ...evaluation.storage import (
+    from ostinato.evaluation.storage import GcsEvalManagers as GcsEvalManagers
+    from ostinato.evaluation.storage import (
         convert_session_to_eval_invocations as convert_session_to_eval_invocations,
     )
-    from ...evaluation.storage import (
+    from ostinato.evaluation.storage import (
         create_gcs_eval_managers_from_uri as create_gcs_eval_managers_from_uri,
     )
 

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from ... import types
 from ...events.event import Event
-from ..common import EvalBaseModel
+from ..eval_base_model import EvalBaseModel
 
 
 class BaseUserSimulatorConfig(BaseModel):

@@ -65,7 +65,7 @@ class UserPersonaRegistry:
           persona_id: its id.
 
         Raises:
-          NotFoundError: there is none of this id.
+          NotFoundError: there is not one of this id.
         """
         if persona_id not in self._personas:
             near = difflib.get_close_matches(persona_id.upper(), self._personas, 1)
