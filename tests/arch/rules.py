@@ -288,7 +288,7 @@ def complexity_is_never_waived(house: House) -> list[str]:
 
 
 def no_drawer_for_everything(house: House) -> list[str]:
-    """A face may have such a name: google-adk has public modules of it, and a face holds nothing."""
+    """A face may have such a name, if a public module of google-adk has it."""
     return [
         f"{house.where(module, 1)} is named {module.stem}; name it after what it holds"
         for module in house.modules.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from ..context.budget import Budget
@@ -26,19 +27,19 @@ from ..evaluation.in_memory_eval_sets_manager import InMemoryEvalSetsManager
 from ..evaluation.local_eval_service import LocalEvalService
 from ..evaluation.local_eval_sets_manager import load_eval_set_from_file
 from ..evaluation.metric_evaluator_registry import MetricEvaluatorRegistry, make_registry
-from ..evaluation.report import DEFAULT_GATES, EvaluationReport, load_baseline, parse_gates
-from ..evaluation.report_files import (
-    format_html,
-    format_junit,
-    format_markdown,
+from ..evaluation.report import (
+    DEFAULT_GATES,
+    EvaluationReport,
     format_summary,
+    load_baseline,
+    parse_gates,
 )
 from ..evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from ..evaluation.storage import open_results_manager, open_sets_manager
 from ..features.feature_registry import FeatureName, override_feature_enabled
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.log_setup import log_to_stderr
-from .eval_sets import add_session_case, locate_agent, parse_and_get_evals_to_run
+from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .failure import FAILED, INTERRUPTED, USAGE, CliError
 from .screen import Screen
 
@@ -49,7 +50,7 @@ _STYLES = {EvalStatus.PASSED: "green", EvalStatus.FAILED: "red", EvalStatus.NOT_
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     if args.agent == "add" and not Path(args.agent).is_dir():
-        return add_session_case(args)
+        return import_module("ostinato.cli.eval_session").add_session_case(args)
     if args.to or args.case_id or args.invocation:
         raise CliError("--to, --id and --invocation belong to `eval add SESSION`.", USAGE)
     try:
@@ -212,14 +213,11 @@ class _Evaluation:
         if self._baseline:
             report.compare(self._baseline)
         self._print_report(report)
-        for option, format_file in (
-            ("junit", format_junit),
-            ("markdown", format_markdown),
-            ("html", format_html),
-        ):
+        for option in ("junit", "markdown", "html"):
             path = getattr(self._args, option)
             if path is not None:
-                _write_file(path, format_file(report))
+                files = import_module("ostinato.evaluation.report_files")
+                _write_file(path, getattr(files, f"format_{option}")(report))
         if report.interrupted:
             return INTERRUPTED
         if report.cases and not any(case.was_run for case in report.cases):

@@ -217,6 +217,26 @@ def _compare_case(before: Sequence[EvalCaseResult], case: CaseReport) -> str:
     return "flaky" if now.is_flaky else "same"
 
 
+def format_summary(report: EvaluationReport) -> str:
+    """Return one line with the totals.
+
+    Args:
+      report: the report.
+    """
+    passed = sum(case.passed for case in report.cases)
+    parts = [f"{passed} of {len(report.cases)} cases passed"]
+    for name in ("flaky", "better", "worse"):
+        number = int(report.measure(name))
+        if number:
+            parts.append(f"{number} {name}")
+    usage = report.usage
+    if usage.tokens:
+        parts.append(f"{usage.tokens:,} tokens")
+    if usage.cost:
+        parts.append(f"cost {usage.cost:.4g}")
+    return ", ".join(parts) + (" (interrupted)" if report.interrupted else "")
+
+
 def load_baseline(paths: Iterable[Path]) -> list[EvalCaseResult]:
     """Return the results in the files of earlier evaluations.
 

@@ -10,7 +10,7 @@ from .case_report import describe_calls, describe_text, format_details, format_s
 from .eval_metrics import EvalMetricResultPerInvocation
 from .evaluator import EvalStatus
 from .llm_as_judge_utils import get_text_from_content
-from .report import CaseReport, EvaluationReport
+from .report import CaseReport, EvaluationReport, format_summary
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SIGNS = {True: "✅", False: "❌"}
@@ -74,26 +74,6 @@ def _clean(text: str) -> str:
 def _summarize(case: CaseReport) -> str:
     failed = [f"{one.metric_name} {format_score(one)}" for one in case.failed_metrics]
     return "; ".join(dict.fromkeys([*failed, *case.errors])) or "no metric was evaluated"
-
-
-def format_summary(report: EvaluationReport) -> str:
-    """Return one line with the totals.
-
-    Args:
-      report: the report.
-    """
-    passed = sum(case.passed for case in report.cases)
-    parts = [f"{passed} of {len(report.cases)} cases passed"]
-    for name in ("flaky", "better", "worse"):
-        number = int(report.measure(name))
-        if number:
-            parts.append(f"{number} {name}")
-    usage = report.usage
-    if usage.tokens:
-        parts.append(f"{usage.tokens:,} tokens")
-    if usage.cost:
-        parts.append(f"cost {usage.cost:.4g}")
-    return ", ".join(parts) + (" (interrupted)" if report.interrupted else "")
 
 
 def format_markdown(report: EvaluationReport) -> str:

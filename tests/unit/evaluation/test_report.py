@@ -14,13 +14,8 @@ from ostinato.evaluation.eval_metrics import (
 )
 from ostinato.evaluation.eval_result import EvalCaseResult
 from ostinato.evaluation.evaluation_run import EvaluationRun
-from ostinato.evaluation.report import EvaluationReport, parse_gates
-from ostinato.evaluation.report_files import (
-    format_html,
-    format_junit,
-    format_markdown,
-    format_summary,
-)
+from ostinato.evaluation.report import EvaluationReport, format_summary, parse_gates
+from ostinato.evaluation.report_files import format_html, format_junit, format_markdown
 from ostinato.evaluation.run_statistics import CaseStatistics
 from ostinato.evaluation.turn_usage import TurnUsage
 
