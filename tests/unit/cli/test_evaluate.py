@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def test_an_interrupt_keeps_the_results(
     async def interrupted(service: Any, plan: Any, on_result: Any, found: Any) -> Any:
         def stop(result: Any) -> None:
             on_result(result)
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
         return await run(service, plan, stop, found)
 
