@@ -12,6 +12,7 @@ from ..context.budget import Budget
 from ..errors import AgentConfigError, InputValidationError, NotFoundError, OstinatoError
 from ..evaluation.case_report import format_details, format_score
 from ..evaluation.case_runner import RunSettings
+from ..evaluation.eval_case import EvalCase
 from ..evaluation.eval_config import (
     EvalConfig,
     ToolMockConfig,
@@ -100,7 +101,9 @@ class _Evaluation:
         metrics = get_eval_metrics_from_config(config)
         registry = make_registry(config)
         _check_metrics(metrics, registry)
-        total = _count_cases(sets, self._app_name, chosen) * self._args.num_runs
+        cases = _list_cases(sets, self._app_name, chosen)
+        self._warn_of_other_apps(cases, loaded)
+        total = len(cases) * self._args.num_runs
         progress = _Progress(self._screen, total)
         plan = EvaluationPlan(
             self._app_name, chosen, metrics, self._args.num_runs, self._args.parallelism
@@ -114,6 +117,23 @@ class _Evaluation:
         progress.end()
         self._save_results(run)
         return self._finish(EvaluationReport.from_run(run))
+
+    def _warn_of_other_apps(self, cases: list[EvalCase], loaded: LoadedAgent) -> None:
+        """Say which cases are for another app; they run as if they were for this one."""
+        names = ("", self._app_name, loaded.app_name)
+        other = [
+            case
+            for case in cases
+            if case.session_input and case.session_input.app_name not in names
+        ]
+        if other and other[0].session_input is not None:
+            self._screen.line(
+                (
+                    f"{len(other)} of {len(cases)} cases name another app than "
+                    f"{loaded.app_name!r}, such as {other[0].session_input.app_name!r}.",
+                    "yellow",
+                )
+            )
 
     def _choose_sets(self) -> tuple[EvalSetsManager, dict[str, list[str]], list[Path]]:
         """Return the sets, the cases to run of each, and the files they come from."""
@@ -298,14 +318,17 @@ def _check_metrics(metrics: list[EvalMetric], registry: MetricEvaluatorRegistry)
             raise CliError(f"The metric {metric.metric_name!r}: {error}", USAGE) from error
 
 
-def _count_cases(sets: EvalSetsManager, app_name: str, chosen: dict[str, list[str]]) -> int:
-    total = 0
+def _list_cases(
+    sets: EvalSetsManager, app_name: str, chosen: dict[str, list[str]]
+) -> list[EvalCase]:
+    found: list[EvalCase] = []
     for eval_set_id, cases in chosen.items():
         eval_set = sets.get_eval_set(app_name, eval_set_id)
-        total += len(cases) or (len(eval_set.eval_cases) if eval_set is not None else 0)
-    if not total:
+        known = eval_set.eval_cases if eval_set is not None else []
+        found += [case for case in known if not cases or case.eval_id in cases]
+    if not found:
         raise CliError("The eval sets have no cases.", USAGE)
-    return total
+    return found
 
 
 def _write_file(path: str, text: str) -> None:

@@ -40,13 +40,11 @@ class RunSettings:
       tool_mocks: what answers the calls of tools; the tools by default.
       seed: the seed of model requests.
       budget: limits of all cases together, and the prices of models.
-      labels: labels of model requests.
     """
 
     tool_mocks: ToolMockConfig | None = None
     seed: int | None = None
     budget: Budget | None = None
-    labels: dict[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -94,7 +92,6 @@ class CaseRunner:
         self.observer = RunObserver(
             budget.prices if budget is not None else {},
             self._settings.seed,
-            self._settings.labels,
         )
         mocks = self._settings.tool_mocks
         self._mocks = None if mocks is None else ToolMocks(mocks)

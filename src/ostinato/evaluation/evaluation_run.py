@@ -96,10 +96,11 @@ async def run_evaluation(
 
     tasks: set[asyncio.Task[None]] = set()
     try:
-        for request in _requests_of(plan):
-            async with Aclosing(service.perform_inference(request)) as inferences:
-                async for inference in inferences:
-                    tasks.add(asyncio.create_task(evaluate_one(inference)))
+        async with service.keep_open():
+            for request in _requests_of(plan):
+                async with Aclosing(service.perform_inference(request)) as inferences:
+                    async for inference in inferences:
+                        tasks.add(asyncio.create_task(evaluate_one(inference)))
         await asyncio.gather(*tasks)
     except asyncio.CancelledError:
         run.interrupted = True

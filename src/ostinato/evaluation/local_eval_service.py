@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from .. import _clock
@@ -96,6 +97,8 @@ class LocalEvalService(BaseEvalService):
         self._new_session_id = session_id_supplier
         self._simulators = user_simulator_provider or UserSimulatorProvider()
         self._settings = settings or RunSettings()
+        self._runner: CaseRunner | None = None
+        self._users = 0  # blocks that hold the runner; the last one closes it
 
     async def perform_inference(
         self, inference_request: InferenceRequest
@@ -112,27 +115,37 @@ class LocalEvalService(BaseEvalService):
                 "LocalEvalService runs no live conversations; leave use_live out."
             )
         cases = self._select_cases(inference_request)
-        settings = self._settings
-        if config.labels is not None:
-            settings = RunSettings(
-                settings.tool_mocks, settings.seed, settings.budget, config.labels
-            )
-        runner = CaseRunner(
-            self._agent,
-            self._session_service,
-            self._artifact_service,
-            self._memory_service,
-            settings,
-        )
 
-        async def run_one(case: EvalCase) -> InferenceResult:
-            return await self._run_case(runner, inference_request, case)
+        async with self.keep_open() as runner:
+            runner.observer.labels = config.labels
 
-        try:
+            async def run_one(case: EvalCase) -> InferenceResult:
+                return await self._run_case(runner, inference_request, case)
+
             async for result in _run_bounded(run_one, cases, config.parallelism):
                 yield result
+
+    @asynccontextmanager
+    async def keep_open(self) -> AsyncGenerator[CaseRunner]:
+        """Share one runner, and so one budget, among the requests of a block; plugins, toolsets and
+        models are closed at its end."""
+        if self._runner is None:
+            self._runner = CaseRunner(
+                self._agent,
+                self._session_service,
+                self._artifact_service,
+                self._memory_service,
+                self._settings,
+            )
+        runner = self._runner
+        self._users += 1
+        try:
+            yield runner
         finally:
-            await runner.close()
+            self._users -= 1
+            if not self._users:
+                self._runner = None
+                await runner.close()
 
     async def evaluate(
         self, evaluate_request: EvaluateRequest

@@ -63,19 +63,16 @@ class RunObserver(BasePlugin):
     Args:
       prices: the prices of models, by name.
       seed: the seed of requests that have none.
+
+    Attributes:
       labels: further labels of requests.
     """
 
-    def __init__(
-        self,
-        prices: Mapping[str, Price],
-        seed: int | None = None,
-        labels: dict[str, str] | None = None,
-    ) -> None:
+    def __init__(self, prices: Mapping[str, Price], seed: int | None = None) -> None:
         super().__init__(name="ostinato_evaluation")
         self._prices = prices
         self.seed = seed
-        self.labels = labels
+        self.labels: dict[str, str] | None = None
         self._models: dict[tuple[str, str], str] = {}
 
     async def before_model_callback(

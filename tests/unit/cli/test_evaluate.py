@@ -135,6 +135,13 @@ def test_a_baseline_is_compared(shop: Path, capsys: Any) -> None:
     assert "1 worse" in capsys.readouterr().out
 
 
+def test_a_set_for_another_app_is_pointed_out(shop: Path, capsys: Any) -> None:
+    other = case("a", "x", "x") | {"session_input": {"app_name": "other", "user_id": "u"}}
+    file = write_set(shop / "x.evalset.json", other, case("b", "y", "y"))
+    assert main(["eval", str(shop), file]) == 0
+    assert "1 of 2 cases name another app" in capsys.readouterr().out
+
+
 def test_an_agent_that_never_runs_is_no_verdict(shop: Path, capsys: Any) -> None:
     file = write_set(shop / "x.evalset.json", case("b", "break", "x"))
     assert main(["eval", str(shop), file]) == 2

@@ -293,6 +293,36 @@ async def test_a_budget_holds_for_all_cases_together() -> None:
     assert "max_tokens=30" in (failed[0].error_message or "")
 
 
+class Closing(BasePlugin):
+    """Counts how often it is closed."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_runs_share_a_budget_and_plugins() -> None:
+    plugin = Closing("closing")
+    app = App(name="app", root_agent=agent(priced), plugins=[plugin])
+    config = EvalConfig(criteria={"response_match_score": 1.0}, budget=Budget(max_tokens=30))
+    run = await evaluate_set(app, eval_set(case("a", turn("hi", "x"))), config, num_runs=3)
+    statuses = [one.final_eval_status for one in run.results]
+    assert statuses.count(EvalStatus.PASSED) == 2
+    assert plugin.closed == 1
+
+
+async def test_labels_reach_the_requests() -> None:
+    labels: list[Any] = []
+
+    def answer(req: Any) -> str:
+        labels.append(dict(req.config.labels))
+        return "x"
+
+    await infer(service_of(agent(answer), case("a", turn())), labels={"team": "desk"})
+    assert labels[0]["team"] == "desk"
+
+
 async def test_usage_is_measured_and_limited() -> None:
     budget = Budget(prices={"function": Price(input=1_000_000, output=2_000_000)})
     config = EvalConfig(
