@@ -14,7 +14,7 @@ from ..evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_
 from ..evaluation.storage import convert_session_to_eval_invocations
 from ..hosting.store_address import parse_store
 from ..sessions.session import Session
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 from .session_index import existing_store, find_session
 
 _EXTENSION = ".evalset.json"

@@ -14,7 +14,7 @@ from ..evaluation.conversation_scenarios import ConversationScenarios
 from ..evaluation.eval_case import EvalCase, SessionInput
 from ..evaluation.json_file import read_json_record
 from ..evaluation.storage import open_sets_manager
-from .failure import USAGE, CliError
+from .cli_error import USAGE, CliError
 
 _R = TypeVar("_R", ConversationScenarios, SessionInput)
 

@@ -40,8 +40,8 @@ from ..evaluation.storage import open_results_manager, open_sets_manager
 from ..features.feature_registry import FeatureName, override_feature_enabled
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.log_setup import log_to_stderr
+from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .eval_sets import locate_agent, parse_and_get_evals_to_run
-from .failure import FAILED, INTERRUPTED, USAGE, CliError
 from .screen import Screen
 
 _CONFIG = "test_config.json"

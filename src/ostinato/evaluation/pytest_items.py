@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ..errors import OstinatoError
-from ..hosting.failure import SetupError
 from ..hosting.loader import AGENT_FILE, load_agent
+from ..hosting.setup_error import SetupError
 from .agent_evaluator import AgentEvaluator, evaluate_set
 from .case_report import describe_failures, format_details
 from .eval_case import EvalCase

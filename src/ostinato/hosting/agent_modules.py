@@ -12,7 +12,7 @@ from ..apps.app import App
 from ..compat.alias import arm
 from ..context.node import BaseNode
 from ..errors import InputValidationError
-from .failure import SetupError
+from .setup_error import SetupError
 
 _AGENT = "agent"
 
