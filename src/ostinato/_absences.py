@@ -47,12 +47,6 @@ ABSENCES = (
         "tools.google_api_tool tools:APIHubToolset",
     ),
     Absence(
-        "Evaluation",
-        _LATER,
-        "Until then test agents with ostinato.testing: scripted models and conversations.",
-        "evaluation cli.cli_eval dependencies",
-    ),
-    Absence(
         "Optimization",
         _LATER,
         "Until then change the instruction by hand and compare runs with ostinato.testing.",
@@ -141,7 +135,7 @@ ABSENCES = (
         "An inner part of google-adk",
         "has no use here.",
         "Leave the import out.",
-        "code_executors.gke_code_executor:ApiException,client,config "
+        "code_executors.gke_code_executor:ApiException,client,config dependencies "
         "flows.llm_flows.agent_transfer:line_break "
         "memory:missing_extra tools.bigquery.bigquery_credentials:FeatureName "
         "platform.thread:internal_thread plugins.auto_tracing_helpers "

@@ -118,6 +118,11 @@ DIFFERENCES: list[Difference] = [
         "A protocol of its own with the same call, so that the SDK loads at the first connection.",
     ),
     *_each(
+        "The methods of BaseEvalService are async generators, as those of its subclasses are.",
+        "evaluation.base_eval_service:BaseEvalService.perform_inference",
+        "evaluation.base_eval_service:BaseEvalService.evaluate",
+    ),
+    *_each(
         "The type here takes the same values.",
         "agents.base_agent_config:BaseAgentConfig.agent_class",
         "apps.app:EventsCompactionConfig.summarizer",

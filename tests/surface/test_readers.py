@@ -36,6 +36,14 @@ EXCEPTIONS = {
     "It is part of a record that is handed on as a whole, as JSON.": [
         "auth.auth_credential:ServiceAccountCredential.*",
         "auth.auth_schemes:*",
+        "evaluation.conversation_scenarios:ConversationGenerationConfig.*",
+        "evaluation.eval_case:EvalCase.creation_timestamp",
+        "evaluation.eval_case:Invocation.creation_timestamp",
+        "evaluation.eval_metrics:Interval.open_at_*",
+        "evaluation.eval_result:EvalCaseResult.eval_set_file",
+        "evaluation.eval_result:EvalCaseResult.session_details",
+        "evaluation.eval_result:EvalSetResult.creation_timestamp",
+        "evaluation.eval_set:EvalSet.creation_timestamp",
         "server.apps:*",
         "server.health:Version.language_version",
         "server.runs:RunStatus.here",
@@ -57,6 +65,7 @@ EXCEPTIONS = {
         "auth.auth_credential:ServiceAccount.use_default_credential",
         "context.invocation:InvocationContext.transcription_cache",
         "context.run_config:RunConfig.support_cfc",
+        "evaluation.base_eval_service:InferenceConfig.live_timeout_seconds",
         "tools.vertex_ai_search_tool:VertexAiSearchTool(bypass_multi_tools_limit)",
     ],
 }

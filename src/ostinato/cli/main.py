@@ -36,6 +36,8 @@ _HOMES = {
     "mcp list": "ostinato.cli.mcp_client",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
+    "eval": "ostinato.cli.evaluate",
+    "eval_set": "ostinato.cli.eval_sets",
 }
 
 

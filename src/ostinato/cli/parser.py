@@ -11,6 +11,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
+from .eval_options import add_eval, add_eval_set
 from .mcp_options import ACTIONS, parse_client_arguments
 from .serve_options import add_mcp, add_serve
 from .store_options import (
@@ -38,6 +39,7 @@ examples:
   ostinato worker my_agent                     run submitted messages until stopped
   ostinato models                              list the models you can use
   ostinato serve agents                        serve a folder of agents over HTTP
+  ostinato eval my_agent                       evaluate an agent with its eval sets
   ostinato generate my_agent                   turn a YAML agent into a Python program
   ostinato graph my_agent                      print its workflow as a Mermaid diagram
   ostinato erase ann                           erase everything stored about a user
@@ -108,6 +110,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_worker(commands)
     add_serve(commands)
     add_mcp(commands)
+    add_eval(commands)
+    add_eval_set(commands)
     _add_generate(commands)
     _add_migrate(commands)
     _add_erase(commands)

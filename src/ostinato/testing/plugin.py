@@ -1,4 +1,4 @@
-"""Pytest fixtures for tests of agents.
+"""Pytest fixtures for tests of agents, and the collection of eval sets.
 
 Pytest loads this file at its start, so it imports only lazy modules of Ostinato.
 """
@@ -6,11 +6,12 @@ Pytest loads this file at its start, so it imports only lazy modules of Ostinato
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ostinato import _clock, testing
+from ostinato import _clock, _lazy, testing
 
 if TYPE_CHECKING:
     from ostinato.models.base_llm import BaseLlm
@@ -18,6 +19,29 @@ if TYPE_CHECKING:
     from ostinato.testing.conversation import Conversation
     from ostinato.testing.history_guard import HistoryGuard
     from ostinato.testing.scripted_model import ScriptedModel
+
+
+_EVAL_SETS = (".evalset.json", ".test.json")
+_COLLECT = "ostinato.evaluation.pytest_items:collect_eval_file"  # as text, because it is above
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the settings of eval sets; they are off unless a project switches them on."""
+    parser.addini(
+        "ostinato_eval",
+        type="bool",
+        default=False,
+        help="collect *.evalset.json and *.test.json as evaluations of agents",
+    )
+    parser.addini("ostinato_eval_runs", default="1", help="how often each case of an eval set runs")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
+    """Collect an eval set, in projects that switch `ostinato_eval` on; other projects may use
+    files of these names for other tools."""
+    if not file_path.name.endswith(_EVAL_SETS) or not parent.config.getini("ostinato_eval"):
+        return None
+    return _lazy.load(_COLLECT)(file_path, parent)
 
 
 @pytest.fixture

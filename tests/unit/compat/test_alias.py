@@ -303,7 +303,7 @@ MISSING = [
     ("import google.adk.agents.llm_agnet", ["no module google.adk.agents.llm_agnet", "llm_agent"]),
     ("from google.adk.tools._x_util import f", ["private name", "google.adk.tools", "BaseTool"]),
     ("from google.adk.a2a.utils import x", ["google.adk.a2a.utils is not", "ostinato serve"]),
-    ("adk.evaluation.agent_evaluator", ["google.adk.evaluation", "ostinato.testing"]),
+    ("adk.optimization.sampler", ["google.adk.optimization", "ostinato.testing"]),
     ("from google.adk.models.lite_llm import TextChunk", ["lite_llm.TextChunk", "BaseLlm"]),
     ("from google.adk.models.lite_llm import LiteLLM", ["LiteLLM", "ostinato.models.lite_llm"]),
     ("import google.adk.agents.llm_agent.LlmAgent", ["google.adk.agents.llm_agent"]),
@@ -335,9 +335,9 @@ def test_python_says_which_attribute_was_meant() -> None:
 def test_probing_for_a_module_is_an_import_error() -> None:
     alias("""
         try:
-            from google.adk.evaluation.agent_evaluator import AgentEvaluator
+            from google.adk.optimization.sampler import Sampler
         except ModuleNotFoundError as error:
-            assert error.name == "google.adk.evaluation"
+            assert error.name == "google.adk.optimization"
         try:
             from google.adk.tools import no_such_tool
         except ImportError:

@@ -1,0 +1,92 @@
+"""`ostinato eval add`: a stored session as a case of an eval set."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+from pathlib import Path
+
+from .. import _clock
+from ..evaluation.eval_case import EvalCase, Invocation, SessionInput
+from ..evaluation.eval_set import EvalSet
+from ..evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_from_file
+from ..evaluation.storage import convert_session_to_eval_invocations
+from ..hosting.store_address import parse_store
+from ..sessions.session import Session
+from .cli_error import USAGE, CliError
+from .session_index import existing_store, find_session
+
+_EXTENSION = ".evalset.json"
+
+
+def add_session_case(args: argparse.Namespace) -> int:
+    """Add a stored session as a case to an eval set; return the exit code."""
+    if len(args.sets) != 1 or not args.to:
+        raise CliError("Write: ostinato eval add SESSION --to FILE.", USAGE)
+    file = Path(args.to)
+    if not file.name.endswith(".json"):
+        file = file.with_name(f"{file.name}{_EXTENSION}")
+    session = asyncio.run(_load_session(args, args.sets[0]))
+    case = _make_case(session, args.invocation, args.case_id)
+    if file.is_file():
+        eval_set = load_eval_set_from_file(str(file), _id_of(file))
+    else:
+        eval_set = EvalSet(eval_set_id=_id_of(file), eval_cases=[], creation_timestamp=_clock.now())
+    if any(one.eval_id == case.eval_id for one in eval_set.eval_cases):
+        raise CliError(f"{file} has a case {case.eval_id!r} already; give another --id.", USAGE)
+    eval_set.eval_cases.append(case)
+    try:
+        file.write_text(format_eval_set(eval_set), encoding="utf-8")
+    except OSError as error:
+        raise CliError(f"{file} cannot be written: {error.strerror}.", USAGE) from error
+    print(f"Added the case {case.eval_id!r} with {len(case.conversation or [])} turns to {file}.")
+    return 0
+
+
+def _id_of(file: Path) -> str:
+    return re.sub(r"\W", "_", file.name.removesuffix(".json").removesuffix(".evalset"))
+
+
+async def _load_session(args: argparse.Namespace, wanted: str) -> Session:
+    address = parse_store(args.db)
+    async with existing_store(address) as store:
+        entry = await find_session(store, address, args.app, args.user, wanted)
+        session = await store.get_session(
+            app_name=entry.app, user_id=entry.user, session_id=entry.id
+        )
+    if session is None:
+        raise CliError(f"Session {wanted} was deleted just now.")
+    return session
+
+
+def _make_case(session: Session, invocation_id: str | None, case_id: str | None) -> EvalCase:
+    """Return the case of a session, or of one of its invocations with what came before it."""
+    turns = [one for one in convert_session_to_eval_invocations(session) if _has_message(one)]
+    events = session.events
+    history = 0
+    if invocation_id is not None:
+        found = [one for one in turns if one.invocation_id.startswith(invocation_id)]
+        if len(found) != 1:
+            fault = "matches several invocations" if found else "is not an invocation"
+            raise CliError(f"{invocation_id!r} {fault} of session {session.id}.", USAGE)
+        turns = found
+        wanted = found[0].invocation_id
+        history = next(n for n, one in enumerate(events) if one.invocation_id == wanted)
+    if not turns:
+        raise CliError(f"Session {session.id} has no message to run again.", USAGE)
+    given = SessionInput(app_name=session.app_name, user_id=session.user_id)
+    if history:
+        given.events = [event.model_copy(deep=True) for event in events[:history]]
+    return EvalCase(
+        eval_id=case_id or re.sub(r"\W", "_", session.id),
+        conversation=turns,
+        session_input=given,
+        creation_timestamp=_clock.now(),
+    )
+
+
+def _has_message(invocation: Invocation) -> bool:
+    """Return whether a user began an invocation with text or files, not with an answer."""
+    parts = invocation.user_content.parts or []
+    return bool(parts) and all(part.function_response is None for part in parts)

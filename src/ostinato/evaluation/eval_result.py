@@ -1,0 +1,61 @@
+"""Results of cases and sets; the content of `*.evalset_result.json`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ..sessions.session import Session
+from .eval_metrics import EvalMetric, EvalMetricResult, EvalMetricResultPerInvocation
+from .evaluator import EvalStatus
+from .turn_usage import TurnUsage
+
+
+class EvalCaseResult(BaseModel):
+    """The result of one run of a case.
+
+    Attributes:
+      eval_set_file: deprecated; the id of the set.
+      eval_set_id, eval_id: the set and the case.
+      final_eval_status: FAILED if a metric failed, else PASSED if one passed.
+      eval_metric_results: deprecated.
+      overall_eval_metric_results: one result for each metric.
+      eval_metric_result_per_invocation: the results of each invocation.
+      session_id, session_details, user_id: the session of the case.
+      error_message: why the agent could not be run; not part of the file.
+      usage: what the run used; not part of the file.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
+
+    eval_set_file: str | None = None
+    eval_set_id: str = ""
+    eval_id: str = ""
+    final_eval_status: EvalStatus
+    eval_metric_results: list[tuple[EvalMetric, EvalMetricResult]] | None = None
+    overall_eval_metric_results: list[EvalMetricResult]
+    eval_metric_result_per_invocation: list[EvalMetricResultPerInvocation]
+    session_id: str
+    session_details: Session | None = None
+    user_id: str | None = None
+    error_message: str | None = Field(default=None, exclude=True)
+    usage: TurnUsage | None = Field(default=None, exclude=True)
+
+
+class EvalSetResult(BaseModel):
+    """The results of one evaluation of a set.
+
+    Attributes:
+      eval_set_result_id, eval_set_result_name: its id and the name of its file.
+      eval_set_id: the set.
+      eval_case_results: one result for each run of a case.
+      creation_timestamp: seconds since 1970.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
+
+    eval_set_result_id: str
+    eval_set_result_name: str | None = None
+    eval_set_id: str
+    eval_case_results: list[EvalCaseResult] = Field(default_factory=list[EvalCaseResult])
+    creation_timestamp: float = 0.0

@@ -1,0 +1,59 @@
+"""`response_match_score`: the ROUGE-1 of the final response and the expected one."""
+
+from __future__ import annotations
+
+from .conversation_scenarios import ConversationScenario
+from .eval_case import Invocation
+from .eval_metrics import EvalMetric
+from .evaluator import (
+    EvaluationResult,
+    Evaluator,
+    PerInvocationResult,
+    compare_score,
+    get_overall_result,
+)
+from .llm_as_judge_utils import get_text_from_content
+from .rouge import score_rouge_1
+
+
+class RougeEvaluator(Evaluator):
+    """Compares the words of final responses with those expected; from 0 to 1.
+
+    Args:
+      eval_metric: the metric with its threshold.
+    """
+
+    def __init__(self, eval_metric: EvalMetric) -> None:
+        self._threshold = eval_metric.threshold
+
+    def evaluate_invocations(
+        self,
+        actual_invocations: list[Invocation],
+        expected_invocations: list[Invocation] | None = None,
+        conversation_scenario: ConversationScenario | None = None,
+    ) -> EvaluationResult:
+        """Return the mean score of the invocations.
+
+        Raises:
+          ValueError: there are no expected invocations.
+        """
+        if expected_invocations is None:
+            raise ValueError(
+                "response_match_score compares with expected responses, and the case is a "
+                "scenario without any."
+            )
+        results: list[PerInvocationResult] = []
+        for actual, expected in zip(actual_invocations, expected_invocations, strict=False):
+            score = score_rouge_1(
+                get_text_from_content(actual.final_response) or "",
+                get_text_from_content(expected.final_response) or "",
+            ).fmeasure
+            results.append(
+                PerInvocationResult(
+                    actual_invocation=actual,
+                    expected_invocation=expected,
+                    score=score,
+                    eval_status=compare_score(score, self._threshold),
+                )
+            )
+        return get_overall_result(results, self._threshold)

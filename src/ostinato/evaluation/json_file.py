@@ -1,0 +1,157 @@
+"""Reading of JSON files as records; an error names the file, the line and the field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
+
+from ..errors import InputValidationError
+
+_R = TypeVar("_R", bound=BaseModel)
+_BLANK = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder(strict=False)
+_MAX_SHOWN = 5
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Args:
+      path: the file.
+
+    Raises:
+      FileNotFoundError: it does not exist.
+      InputValidationError: it is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputValidationError(f"{path} is not UTF-8 text: {error.reason}.") from error
+
+
+def parse_json(text: str, name: str) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+      text: the text.
+      name: what to call it in errors, such as the file's path.
+
+    Raises:
+      InputValidationError: it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputValidationError(
+            f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})."
+        ) from error
+
+
+def read_json_record(path: Path, kind: type[_R]) -> _R:
+    """Return the record in a file.
+
+    Args:
+      path: the file.
+      kind: the class of the record.
+
+    Raises:
+      FileNotFoundError: the file does not exist.
+      InputValidationError: it is not JSON, or does not describe a record of this class.
+    """
+    text = read_text(path)
+    return parse_record(text, str(path), kind)
+
+
+def parse_record(text: str, name: str, kind: type[_R]) -> _R:
+    """Return the record that a JSON text describes.
+
+    Args:
+      text: the text.
+      name: what to call it in errors.
+      kind: the class of the record.
+
+    Raises:
+      InputValidationError: it is not JSON, or does not describe a record of this class.
+    """
+    value = parse_json(text, name)
+    try:
+        return kind.model_validate_json(text.lstrip("\ufeff"))
+    except ValidationError as error:
+        if not isinstance(value, dict):
+            raise InputValidationError(
+                f"{name} must hold a JSON object ({kind.__name__}), not a {type(value).__name__}."
+            ) from error
+        raise InputValidationError(explain_problems(error, text, name, kind)) from error
+
+
+def explain_problems(
+    error: ValidationError, text: str, name: str, kind: type[BaseModel] | None = None
+) -> str:
+    """Return what is wrong with a JSON text, with the line and the path of each field.
+
+    Args:
+      error: the error of its validation.
+      text: the text.
+      name: what to call it.
+      kind: the class of its record.
+    """
+    lines: list[str] = []
+    for problem in error.errors()[:_MAX_SHOWN]:
+        found, path = find_place(text, problem["loc"])
+        field = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+        message = problem["msg"].removeprefix("Value error, ")
+        line = text.count("\n", 0, found) + 1
+        lines.append(f"{name}, line {line}, {field.lstrip('.') or 'the document'}: {message}")
+    more = error.error_count() - len(lines)
+    title = f"{name} is not a valid {kind.__name__}" if kind is not None else f"{name} is not valid"
+    shown = "\n".join(f"  {line}" for line in lines)
+    return f"{title}:\n{shown}" + (f"\n  and {more} more" if more > 0 else "")
+
+
+def find_place(text: str, place: Sequence[int | str]) -> tuple[int, list[int | str]]:
+    """Return the offset of a field in a JSON text, and the part of its path that exists.
+
+    Args:
+      text: valid JSON.
+      place: the path of the field; names in snake_case are found in camelCase, too, and names
+        that are not in the text, such as those of a union's members, are skipped.
+    """
+    offset, path = _BLANK.match(text, text.startswith("\ufeff")).end(), list[int | str]()  # type: ignore[union-attr]
+    for step in place:
+        found = _find_step(text, offset, step)
+        if found is None:
+            continue
+        offset = found
+        path.append(step)
+    return offset, path
+
+
+def _find_step(text: str, offset: int, step: int | str) -> int | None:
+    """Return the offset of a member of the object or list that begins at an offset."""
+    opening = text[offset : offset + 1]
+    if opening not in ("{", "["):
+        return None
+    wanted = {step, to_camel(step)} if isinstance(step, str) else {step}
+    position, number = _skip_blanks(text, offset + 1), 0
+    while position < len(text) and text[position] not in "}]":
+        key: int | str = number
+        if opening == "{":
+            key, position = _DECODER.raw_decode(text, position)
+            position = _skip_blanks(text, _skip_blanks(text, position) + 1)
+        if key in wanted:
+            return position
+        _, position = _DECODER.raw_decode(text, position)
+        position = _skip_blanks(text, position)
+        number += 1
+    return None
+
+
+def _skip_blanks(text: str, offset: int) -> int:
+    found = _BLANK.match(text, offset)
+    return found.end() if found is not None else offset

@@ -1,0 +1,409 @@
+"""LocalEvalService: runs cases with an agent of this process, and evaluates them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from .. import _clock
+from .._log import get_logger
+from ..artifacts.base_artifact_service import BaseArtifactService
+from ..errors import InputValidationError, NotFoundError
+from ..memory.base_memory_service import BaseMemoryService
+from ..sessions.base_session_service import BaseSessionService
+from ..sessions.in_memory_session_service import InMemorySessionService
+from .base_eval_service import (
+    BaseEvalService,
+    EvaluateRequest,
+    InferenceRequest,
+    InferenceResult,
+    InferenceStatus,
+)
+from .case_runner import DEFAULT_USER, CaseRunner, RunSettings
+from .eval_case import EvalCase
+from .eval_metrics import (
+    EvalMetric,
+    EvalMetricResult,
+    EvalMetricResultDetails,
+    EvalMetricResultPerInvocation,
+)
+from .eval_result import EvalCaseResult
+from .eval_rubrics import RubricScore
+from .eval_set_results_manager import EvalSetResultsManager
+from .eval_sets_manager import EvalSetsManager
+from .evaluator import (
+    CaseEvaluator,
+    CaseOutcome,
+    EvalStatus,
+    EvaluationResult,
+    PerInvocationResult,
+)
+from .final_state_evaluator import FINAL_STATE_METRIC
+from .metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
+from .rubric_scopes import add_rubrics_of_case
+from .simulation.user_simulator_provider import UserSimulatorProvider
+from .turn_usage import add_usage
+
+logger = get_logger(__name__)
+
+EVAL_SESSION_ID_PREFIX = "___eval___session___"
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def _get_session_id() -> str:
+    return f"{EVAL_SESSION_ID_PREFIX}{_clock.new_id()}"
+
+
+class LocalEvalService(BaseEvalService):
+    """Runs the cases of eval sets with an agent, each in a session of its own.
+
+    Args:
+      root_agent: the agent, or an App, whose plugins and settings then count.
+      eval_sets_manager: the eval sets.
+      metric_evaluator_registry: the metrics; the built-in ones by default.
+      session_service, artifact_service, memory_service: in memory by default.
+      eval_set_results_manager: stores the results of `evaluate`, if given.
+      session_id_supplier: makes the id of each session.
+      user_simulator_provider: makes the user of each case.
+      settings: mocks of tools, seed and budget.
+    """
+
+    def __init__(
+        self,
+        root_agent: Any,
+        eval_sets_manager: EvalSetsManager,
+        metric_evaluator_registry: MetricEvaluatorRegistry | None = None,
+        session_service: BaseSessionService | None = None,
+        artifact_service: BaseArtifactService | None = None,
+        eval_set_results_manager: EvalSetResultsManager | None = None,
+        session_id_supplier: Callable[[], str] = _get_session_id,
+        user_simulator_provider: UserSimulatorProvider | None = None,
+        memory_service: BaseMemoryService | None = None,
+        *,
+        settings: RunSettings | None = None,
+    ) -> None:
+        self._agent = root_agent
+        self._sets = eval_sets_manager
+        self._registry = metric_evaluator_registry or DEFAULT_METRIC_EVALUATOR_REGISTRY
+        self._session_service = session_service or InMemorySessionService()
+        self._artifact_service = artifact_service
+        self._memory_service = memory_service
+        self._results = eval_set_results_manager
+        self._new_session_id = session_id_supplier
+        self._simulators = user_simulator_provider or UserSimulatorProvider()
+        self._settings = settings or RunSettings()
+        self._runner: CaseRunner | None = None
+        self._users = 0  # blocks that hold the runner; the last one closes it
+
+    async def perform_inference(
+        self, inference_request: InferenceRequest
+    ) -> AsyncGenerator[InferenceResult, None]:
+        """Run cases, and yield each result when it is there; a case that fails stops no other.
+
+        Raises:
+          NotFoundError: the set or a case does not exist.
+          InputValidationError: a live run is asked for.
+        """
+        config = inference_request.inference_config
+        if config.use_live:
+            raise InputValidationError(
+                "LocalEvalService runs no live conversations; leave use_live out."
+            )
+        cases = self._select_cases(inference_request)
+
+        async with self.keep_open() as runner:
+            runner.observer.labels = config.labels
+
+            async def run_one(case: EvalCase) -> InferenceResult:
+                return await self._run_case(runner, inference_request, case)
+
+            async for result in _run_bounded(run_one, cases, config.parallelism):
+                yield result
+
+    @asynccontextmanager
+    async def keep_open(self) -> AsyncGenerator[CaseRunner]:
+        """Share one runner, and so one budget, among the requests of a block; plugins, toolsets and
+        models are closed at its end."""
+        if self._runner is None:
+            self._runner = CaseRunner(
+                self._agent,
+                self._session_service,
+                self._artifact_service,
+                self._memory_service,
+                self._settings,
+            )
+        runner = self._runner
+        self._users += 1
+        try:
+            yield runner
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._runner = None
+                await runner.close()
+
+    async def evaluate(
+        self, evaluate_request: EvaluateRequest
+    ) -> AsyncGenerator[EvalCaseResult, None]:
+        """Evaluate inferences, yield each result when it is there, then store them all.
+
+        Raises:
+          NotFoundError: a case does not exist any more.
+        """
+        config = evaluate_request.evaluate_config
+
+        async def evaluate_one(
+            inference: InferenceResult,
+        ) -> tuple[InferenceResult, EvalCaseResult]:
+            return inference, await self._evaluate_case(inference, config.eval_metrics)
+
+        by_set: dict[tuple[str, str], list[EvalCaseResult]] = {}
+        inferences = evaluate_request.inference_results
+        try:
+            async for inference, result in _run_bounded(
+                evaluate_one, inferences, config.parallelism
+            ):
+                key = (inference.app_name, inference.eval_set_id)
+                by_set.setdefault(key, []).append(result)
+                yield result
+        finally:
+            if self._results is not None:
+                for (app_name, eval_set_id), results in by_set.items():
+                    self._results.save_eval_set_result(app_name, eval_set_id, results)
+
+    def _select_cases(self, request: InferenceRequest) -> list[EvalCase]:
+        eval_set = self._sets.get_eval_set(request.app_name, request.eval_set_id)
+        if eval_set is None:
+            raise NotFoundError(
+                f"There is no eval set {request.eval_set_id!r} of the app {request.app_name!r}."
+            )
+        wanted = request.eval_case_ids
+        if not wanted:
+            return eval_set.eval_cases
+        return [case for case in eval_set.eval_cases if case.eval_id in wanted]
+
+    async def _run_case(
+        self, runner: CaseRunner, request: InferenceRequest, case: EvalCase
+    ) -> InferenceResult:
+        session_id = self._new_session_id()
+        if case.session_input is not None and case.session_input.session_id:
+            session_id = case.session_input.session_id
+        result = InferenceResult(
+            app_name=request.app_name,
+            eval_set_id=request.eval_set_id,
+            eval_case_id=case.eval_id,
+            session_id=session_id,
+        )
+        try:
+            run = await runner.run_case(
+                case, self._simulators.provide(case), session_id, app_name=request.app_name
+            )
+        except Exception as error:  # boundary: a case that fails must not stop the others
+            logger.warning("The case %r failed: %s", case.eval_id, error)
+            result.status = InferenceStatus.FAILURE
+            result.error_message = f"{type(error).__name__}: {error}"
+            return result
+        result.status = InferenceStatus.SUCCESS
+        result.inferences, result.usage = run.invocations, run.usage
+        result.final_state = run.final_state
+        return result
+
+    async def _evaluate_case(
+        self, inference: InferenceResult, metrics: list[EvalMetric]
+    ) -> EvalCaseResult:
+        case = self._sets.get_eval_case(
+            inference.app_name, inference.eval_set_id, inference.eval_case_id
+        )
+        if case is None:
+            raise NotFoundError(
+                f"There is no case {inference.eval_case_id!r} in the eval set "
+                f"{inference.eval_set_id!r} of the app {inference.app_name!r}."
+            )
+        user_id = (case.session_input.user_id if case.session_input else "") or DEFAULT_USER
+        result = EvalCaseResult(
+            eval_set_file=inference.eval_set_id,
+            eval_set_id=inference.eval_set_id,
+            eval_id=case.eval_id,
+            final_eval_status=EvalStatus.FAILED,
+            overall_eval_metric_results=[],
+            eval_metric_result_per_invocation=[],
+            session_id=inference.session_id or "",
+            session_details=await self._load_session(inference, case, user_id),
+            user_id=user_id,
+            error_message=inference.error_message,
+            usage=add_usage(inference.usage) if inference.usage is not None else None,
+        )
+        if inference.inferences is None:
+            return result
+        turns = case.conversation
+        if turns is not None and len(turns) != len(inference.inferences):
+            result.error_message = (
+                f"The case has {len(turns)} turns, and {len(inference.inferences)} were run."
+            )
+            return result
+        await self._evaluate_metrics(case, inference, metrics, result)
+        return result
+
+    async def _load_session(self, inference: InferenceResult, case: EvalCase, user_id: str) -> Any:
+        if not inference.session_id:
+            return None
+        app_name = case.session_input.app_name if case.session_input is not None else ""
+        return await self._session_service.get_session(
+            app_name=app_name or inference.app_name,
+            user_id=user_id,
+            session_id=inference.session_id,
+        )
+
+    async def _evaluate_metrics(
+        self,
+        case: EvalCase,
+        inference: InferenceResult,
+        metrics: list[EvalMetric],
+        result: EvalCaseResult,
+    ) -> None:
+        # Rubrics are added to copies: an inference may be evaluated more than once.
+        actual = [one.model_copy(deep=True) for one in inference.inferences or ()]
+        try:
+            add_rubrics_of_case(case, actual)
+        except InputValidationError as error:
+            result.error_message = str(error)
+            return
+        outcome = CaseOutcome.model_construct(
+            eval_case=case,
+            invocations=actual,
+            final_state=inference.final_state,
+            usage=inference.usage,
+        )
+        turns = case.conversation
+        result.eval_metric_result_per_invocation = [
+            EvalMetricResultPerInvocation(
+                actual_invocation=one, expected_invocation=turns[number] if turns else None
+            )
+            for number, one in enumerate(actual)
+        ]
+        for metric in _with_final_state(case, metrics):
+            found, error = await self._evaluate_metric(metric, outcome)
+            _add_results(result, metric, found, error)
+        result.final_eval_status = get_final_status(result.overall_eval_metric_results)
+
+    async def _evaluate_metric(
+        self, metric: EvalMetric, outcome: CaseOutcome
+    ) -> tuple[EvaluationResult, str | None]:
+        """Return the result of a metric, or an empty one and the reason."""
+        case = outcome.eval_case
+        try:
+            evaluator = self._registry.get_evaluator(metric)
+            found: Any
+            if isinstance(evaluator, CaseEvaluator):
+                found = evaluator.evaluate_case(outcome)
+            else:
+                found = evaluator.evaluate_invocations(
+                    actual_invocations=outcome.invocations,
+                    expected_invocations=case.conversation,
+                    conversation_scenario=case.conversation_scenario,
+                )
+            if inspect.isawaitable(found):
+                found = await found
+            if not isinstance(found, EvaluationResult):
+                raise TypeError(
+                    f"The metric {metric.metric_name!r} returned a {type(found).__name__}; it "
+                    "must return an EvaluationResult."
+                )
+        except Exception as error:  # boundary: a metric that fails must not stop the others
+            logger.warning(
+                "The metric %s of the case %r failed: %s", metric.metric_name, case.eval_id, error
+            )
+            return EvaluationResult(), f"{type(error).__name__}: {error}"
+        given = len(found.per_invocation_results)
+        evaluated = found.overall_eval_status is not EvalStatus.NOT_EVALUATED
+        if evaluated and given != len(outcome.invocations):
+            return EvaluationResult(), (
+                f"The metric returned {given} results for {len(outcome.invocations)} invocations."
+            )
+        return found, None
+
+
+def _with_final_state(case: EvalCase, metrics: list[EvalMetric]) -> list[EvalMetric]:
+    """Add the comparison of the final state for a case that expects one."""
+    if not case.final_session_state or any(m.metric_name == FINAL_STATE_METRIC for m in metrics):
+        return metrics
+    return [*metrics, EvalMetric(metric_name=FINAL_STATE_METRIC, threshold=1.0)]
+
+
+def _add_results(
+    result: EvalCaseResult, metric: EvalMetric, found: EvaluationResult, error: str | None
+) -> None:
+    result.overall_eval_metric_results.append(
+        _metric_result(
+            metric,
+            found.overall_score,
+            found.overall_eval_status,
+            found.overall_rubric_scores,
+            error,
+        )
+    )
+    is_evaluated = found.overall_eval_status is not EvalStatus.NOT_EVALUATED
+    for number, turn in enumerate(result.eval_metric_result_per_invocation):
+        if is_evaluated:
+            one = found.per_invocation_results[number]
+        else:
+            one = PerInvocationResult.model_construct(actual_invocation=turn.actual_invocation)
+        turn.eval_metric_results.append(
+            _metric_result(metric, one.score, one.eval_status, one.rubric_scores, error)
+        )
+
+
+def _metric_result(
+    metric: EvalMetric,
+    score: float | None,
+    status: EvalStatus,
+    rubric_scores: list[RubricScore] | None,
+    error: str | None,
+) -> EvalMetricResult:
+    return EvalMetricResult(
+        metric_name=metric.metric_name,
+        threshold=metric.threshold,
+        criterion=metric.criterion,
+        custom_function_path=metric.custom_function_path,
+        score=score,
+        eval_status=status,
+        details=EvalMetricResultDetails(rubric_scores=rubric_scores, error=error),
+    )
+
+
+def get_final_status(results: list[EvalMetricResult]) -> EvalStatus:
+    """Return the verdict of a case: FAILED if a metric failed, else PASSED if one passed.
+
+    Args:
+      results: one result for each metric.
+    """
+    found = {one.eval_status for one in results}
+    for status in (EvalStatus.FAILED, EvalStatus.PASSED):
+        if status in found:
+            return status
+    return EvalStatus.NOT_EVALUATED
+
+
+async def _run_bounded(
+    work: Callable[[_T], Awaitable[_R]], items: list[_T], limit: int
+) -> AsyncGenerator[_R, None]:
+    """Do some work for each item, at most `limit` at once, and yield results as they come."""
+    gate = asyncio.Semaphore(limit)
+
+    async def do_one(item: _T) -> _R:
+        async with gate:
+            return await work(item)
+
+    tasks = [asyncio.ensure_future(do_one(item)) for item in items]
+    try:
+        for done in asyncio.as_completed(tasks):
+            yield await done
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

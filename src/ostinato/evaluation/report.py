@@ -1,0 +1,256 @@
+"""EvaluationReport: the results of an evaluation by case, with totals, gates and a baseline."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import InputValidationError
+from ._result_file import parse_eval_set_result
+from .eval_metrics import EvalMetricResult
+from .eval_result import EvalCaseResult
+from .evaluation_run import EvaluationRun
+from .evaluator import EvalStatus
+from .json_file import read_text
+from .run_statistics import CaseStatistics, count_runs
+from .turn_usage import TurnUsage, add_usage
+
+DEFAULT_GATES = "failed>0,errors>0"
+
+_GATE = re.compile(r"\s*([a-z_]+)\s*(<=|>=|==|<|>)\s*(\d+(?:\.\d+)?)(%?)\s*")
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+
+
+@dataclass(slots=True)
+class CaseReport:
+    """The runs of one case.
+
+    Attributes:
+      eval_set_id, eval_id: the case.
+      results: its runs.
+      change: compared with the baseline: better, worse, flaky, same or new; "" without one.
+    """
+
+    eval_set_id: str
+    eval_id: str
+    results: list[EvalCaseResult]
+    change: str = ""
+
+    @property
+    def statistics(self) -> CaseStatistics:
+        """How often the case passed."""
+        return count_runs(self.results)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case passed in every run."""
+        return self.statistics.passed == self.statistics.runs > 0
+
+    @property
+    def errors(self) -> list[str]:
+        """Why runs or metrics could not be evaluated."""
+        found: list[str] = []
+        for result in self.results:
+            if result.error_message:
+                found.append(result.error_message)
+            found += [
+                f"{one.metric_name}: {one.details.error}"
+                for one in result.overall_eval_metric_results
+                if one.details.error
+            ]
+        return list(dict.fromkeys(found))
+
+    @property
+    def failed_metrics(self) -> list[EvalMetricResult]:
+        """The results of metrics that failed, in any run."""
+        return [
+            one
+            for result in self.results
+            for one in result.overall_eval_metric_results
+            if one.eval_status is EvalStatus.FAILED
+        ]
+
+    @property
+    def was_run(self) -> bool:
+        """Whether at least one run came to an end."""
+        return any(result.eval_metric_result_per_invocation for result in self.results)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The mean score of each metric over the runs."""
+        known: dict[str, list[float]] = {}
+        for result in self.results:
+            for one in result.overall_eval_metric_results:
+                if one.score is not None:
+                    known.setdefault(one.metric_name, []).append(one.score)
+        return {name: sum(scores) / len(scores) for name, scores in known.items()}
+
+
+@dataclass(slots=True)
+class EvaluationReport:
+    """The results of an evaluation.
+
+    Attributes:
+      cases: the cases, by set and in the order of their ids.
+      interrupted: whether the evaluation was cancelled before its end.
+      gone: cases of the baseline that this evaluation does not have.
+    """
+
+    cases: list[CaseReport]
+    interrupted: bool = False
+    gone: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @classmethod
+    def from_run(cls, run: EvaluationRun) -> EvaluationReport:
+        """Return the report of an evaluation."""
+        cases = [CaseReport(*key, results) for key, results in sorted(run.by_case().items())]
+        return cls(cases, run.interrupted)
+
+    @property
+    def usage(self) -> TurnUsage:
+        """What all runs used."""
+        results = [result for case in self.cases for result in case.results]
+        return add_usage([one.usage for one in results if one.usage is not None])
+
+    def compare(self, baseline: Sequence[EvalCaseResult]) -> None:
+        """Set `change` of each case, and `gone`.
+
+        Args:
+          baseline: the results of an earlier evaluation.
+        """
+        known: dict[tuple[str, str], list[EvalCaseResult]] = {}
+        for result in baseline:
+            known.setdefault((result.eval_set_id, result.eval_id), []).append(result)
+        for case in self.cases:
+            before = known.pop((case.eval_set_id, case.eval_id), None)
+            case.change = "new" if before is None else _compare_case(before, case)
+        self.gone = sorted(known)
+
+    def measure(self, name: str) -> float:
+        """Return a number that gates can compare.
+
+        Args:
+          name: failed, errors, flaky, better, worse, pass_rate (0 to 1), cost, tokens or seconds.
+
+        Raises:
+          InputValidationError: there is no such number.
+        """
+        counts: dict[str, Callable[[CaseReport], bool]] = {
+            "failed": lambda case: not case.passed,
+            "errors": lambda case: bool(case.errors),
+            "flaky": lambda case: case.statistics.is_flaky,
+            "better": lambda case: case.change == "better",
+            "worse": lambda case: case.change == "worse",
+        }
+        if name in counts:
+            return float(sum(map(counts[name], self.cases)))
+        if name == "pass_rate":
+            runs = [case.statistics for case in self.cases]
+            total = sum(one.runs for one in runs)
+            return sum(one.passed for one in runs) / total if total else 0.0
+        if name == "cost" and self.usage.cost is None:
+            raise InputValidationError(
+                f"The gate cost needs the prices of {', '.join(self.usage.unpriced)}; give them in "
+                "`budget` of the config."
+            )
+        if name in ("cost", "tokens", "seconds"):
+            return float(getattr(self.usage, name))
+        known = ", ".join([*counts, "pass_rate", "cost", "tokens", "seconds"])
+        raise InputValidationError(f"There is no gate {name!r}; known: {known}.")
+
+    def find_broken_gates(self, expression: str) -> list[str]:
+        """Return the gates that are broken, with the number that broke each.
+
+        Args:
+          expression: gates such as `failed>0,pass_rate<90%`; each says when to fail.
+
+        Raises:
+          InputValidationError: the expression is not valid.
+        """
+        broken: list[str] = []
+        for name, sign, bound in parse_gates(expression):
+            found = self.measure(name)
+            if _OPERATORS[sign](found, bound):
+                broken.append(f"{name} is {found:g} ({name}{sign}{bound:g} fails)")
+        return broken
+
+
+def parse_gates(expression: str) -> list[tuple[str, str, float]]:
+    """Return the gates of an expression as name, operator and bound.
+
+    Args:
+      expression: gates separated by commas.
+
+    Raises:
+      InputValidationError: a gate is not `NAME OPERATOR NUMBER`.
+    """
+    gates: list[tuple[str, str, float]] = []
+    for text in expression.split(","):
+        match = _GATE.fullmatch(text)
+        if match is None:
+            raise InputValidationError(
+                f"{text.strip()!r} is not a gate; write NAME>NUMBER, such as failed>0 or "
+                "pass_rate<90%."
+            )
+        bound = float(match[3]) / (100 if match[4] else 1)
+        gates.append((match[1], match[2], bound))
+    for name, _, _ in gates:
+        EvaluationReport([]).measure(name)
+    return gates
+
+
+def _compare_case(before: Sequence[EvalCaseResult], case: CaseReport) -> str:
+    past, now = count_runs(before), case.statistics
+    if past.pass_rate != now.pass_rate:
+        if now.is_flaky or past.is_flaky:
+            return "flaky"
+        return "better" if now.pass_rate > past.pass_rate else "worse"
+    return "flaky" if now.is_flaky else "same"
+
+
+def format_summary(report: EvaluationReport) -> str:
+    """Return one line with the totals.
+
+    Args:
+      report: the report.
+    """
+    passed = sum(case.passed for case in report.cases)
+    parts = [f"{passed} of {len(report.cases)} cases passed"]
+    for name in ("flaky", "better", "worse"):
+        number = int(report.measure(name))
+        if number:
+            parts.append(f"{number} {name}")
+    usage = report.usage
+    if usage.tokens:
+        parts.append(f"{usage.tokens:,} tokens")
+    if usage.cost:
+        parts.append(f"cost {usage.cost:.4g}")
+    return ", ".join(parts) + (" (interrupted)" if report.interrupted else "")
+
+
+def load_baseline(paths: Iterable[Path]) -> list[EvalCaseResult]:
+    """Return the results in the files of earlier evaluations.
+
+    Args:
+      paths: files `*.evalset_result.json`.
+
+    Raises:
+      InputValidationError: a file does not exist, or does not hold results.
+    """
+    found: list[EvalCaseResult] = []
+    for path in paths:
+        try:
+            text = read_text(path)
+        except OSError as error:
+            raise InputValidationError(f"The baseline {path} cannot be read: {error}.") from error
+        found += parse_eval_set_result(text, str(path)).eval_case_results
+    return found

@@ -1,0 +1,173 @@
+"""Files of a report: JUnit XML for CI, Markdown for pull requests, one HTML page for people."""
+
+from __future__ import annotations
+
+import html
+import re
+import xml.etree.ElementTree as ET
+
+from .case_report import describe_calls, describe_text, format_details, format_score
+from .eval_metrics import EvalMetricResultPerInvocation
+from .evaluator import EvalStatus
+from .llm_as_judge_utils import get_text_from_content
+from .report import CaseReport, EvaluationReport, format_summary
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SIGNS = {True: "✅", False: "❌"}
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
+  color: #1d2430; background: #fff; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0 1rem; }
+th, td { border: 1px solid #d5dae2; padding: .35rem .6rem; text-align: left; vertical-align: top; }
+td pre { margin: 0; white-space: pre-wrap; word-break: break-word; font-size: 13px; }
+details { border: 1px solid #d5dae2; border-radius: 6px; margin: .5rem 0; padding: .4rem .8rem; }
+summary { cursor: pointer; } .PASSED { color: #0b6b2f; } .FAILED { color: #a4161a; }
+.NOT_EVALUATED { color: #6b5900; }
+"""
+
+
+def format_junit(report: EvaluationReport) -> str:
+    """Return a report as JUnit XML: one suite for each set, one test for each case.
+
+    Args:
+      report: the report.
+    """
+    root = ET.Element("testsuites")
+    for eval_set_id in dict.fromkeys(case.eval_set_id for case in report.cases):
+        cases = [case for case in report.cases if case.eval_set_id == eval_set_id]
+        failed = [case for case in cases if not case.passed]
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=_clean(eval_set_id),
+            tests=str(len(cases)),
+            failures=str(sum(case.was_run for case in failed)),
+            errors=str(sum(not case.was_run for case in failed)),
+        )
+        for case in cases:
+            _add_junit_case(suite, case)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_junit_case(suite: ET.Element, case: CaseReport) -> None:
+    seconds = sum(one.usage.seconds for one in case.results if one.usage is not None)
+    test = ET.SubElement(
+        suite,
+        "testcase",
+        classname=_clean(case.eval_set_id),
+        name=_clean(case.eval_id),
+        time=f"{seconds:.3f}",
+    )
+    if case.passed:
+        return
+    kind = "failure" if case.was_run else "error"
+    problem = ET.SubElement(test, kind, message=_clean(_summarize(case)))
+    problem.text = _clean(format_details(case.eval_id, case.results))
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _summarize(case: CaseReport) -> str:
+    failed = [f"{one.metric_name} {format_score(one)}" for one in case.failed_metrics]
+    return "; ".join(dict.fromkeys([*failed, *case.errors])) or "no metric was evaluated"
+
+
+def format_markdown(report: EvaluationReport) -> str:
+    """Return a report as Markdown, for a comment or a summary of CI.
+
+    Args:
+      report: the report.
+    """
+    metrics = list(dict.fromkeys(name for case in report.cases for name in case.scores))
+    repeated = any(len(case.results) > 1 for case in report.cases)
+    compared = any(case.change for case in report.cases)
+    titles = ["Case", "Passed", *metrics, *(["Change"] if compared else [])]
+    lines = ["# Evaluation", "", format_summary(report), ""]
+    lines += [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    for case in report.cases:
+        runs = case.statistics
+        verdict = _SIGNS[case.passed] + (f" {runs.passed}/{runs.runs}" if repeated else "")
+        scores = [f"{case.scores[name]:.3g}" if name in case.scores else "" for name in metrics]
+        cells = [f"{case.eval_set_id}: {case.eval_id}", verdict, *scores]
+        cells += [case.change] if compared else []
+        lines.append(f"| {' | '.join(map(_escape_cell, cells))} |")
+    for case in report.cases:
+        if not case.passed:
+            details = format_details(case.eval_id, case.results).replace("```", "'''")
+            lines += ["", f"## {_escape_cell(case.eval_id)}", "", "```text", details, "```"]
+    if report.gone:
+        lines += ["", "Cases of the baseline that were not run:", ""]
+        lines += [f"- {eval_set}: {eval_id}" for eval_set, eval_id in report.gone]
+    return "\n".join(lines) + "\n"
+
+
+def _escape_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def format_html(report: EvaluationReport) -> str:
+    """Return a report as one HTML page without scripts and without other files.
+
+    Args:
+      report: the report.
+    """
+    parts = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Evaluation</title>',
+        f"<style>{_STYLE}</style></head><body><h1>Evaluation</h1>",
+        f"<p>{html.escape(format_summary(report))}</p>",
+    ]
+    parts += [_format_case(case) for case in report.cases]
+    parts += [
+        f"<p>Not run: {html.escape(eval_set)}: {html.escape(eval_id)}</p>"
+        for eval_set, eval_id in report.gone
+    ]
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _format_case(case: CaseReport) -> str:
+    runs = case.statistics
+    low, high = runs.interval
+    status = "PASSED" if case.passed else "FAILED"
+    title = f"{case.eval_set_id}: {case.eval_id}"
+    rate = f", {runs.passed} of {runs.runs} runs ({low:.0%} to {high:.0%})" if runs.runs > 1 else ""
+    change = f", {case.change}" if case.change else ""
+    parts = [
+        f"<details{'' if case.passed else ' open'}><summary><b class={status!r}>{status}</b> "
+        f"{html.escape(title + rate + change)}</summary>"
+    ]
+    parts += [f"<p>{html.escape(error)}</p>" for error in case.errors]
+    for result in case.results:
+        cells = "".join(
+            f"<tr><td>{html.escape(one.metric_name)}</td><td class={one.eval_status.name!r}>"
+            f"{one.eval_status.name}</td><td>{html.escape(format_score(one))}</td></tr>"
+            for one in result.overall_eval_metric_results
+        )
+        parts.append(
+            f"<table><tr><th>Metric</th><th>Verdict</th><th>Score</th></tr>{cells}</table>"
+        )
+        rows = "".join(map(_format_turn, result.eval_metric_result_per_invocation))
+        parts.append(
+            "<table><tr><th>Message</th><th>Expected</th><th>Actual</th><th>Verdicts</th></tr>"
+            f"{rows}</table>"
+        )
+    return "\n".join([*parts, "</details>"])
+
+
+def _format_turn(turn: EvalMetricResultPerInvocation) -> str:
+    actual, expected = turn.actual_invocation, turn.expected_invocation
+    message = get_text_from_content(actual.user_content) or ""
+    sides = [
+        "\n".join(filter(None, [describe_calls(one), describe_text(one)]))
+        for one in (expected, actual)
+    ]
+    verdicts = "\n".join(
+        f"{one.metric_name}: {format_score(one)}"
+        for one in turn.eval_metric_results
+        if one.eval_status is not EvalStatus.NOT_EVALUATED
+    )
+    cells = (message, *sides, verdicts)
+    return f"<tr>{''.join(f'<td><pre>{html.escape(cell)}</pre></td>' for cell in cells)}</tr>"

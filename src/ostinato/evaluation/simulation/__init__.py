@@ -1,0 +1,1 @@
+"""Simulated users, who lead the conversations of an evaluation."""
