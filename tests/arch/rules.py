@@ -41,7 +41,7 @@ def floor_of(name: str) -> int | None:
 def _real_modules(house: House) -> Iterator[Module]:
     """Every module but the lazy faces, the package's own face and `utils/`, which is all faces."""
     for module in house.modules.values():
-        if module.name and not module.is_face and not matches(module.name, ("utils",)):
+        if module.name and not module.is_face and not matches(module.name, ("utils", "integrations")):
             yield module
 
 
@@ -298,9 +298,9 @@ def no_drawer_for_everything(house: House) -> list[str]:
 
 def utils_only_re_exports(house: House) -> list[str]:
     return [
-        f"{house.where(module, 1)} is no lazy face; utils/ re-exports and holds nothing of its own"
+        f"{house.where(module, 1)} is no lazy face; its folder re-exports and holds nothing of its own"
         for module in house.modules.values()
-        if matches(module.name, ("utils",)) and not (module.is_face or _only_docstring(module))
+        if matches(module.name, ("utils", "integrations")) and not (module.is_face or _only_docstring(module))
     ]
 
 
