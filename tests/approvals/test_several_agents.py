@@ -143,6 +143,17 @@ async def test_agents_of_several_invocations_act_on_their_answers(
     assert office.paid == ["root", "kid1", "kid2"]
 
 
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_a_resume_after_all_agents_have_acted_runs_none(store: Any, resumable: bool) -> None:
+    office = Office(store, **settings(resumable))
+    asked = await office.ask("go root", "go kid1", "go kid2")
+    await office.say(join(*(decide(one) for one in asked)))
+    office.asked_models.clear()
+    session = await store.get_session(**NAMES)
+    await office.say(None, invocation_id=session.events[0].invocation_id)
+    assert office.asked_models == [] and office.paid == ["root", "kid1", "kid2"]
+
+
 async def test_an_agent_that_an_earlier_one_transfers_to_acts_once(store: Any) -> None:
     office = Office(store)
     asked = await office.ask("go root", "go kid1", "go kid2")

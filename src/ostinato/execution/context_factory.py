@@ -45,7 +45,7 @@ from ..workflow.requests import check_answers
 from ..workflow.schedule import run_node
 from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
 from .recovery.blockers import is_open
-from .recovery.closing import close_parked_calls, seal
+from .recovery.closing import close_parked_calls, seal, try_to_seal
 from .routing.agent_choice import check_graphs_answered, place_run, prepare_resume
 from .routing.answers import check_tools, close_calls_of_gone_agents, read_answers
 from .routing.task_choice import (
@@ -542,7 +542,7 @@ async def _commit_answers(
         await run_shielded(turn.commit_message(events))
     except asyncio.CancelledError as stop:
         if message.id and message.id in ctx.log:
-            await seal(ctx, stop)
+            await try_to_seal(ctx, stop)  # if it fails, the turn hands the invocation over
         raise
 
 
