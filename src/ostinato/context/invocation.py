@@ -351,6 +351,8 @@ class InvocationContext(BaseModel):
             rows = state.journal.begin(call_id, tool_name)
             if rows:
                 await self.services.commit((), rows)
+        if call_id:  # only now: a run that is cancelled before starts no tool
+            state.started_call_ids |= {call_id}
 
     def increment_llm_call_count(self) -> None:
         """Count one model call (Spec 2 §5.5).

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import types
 from ..events.event import Event
 from ..sessions.log.checkpoints import Checkpoint
+from ..sessions.log.event_log import EventRecord
 from ..sessions.log.resume import Resume
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class RunState:
       failure: the newest error of an agent, with the path of the innermost run that it ended.
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished_responses: uncommitted response events of finished calls, by call id.
+      other_answers: answered calls of the user's message, of agents that run after the first one.
+      started_call_ids: ids of the calls whose tool this run has started.
       unstarted_call_ids: ids of this run's long-running calls whose tool has not started.
       repeated_call_ids: ids of calls that may have run before, by the id of the call that ran them.
       relays: relays of the events of agents that run within a call, by call id.
@@ -86,11 +89,13 @@ class RunState:
         "is_resumed",
         "journal",
         "mistakes",
+        "other_answers",
         "past",
         "recorded_error",
         "relays",
         "repeated_call_ids",
         "resume",
+        "started_call_ids",
         "transfer_counts",
         "unstarted_call_ids",
     )
@@ -99,6 +104,7 @@ class RunState:
         self.journal = journal
         self.mistakes: dict[str, int] = {}
         self.finished_responses: dict[str, Event] = {}
+        self.started_call_ids: frozenset[str] = NO_NAMES
         self.unstarted_call_ids: frozenset[str] = NO_NAMES
         self.relays: dict[str, SendsEvents] = {}
         self.initial_prompts: dict[str, types.Content] = {}
@@ -106,6 +112,7 @@ class RunState:
         self.cleanup_callbacks: dict[str, Callable[[], Awaitable[None]]] = {}
         self.is_resumed = False
         self.resume: Resume | None = None
+        self.other_answers: Sequence[EventRecord] = ()
         self.checkpoints: Sequence[Checkpoint] = ()
         self.guards: Any = None
         self.past: Any = None

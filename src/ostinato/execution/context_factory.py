@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
@@ -44,12 +45,9 @@ from ..workflow.requests import check_answers
 from ..workflow.schedule import run_node
 from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
 from .recovery.blockers import is_open
-from .recovery.closing import close_parked_calls, seal
-from .routing.agent_choice import (
-    place_run,
-    prepare_resume,
-)
-from .routing.answers import check_tools, read_answers, reject_for_gone_agent
+from .recovery.closing import close_parked_calls, seal, try_to_seal
+from .routing.agent_choice import check_graphs_answered, place_run, prepare_resume
+from .routing.answers import check_tools, close_calls_of_gone_agents, read_answers
 from .routing.task_choice import (
     MessageTarget,
     answered_call,
@@ -186,15 +184,11 @@ class ContextFactory:
         if request.answers_calls:
             turn.answers = read_answers(log_of(session), new_message, request.id)
         answered, target = self.find_target(request, session, new_message)
-        if answered is not None and not request.once:
-            check_answers(log_of(session), new_message)
-            turn.invocation_id = answered.invocation_id
-        elif answered is not None and find_graph(self.root_agent, answered) is not None:
-            # In an invocation of its own, the graph would restart and run its nodes again.
-            raise InputValidationError(
-                f"The message answers invocation {answered.invocation_id!r} of a workflow graph, "
-                "which resumes it; send it without an idempotency key."
-            )
+        if answered is not None:
+            self._check_graphs(log_of(session), new_message, answered, request)
+            if not request.once:
+                check_answers(log_of(session), new_message)
+                turn.invocation_id = answered.invocation_id
         if answered is not None:
             await self._check_not_abandoned(turn)
         ctx = await request.runner.make_context(session, turn, request.message)
@@ -310,8 +304,10 @@ class ContextFactory:
                 await run_shielded(self._take_over(ctx, session, turn, sealing))
             else:
                 turn.answers = read_answers(log_of(session), message, turn.request.id)
-                if answered_call(session, message) is not None:
+                answered = answered_call(session, message)
+                if answered is not None:
                     check_answers(log_of(session), message)
+                    self._check_graphs(log_of(session), message, answered, turn.request)
                 _, target = self.find_target(turn.request, session, message)
                 if await self._append_new_message(ctx, turn, message, target, sealing):
                     note_pause(ctx, turn)
@@ -417,11 +413,11 @@ class ContextFactory:
           sealing: events to commit before it.
 
         Returns:
-          Whether it rejects the request of a removed agent, whose call is then closed too.
+          Whether all its answers are for agents that are gone, whose calls are then closed too.
         """
         config, plugin_manager = turn.request.config, turn.request.runner.host.plugin_manager
         if turn.answers:
-            await check_tools(ctx, self.root_agent, turn.answers, message)
+            await self._check_tools(ctx, turn, message)
         if plugin_manager.overrides("on_user_message_callback"):
             await turn.claim()  # so that hooks run once, in the turn
             changed = await plugin_answer(
@@ -436,7 +432,7 @@ class ContextFactory:
                 ctx.user_content = message = changed
                 turn.answers = read_answers(ctx.log, message, turn.request.id)
                 if turn.answers:
-                    await check_tools(ctx, self.root_agent, turn.answers, message)
+                    await self._check_tools(ctx, turn, message)
         root: Any = self.root_agent
         if not message.parts and not isinstance(root, LlmAgent | NodeAgent):  # as google-adk
             raise InputValidationError("No parts in the new_message.")
@@ -452,11 +448,41 @@ class ContextFactory:
             actions=ACTIONS_TEMPLATE.create(state_delta=dict(turn.request.state_delta or {})),
             custom_metadata=config.custom_metadata,
         )
-        closing = (
-            reject_for_gone_agent(ctx, self.root_agent, turn.answers) if turn.answers else None
-        )
-        await turn.commit_message((*sealing, event, *(closing or ())))
-        return closing is not None
+        if not turn.answers:
+            await turn.commit_message((*sealing, event))
+            return False
+        closed = close_calls_of_gone_agents(ctx, self.root_agent, turn.answers, message)
+        await _commit_answers(ctx, turn, event, (*sealing, event, *closed.events))
+        return closed.is_all
+
+    async def _check_tools(
+        self, ctx: InvocationContext, turn: Turn, message: types.Content
+    ) -> None:
+        """Refuse answers that no tool can act on.
+
+        A message from the inbox without a caller is accepted already: what can run does, and the
+        model gets an error for the rest.
+        """
+        if not (turn.takes_over and turn.kept):
+            await check_tools(ctx, self.root_agent, turn.answers, message)
+
+    def _check_graphs(
+        self, log: EventLog, message: types.Content, answered: EventRecord, request: RunRequest
+    ) -> None:
+        """Refuse answers that a graph cannot act on, because it resumes its own invocation only.
+
+        Raises:
+          InputValidationError: the message has an idempotency key, so it is of no invocation yet.
+          InvalidAnswerError: the message is for several invocations.
+        """
+        if request.once and find_graph(self.root_agent, answered) is not None:
+            # In an invocation of its own, the graph would restart and run its nodes again.
+            raise InputValidationError(
+                f"The message answers invocation {answered.invocation_id!r} of a workflow graph, "
+                "which resumes it; send it without an idempotency key."
+            )
+        own = request.id if request.once else request.invocation_id or answered.invocation_id
+        check_graphs_answered(log, self.root_agent, message, own)
 
     async def check_answers_of(self, session: Session, turn: Turn) -> None:
         """Check the answers of a message before it is queued.
@@ -472,6 +498,9 @@ class ContextFactory:
         turn.answers = read_answers(log, request.message, request.id)
         if turn.answers:
             check_answers(log, request.message)
+            answered = answered_call(session, request.message)
+            if answered is not None:
+                self._check_graphs(log, request.message, answered, request)
             ctx = self._bare_context(session, turn, request.message, RunServices(), RunState())
             await check_tools(ctx, self.root_agent, turn.answers, request.message)
 
@@ -497,6 +526,24 @@ class ContextFactory:
             asked = find_outermost_call(log, target.asked)
             resumes = asked is not None and find_graph(self.root_agent, asked) is not None
         return answered or (target.asked if resumes else None), target
+
+
+async def _commit_answers(
+    ctx: InvocationContext, turn: Turn, message: Event, events: Sequence[Event]
+) -> None:
+    """Commit the event of a message with answers, which claims their calls; if the run is cancelled
+    meanwhile, seal it, because no later message can decide these calls.
+
+    Args:
+      message: the user's event.
+      events: the event, with the events to commit before and after it.
+    """
+    try:
+        await run_shielded(turn.commit_message(events))
+    except asyncio.CancelledError as stop:
+        if message.id and message.id in ctx.log:
+            await try_to_seal(ctx, stop)  # if it fails, the turn hands the invocation over
+        raise
 
 
 def _state_event(ctx: InvocationContext, delta: dict[str, Any] | None) -> list[Event]:

@@ -18,7 +18,6 @@ from ..agents.guarded_run import GuardrailStop, has_tripped, is_guardrail_stop
 from ..apps.app import App
 from ..context.callbacks import plugin_answer
 from ..context.deps import NOT_GIVEN
-from ..context.guardrail import Guards
 from ..context.invocation import InvocationContext
 from ..durable.run_scope import RunScope, SessionKey
 from ..durable.session_locks import SESSION_LOCKS
@@ -41,6 +40,7 @@ from ..sessions.log.call_requests import rewind_changes
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
+from .agent_runs import guards_above, then_other_answers
 from .context_factory import ContextFactory, note_pause
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
@@ -363,15 +363,15 @@ class InvocationRunner:
             assert ctx is not None
             if tracing.recording:
                 tracing.set(invocation_id=ctx.invocation_id)
-            if request.yield_user_message and request.message is not None:
-                turn.record_event_number(ctx.log.records[-1])
-                yield ctx.log.records[-1].event()
-            if ctx.end_of_agents.get(ctx.agent.name):
-                return
             run = self._agents_of(ctx, request)
             scope.own_id = ctx.invocation_id
-            has_begun = has_ended = False
+            has_begun = has_ended = _have_agents_ended(ctx)
             try:
+                if request.yield_user_message and request.message is not None:
+                    turn.record_event_number(ctx.log.records[-1])
+                    yield ctx.log.records[-1].event()
+                if has_ended:
+                    return
                 while True:
                     with scope:
                         has_begun = True
@@ -407,6 +407,9 @@ class InvocationRunner:
             execute = run_allowed_calls
         elif (log.scopes or log.unanswered) and request.live is None:
             execute = after_tasks(execute)
+        if ctx.run_state.other_answers:
+            app, root_agent = request.runner.host.app, self._contexts.root_agent
+            execute = then_other_answers(execute, app, root_agent)
         return request.runner.execute(ctx, execute)
 
     async def _finish_run(self, ctx: InvocationContext, turn: Turn) -> None:
@@ -514,6 +517,11 @@ def _cancel_reason(place: Place) -> RunCancelledError:
     return RunCancelledError(f"The run in session {place.session_id!r} was cancelled.")
 
 
+def _have_agents_ended(ctx: InvocationContext) -> bool:
+    """Return whether no agent of a resumed invocation is left to run."""
+    return bool(ctx.end_of_agents.get(ctx.agent.name)) and not ctx.run_state.other_answers
+
+
 async def _close_run(run: AsyncGenerator[Event, None], step: Step) -> None:
     """Close the run of the agents; a run whose event loop stalled cannot be sealed."""
     try:
@@ -564,18 +572,3 @@ async def compact_history(
         event = await compact_sliding_window(log, config, model)
     if event is not None:
         await ctx.services.commit((event,))
-
-
-def guards_above(app: App, agent: BaseAgent) -> Guards | None:
-    """Return the guardrails of the app and of an agent's ancestors, outermost first, or None."""
-    found: Guards | None = None
-    above = agent.parent_agent
-    while above is not None:
-        if above.input_guardrails or above.output_guardrails:
-            own = Guards.of(above.name, above)
-            found = own if found is None else own + found
-        above = above.parent_agent
-    if app.input_guardrails or app.output_guardrails:
-        own = Guards.of(app.name, app)
-        found = own if found is None else own + found
-    return found

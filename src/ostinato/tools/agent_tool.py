@@ -23,6 +23,8 @@ from ..context.services import RunServices
 from ..errors import AgentConfigError
 from ..events.child_event import child_event
 from ..events.event import Event
+from ..events.pending import CONFIRMATION, CREDENTIAL
+from ..events.request_input import REQUEST_INPUT
 from ..sessions.log.resume import RERUN
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
@@ -32,6 +34,7 @@ _RUNNER = "ostinato.runners:Runner"  # as text, because it is above the tools
 GROUNDING_KEY = "temp:_adk_grounding_metadata"
 # State keys that are not shared with a child: those of the runtime and of one invocation.
 _OWN_KEYS = ("_adk", "temp:")
+_REQUESTS = (CONFIRMATION, CREDENTIAL, REQUEST_INPUT)
 
 
 class AgentToolConfig(BaseToolConfig):
@@ -132,7 +135,8 @@ class AgentTool(BaseTool):
 
         Returns:
           The answer; or a dict with `error`, where the arguments do not fit the agent's input
-          schema, its answer does not fit the output schema, or it ended with an error event.
+          schema, its answer does not fit the output schema, it ended with an error event, or it
+          asked a person, which no caller sees in its session.
 
         Raises:
           Exception: what the agent's code or its model raised.
@@ -142,7 +146,7 @@ class AgentTool(BaseTool):
             return message
         if self.skip_summarization:
             tool_context.actions.skip_summarization = True
-        last, failure = await self._run_agent(message, tool_context)
+        last, failure, asked = await self._run_agent(message, tool_context)
         if last is not None and last.grounding_metadata and self.propagate_grounding_metadata:
             tool_context.state[GROUNDING_KEY] = last.grounding_metadata
         if last is None and failure is not None:
@@ -150,7 +154,13 @@ class AgentTool(BaseTool):
                 "error": f"Agent `{self.name}` failed: {failure.error_code}"
                 + (f": {failure.error_message}" if failure.error_message else "")
             }
-        return self._parse_result(text_of(last))
+        text = text_of(last)
+        if asked and not text and not follows_adk():
+            return {
+                "error": f"Agent `{self.name}` asked a person by `{asked}`, which no person sees, "
+                "because the agent is called as a tool. Its call stays without an answer."
+            }
+        return self._parse_result(text)
 
     def _build_message(self, args: dict[str, Any]) -> types.Content | ModelMistake:
         """Return the message to the agent, or the mistake to report to the model."""
@@ -170,10 +180,11 @@ class AgentTool(BaseTool):
 
     async def _run_agent(
         self, message: types.Content, tool_context: ToolContext
-    ) -> tuple[Event | None, Event | None]:
+    ) -> tuple[Event | None, Event | None, str]:
         """Run the agent, apply its effects, and return its last event with content.
 
-        The second event is the error event that followed it, or None.
+        The second event is the error event that followed it, or None; the text is the name of its
+        last request to a person, or empty.
         """
         context = invocation_of(tool_context)
         services = context.services
@@ -181,6 +192,7 @@ class AgentTool(BaseTool):
         state = tool_context.state.to_dict()
         last: Event | None = None
         failure: Event | None = None
+        asked = ""
         call_id = tool_context.function_call_id or ""
         relay = context.run_state.relays.get(call_id) if self.stream else None
         run = spawn(
@@ -205,11 +217,13 @@ class AgentTool(BaseTool):
                 if event.partial:
                     continue
                 _apply_effects(event, tool_context)
+                for call in event.get_function_calls() if event.long_running_tool_ids else ():
+                    asked = call.name if call.name in _REQUESTS else asked
                 if event.content is not None:
                     last, failure = event, None
                 elif event.error_code:
                     last, failure = None, event
-        return last, failure
+        return last, failure, asked
 
     def _parse_result(self, text: str) -> Any:
         schema = self._output_schema

@@ -26,6 +26,10 @@ NOT_RUN = {
     "it did not run."
 }
 UNCONFIRMED = {"error": "This tool call requires confirmation, please approve or reject."}
+ASKED_AGAIN = {
+    "error": "The process stopped while this call was running, so it may have taken effect "
+    "already. It requires confirmation to run again, please approve or reject."
+}
 REJECTED = {"error": "This tool call is rejected."}
 
 
@@ -100,7 +104,8 @@ class Bank:
         """Return the stored responses of the payments after the first round."""
         log = await self.talk.stored()
         found = [one.response for event in log for one in event.get_function_responses()]
-        return [one for one in found if one != UNCONFIRMED and "confirmed" not in (one or {})]
+        asked = (UNCONFIRMED, ASKED_AGAIN)
+        return [one for one in found if one not in asked and "confirmed" not in (one or {})]
 
 
 async def test_a_call_that_began_has_an_unknown_outcome(two_owners: list[Owner]) -> None:
@@ -145,6 +150,17 @@ async def test_a_call_in_doubt_that_was_approved_again_has_an_unknown_outcome(
     await bank.die_after(asked[0])
     assert await bank.say() == [UNKNOWN]
     assert await bank.stored() == [UNKNOWN] and bank.paid == []
+
+
+async def test_the_model_is_told_that_a_call_that_is_asked_again_may_have_run(
+    two_owners: list[Owner],
+) -> None:
+    bank = Bank(two_owners[0], (5, 7))
+    first, second = await bank.ask()
+    parked = await bank.die_after(first, "started")
+    await bank.talk.say(None, invocation_id=parked)
+    assert await bank.say(answer_to(second, {"confirmed": True})) == [ASKED_AGAIN, {"paid": 7}]
+    assert bank.paid == [7]
 
 
 @pytest.mark.parametrize("status", ["started", ""], ids=["began", "never began"])

@@ -14,8 +14,8 @@ from ostinato.context.context import Context
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.models.llm_request import LlmRequest
-from ostinato.testing import FunctionModel
-from ostinato.tools import agent_tool
+from ostinato.testing import FunctionModel, ScriptedModel, call
+from ostinato.tools import FunctionTool, agent_tool
 from ostinato.tools.agent_tool import AgentTool
 from ostinato.tools.model_mistake import ModelMistake
 from tests.unit.tools.contexts import make_context
@@ -270,3 +270,29 @@ async def test_programs_of_google_adk_may_leave_the_request_out(alias: None) -> 
     for args, told in (({}, "{}"), ({"dish": "Döner"}, '{"dish": "Döner"}')):
         await AgentTool(make_agent()).run_async(args=args, tool_context=make_context(spawn=spawned))
         assert spawned.asked["message"].parts[0].text == told
+
+
+def asker() -> Agent:
+    """Return an agent whose only tool asks a person first."""
+
+    def pay() -> str:
+        """Pay."""
+        raise AssertionError("nobody approved it")
+
+    tools = [FunctionTool(pay, require_confirmation=True)]
+    return Agent(name="cook", model=ScriptedModel([call("pay")]), tools=tools)
+
+
+async def test_an_agent_that_asks_a_person_has_not_answered() -> None:
+    answer = await AgentTool(asker()).run_async(
+        args={"request": "?"}, tool_context=make_context(state={})
+    )
+    assert answer == {
+        "error": "Agent `cook` asked a person by `adk_request_confirmation`, which no person "
+        "sees, because the agent is called as a tool. Its call stays without an answer."
+    }
+
+
+async def test_programs_of_google_adk_get_an_empty_answer(alias: None) -> None:
+    context = make_context(state={})
+    assert await AgentTool(asker()).run_async(args={"request": "?"}, tool_context=context) == ""

@@ -121,7 +121,8 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
     """
     root_agent = ctx.agent.root_agent
     found = open_calls(ctx.log, ctx.invocation_id, below=True)
-    found += [call for call in _decided_calls(ctx, cause) if call not in found]
+    decided = _decided_calls(ctx, cause)
+    found += [call for call in decided if call not in found]
     staying = [
         call
         for call in found
@@ -132,8 +133,11 @@ def sealing_events(ctx: InvocationContext, cause: BaseException) -> list[Event]:
         for call in found
         if call not in staying and not is_task(ctx.log, root_agent, call.record, call.call_id)
     ]
-    text = f"{type(cause).__name__}: {cause}" if isinstance(cause, Exception) else _CANCELLED
-    events = [_seal_calls(ctx, calls, text) for calls in _by_event(waiting)]
+    decided_ids = {call.call_id for call in decided}
+    events = [
+        _seal_calls(ctx, calls, [_explain_end(ctx, call, cause, decided_ids) for call in calls])
+        for calls in _by_event(waiting)
+    ]
     again = [call for call in staying if _run_before(ctx, call)]
     recorded = _find_recorded_reruns(ctx) if again else ()
     unrecorded = [call for call in again if call.call_id not in recorded]
@@ -196,13 +200,33 @@ def _ran_again(ctx: InvocationContext, calls: list[OpenCall]) -> Event:
     return event
 
 
-def _seal_calls(ctx: InvocationContext, calls: list[OpenCall], text: str) -> Event:
-    """Close the calls of one event: with the result of a finished call, else with `text`."""
+def _explain_end(
+    ctx: InvocationContext, call: OpenCall, cause: BaseException, decided_ids: set[str]
+) -> str:
+    """Return why a call has no result; of a decided call, whether it ran is known."""
+    if isinstance(cause, Exception):
+        return f"{type(cause).__name__}: {cause}"
+    if call.call_id not in decided_ids or _may_have_run(ctx, call.call_id):
+        return _CANCELLED
+    return REJECTED if is_rejected(ctx.log, call.call_id) else _NOT_RUN
+
+
+def _may_have_run(ctx: InvocationContext, call_id: str) -> bool:
+    """Return whether a decided call's tool started, in this run or in an earlier one."""
+    state = ctx.run_state
+    row = None if state.journal is None else state.journal.row(call_id)
+    if call_id in state.started_call_ids or (row is not None and row.status != "state"):
+        return True
+    return _count_responses(ctx.log, call_id) > 1  # a call in doubt was asked again
+
+
+def _seal_calls(ctx: InvocationContext, calls: list[OpenCall], texts: Sequence[str]) -> Event:
+    """Close the calls of one event: with the result of a finished call, else with its text."""
     answers = [
         ctx.run_state.finished_responses.get(call.call_id)
         or _find_stored_result(ctx, call)
         or _answer_event(calls, [_error_part(call, text)])
-        for call in calls
+        for call, text in zip(calls, texts, strict=True)
     ]
     event = merge_parallel_function_response_events(answers)
     metadata = dict(event.custom_metadata or {})

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import Any
 
+from ... import types
 from ..._log import get_logger
 from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
 from ...agents.node_agent import NodeAgent, iterate_nodes
 from ...context.invocation import InvocationContext
 from ...context.run_path import path_of_agent
-from ...errors import AgentConfigError
+from ...errors import AgentConfigError, InvalidAnswerError
 from ...models.base_llm import BaseLlm
 from ...sessions.log.event_log import (
     AGENT_STATE,
@@ -104,9 +106,10 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
 
     A resumable run resumes at its first agent, which finds the interrupted one. In other runs an
     answer goes to the agent that made the call, and after a crash the agent of the newest message
-    resumes.
+    resumes. If a message answers calls of several agents, the others follow: see `other_answers`
+    of the run's state.
     """
-    log, state = ctx.log, ctx.run_state
+    log = ctx.log
     first = log.start_of(ctx.invocation_id) or 0
     newest = next(
         (
@@ -120,23 +123,138 @@ def prepare_resume(ctx: InvocationContext, root_agent: BaseAgent) -> None:
     )
     responses = log.records[newest].responses if log.records[newest].author == "user" else ()
     asked = log.find_call(responses[0][0] or "") if responses else None
-    caller = find_outermost_call(log, asked) if asked is not None else None
+    answered = find_answered_calls(ctx, root_agent, [call for call, _ in responses])
+    if answered:
+        asked, *ctx.run_state.other_answers = answered
     if ctx.is_resumable and not (asked is not None and asked.invocation_id != ctx.invocation_id):
         ctx.agent, start = find_agent_to_run(log, root_agent, _end_of_first(ctx, first)), first
     elif asked is not None:
-        ctx.agent = find_agent_to_run(log, root_agent, newest + 1)
-        ctx.branch = (caller or asked).branch
-        start = log.records.index(asked)
-        place_run(ctx, root_agent, caller or asked)
+        start = _go_to_call(ctx, root_agent, asked, newest)
     else:
         ctx.agent = find_agent_to_run(log, root_agent, _end_of_first(ctx, newest))
         start = newest + 1
     if not ctx.run_path:
         place_run(ctx, root_agent, None)
+    _set_resume(ctx, start, asked or log.records[newest])
+
+
+def prepare_answer(ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord) -> None:
+    """Set the agent, the branch and the resume data of a run that acts on another answer of the
+    message than the first.
+
+    Args:
+      ctx: a context of its own, of the resumed invocation.
+      root_agent: the root.
+      asked: the record of the answered call.
+    """
+    start = _go_to_call(ctx, root_agent, asked, len(ctx.log.records) - 1)
+    if not ctx.run_path:
+        place_run(ctx, root_agent, None)
+    _set_resume(ctx, start, asked)
+
+
+def find_answered_calls(
+    ctx: InvocationContext, root_agent: BaseAgent, call_ids: Sequence[str | None]
+) -> list[EventRecord]:
+    """Return the records of answered calls, one for each run that has to act on the answers.
+
+    One run acts on all calls of an agent on a branch, of a graph, and of a resumable invocation.
+    Calls of agents that are gone have none.
+
+    Args:
+      ctx: the resumed invocation.
+      root_agent: the root.
+      call_ids: the answered calls.
+    """
+    found: dict[Any, EventRecord] = {}
+    for call_id in call_ids:
+        asked = ctx.log.find_call(call_id or "")
+        if asked is None:
+            continue
+        caller = find_outermost_call(ctx.log, asked) or asked
+        agent = _agent_of_call(root_agent, caller)
+        if ctx.is_resumable and asked.invocation_id == ctx.invocation_id:
+            found.setdefault(None, asked)
+        elif isinstance(agent, NodeAgent):
+            found.setdefault(agent.name, asked)
+        elif agent is not None:
+            found.setdefault((agent.name, caller.branch), asked)
+    return list(found.values())
+
+
+def check_graphs_answered(
+    log: EventLog, root_agent: BaseAgent, message: types.Content, invocation_id: str
+) -> None:
+    """Refuse a message for several invocations of which a graph waits in another than the first: a
+    graph resumes its own invocation only.
+
+    Args:
+      log: the session's records.
+      root_agent: the root.
+      message: the user's message.
+      invocation_id: the invocation that the message resumes.
+
+    Raises:
+      InvalidAnswerError: it answers such a call.
+    """
+    for part in message.parts or ():
+        answer = part.function_response
+        asked = None if answer is None else log.find_call(answer.id or "")
+        if answer is None or asked is None or asked.invocation_id == invocation_id:
+            continue
+        agent = _agent_of_call(root_agent, find_outermost_call(log, asked) or asked)
+        if isinstance(agent, NodeAgent):
+            raise InvalidAnswerError(
+                f"The message answers calls of several invocations, and call {answer.id!r} is of "
+                f"workflow graph {agent.name!r}, which resumes its own invocation "
+                f"{asked.invocation_id!r} only. Answer the calls of each invocation in a message "
+                "of its own. All calls stay open."
+            )
+
+
+def _agent_of_call(root_agent: BaseAgent, caller: EventRecord) -> BaseAgent | None:
+    """Return the agent whose run acts on the answer to a call; None if it is gone."""
+    if isinstance(root_agent, NodeAgent):
+        return root_agent
+    return find_graph(root_agent, caller) or root_agent.find_agent(caller.author)
+
+
+def _go_to_call(
+    ctx: InvocationContext, root_agent: BaseAgent, asked: EventRecord, newest: int
+) -> int:
+    """Set the agent, the branch and the path of a run that acts on an answer.
+
+    Args:
+      ctx: the run.
+      root_agent: the root.
+      asked: the record of the answered call.
+      newest: index of the user's message.
+
+    Returns:
+      Index of the first record that counts.
+    """
+    caller = find_outermost_call(ctx.log, asked) or asked
+    agent = _agent_of_call(root_agent, caller)
+    ctx.agent = agent or find_agent_to_run(ctx.log, root_agent, newest + 1)
+    ctx.branch = caller.branch
+    place_run(ctx, root_agent, caller)
+    return ctx.log.records.index(asked)
+
+
+def _set_resume(ctx: InvocationContext, start: int, asked: EventRecord) -> None:
+    """Set the resume data of a run; its agent is chosen.
+
+    Args:
+      ctx: the run.
+      start: index of the first record that counts.
+      asked: the record of the call, or of the message, that the run starts from.
+    """
+    log, state = ctx.log, ctx.run_state
     if (
         isinstance(ctx.agent, NodeAgent) and not ctx.is_resumable
     ):  # a graph finds its resume point itself
-        ctx.branch, start = _branch_outside((asked or log.records[newest]).branch, ctx.agent), first
+        start = log.start_of(ctx.invocation_id) or 0
+        ctx.branch = _branch_outside(asked.branch, ctx.agent)
     resume = state.resume = Resume(log, ctx.invocation_id, start, state.checkpoints)
     agent: BaseAgent = ctx.agent
     if isinstance(agent, LlmAgent) and not resume.look(agent.name, ctx.branch).closed:

@@ -50,6 +50,8 @@ _CREDENTIAL_FIELDS: dict[auth.AuthCredentialTypes, str] = {
     auth.AuthCredentialTypes.SERVICE_ACCOUNT: "service_account",
 }
 
+_AGENT_GONE = "Agent {!r}, which made this call, is gone; the call did not run."
+
 
 class _Asked(NamedTuple):
     """A request in the log with its answer."""
@@ -243,11 +245,7 @@ async def check_tools(
       InvalidAnswerError: a tool is gone, or its arguments do not fit. The calls stay open.
       CallNotOpenError: a request is about a call that its agent has not made.
     """
-    given: dict[str | None, dict[str, Any]] = {
-        part.function_response.id: part.function_response.response or {}
-        for part in message.parts or ()
-        if part.function_response is not None
-    }
+    given = _responses_by_call(message)
     for answer in answers:
         request = answer.request
         if request is None or request.kind not in ("approval", "credential"):
@@ -258,7 +256,7 @@ async def check_tools(
         decided = request.kind == "approval" and read_confirmation(given[answer.call_id])
         if agent is None:
             if decided and not decided[0].confirmed and len(answers) == 1:
-                continue  # see `reject_for_gone_agent`
+                continue  # see `close_calls_of_gone_agents`
             raise InvalidAnswerError(
                 f"Agent {request.author!r}, which asked by call {answer.call_id!r}, is gone. The "
                 "call stays open; an approval can be rejected, in a message of its own."
@@ -287,41 +285,72 @@ async def check_tools(
                 )
 
 
-def reject_for_gone_agent(
-    ctx: InvocationContext, root_agent: BaseAgent, answers: Sequence[CallAnswer]
-) -> list[Event] | None:
-    """Return the event that answers the tool's call of a rejected request whose agent is gone.
+class ClosedCalls(NamedTuple):
+    """The calls of agents that are gone, which a message decides.
+
+    Attributes:
+      events: the responses to the tools' calls.
+      is_all: whether no answer of the message is for an agent that exists.
+    """
+
+    events: list[Event]
+    is_all: bool
+
+
+def close_calls_of_gone_agents(
+    ctx: InvocationContext,
+    root_agent: BaseAgent,
+    answers: Sequence[CallAnswer],
+    message: types.Content,
+) -> ClosedCalls:
+    """Answer the tools' calls whose agents are gone, so that no decision stays without an outcome.
 
     Args:
       ctx: the run.
       root_agent: the agents.
-      answers: the answers of a message, checked by `check_tools`.
-
-    Returns:
-      The event; no event if the request has no recorded call; None if its agent exists.
+      answers: the answers of a message, which is accepted.
+      message: the user's message.
     """
-    request = answers[0].request if len(answers) == 1 else None
-    if request is None or request.kind != "approval":
-        return None
-    index, record = _record_of(ctx.log, request.call_id)
-    if is_request(record) or _agent_of(root_agent, request.author) is not None:
-        return None
-    call_id = original_call_id(request.name, read_question(request)[0].args or {})
-    found = find_original(ctx.log, index, record, call_id)
-    call = None if found is None else call_of(found, call_id)
-    if call is None:
-        return []
-    answer = types.FunctionResponse(id=call.id, name=call.name, response={"error": REJECTED})
-    return [
-        Event(
-            invocation_id=ctx.invocation_id,
-            author=record.author,
-            branch=record.branch,
-            isolation_scope=record.scope,
-            node_info=NodeInfo(path=record.path),
-            content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
+    given = _responses_by_call(message)
+    events: list[Event] = []
+    gone = 0
+    for answer in answers:
+        request = answer.request
+        if request is None or request.kind not in ("approval", "credential"):
+            continue
+        index, record = _record_of(ctx.log, request.call_id)
+        if is_request(record) or _agent_of(root_agent, request.author) is not None:
+            continue
+        gone += 1
+        call_id = original_call_id(request.name, read_question(request)[0].args or {})
+        found = find_original(ctx.log, index, record, call_id)
+        call = None if found is None else call_of(found, call_id)
+        if call is None:
+            continue
+        is_approved = request.kind != "approval" or (
+            read_confirmation(given[answer.call_id])[0].confirmed
         )
-    ]
+        error = _AGENT_GONE.format(request.author) if is_approved else REJECTED
+        response = types.FunctionResponse(id=call.id, name=call.name, response={"error": error})
+        events.append(
+            Event(
+                invocation_id=ctx.invocation_id,
+                author=record.author,
+                branch=record.branch,
+                isolation_scope=record.scope,
+                node_info=NodeInfo(path=record.path),
+                content=types.Content(role="user", parts=[types.Part(function_response=response)]),
+            )
+        )
+    return ClosedCalls(events, bool(answers) and gone == len(answers))
+
+
+def _responses_by_call(message: types.Content) -> dict[str | None, dict[str, Any]]:
+    return {
+        part.function_response.id: part.function_response.response or {}
+        for part in message.parts or ()
+        if part.function_response is not None
+    }
 
 
 def _record_of(log: EventLog, call_id: str) -> tuple[int, EventRecord]:

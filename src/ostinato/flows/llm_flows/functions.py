@@ -452,6 +452,8 @@ async def _run_body(run: _ToolCall) -> Any:
         spending.begin_tool_call(run.agent)
     if not tool.repeatable and not tool.asks_first:  # a tool that asks first starts later
         await run.ctx.begin_call(run.call.id, tool.name)
+    elif tool.repeatable and run.call.id:  # it has no row in the journal
+        run.ctx.run_state.started_call_ids |= {run.call.id}
     work = tool.run_async(args=run.args, tool_context=context)
     return await (work if spending is None else spending.in_time(work, run.agent))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _RemovedTool(BaseTool):
-    """Stands for a tool that the agent no longer has, in a call that the user has rejected.
+    """Stands for a tool that the agent no longer has, in a call that the user has decided.
 
     Args:
       name: the tool's name.
@@ -41,11 +41,11 @@ class _RemovedTool(BaseTool):
         super().__init__(name=name, description="")
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> dict[str, str]:
-        """Return the error of a rejected call."""
+        """Return the error of the call."""
         confirmation = tool_context.tool_confirmation
         if confirmation is not None and not confirmation.confirmed:
             return {"error": REJECTED}
-        return {"error": f"Tool {self.name!r} is not available."}
+        return {"error": f"Tool {self.name!r} is no longer available; the call did not run."}
 
 
 class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
@@ -94,8 +94,7 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
                 continue
             if confirmations[one.id].confirmed:
                 await _list_toolsets(ctx)
-            else:
-                by_name[one.name or ""] = _RemovedTool(one.name or "")
+            by_name[one.name or ""] = _RemovedTool(one.name or "")
         async with Aclosing(execute_calls(ctx, event, by_name, None, confirmations)) as events:
             async for response in events:
                 yield response

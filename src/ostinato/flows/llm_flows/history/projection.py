@@ -130,7 +130,10 @@ class Projection:
         entry = make_entry(record, self.view, foreign)
         self._foreign_calls = foreign or None  # most have none
         if entry is None:
-            return True
+            # Inlined: most records that the view does not show hold no answer.
+            return not (
+                record.responses and make_entries_beside_answers(record, self.view, foreign)
+            )
         if isinstance(entry, _SpokenEntry):
             return False
         if not entry.responses <= self._asked:
@@ -218,11 +221,8 @@ def make_entry(
     record: EventRecord, view: View, foreign_calls: set[str | None]
 ) -> ContentEntry | _SpokenEntry | None:
     """Return a record as an entry, or None if the view does not show it (Spec 2 §4.1)."""
-    if record.scope != view.scope or not belongs_to_branch(view.branch, record.branch):
+    if not _is_in_view(record, view):
         return None
-    if view.path is not None and record.path != view.path:
-        if record.author != "user" or not record.responses:
-            return None
     if (record.calls or record.responses) and is_internal(record):
         return None
     stored = _StoredContent.model_validate_json(record.data)
@@ -242,6 +242,56 @@ def make_entry(
         strip_client_ids(content)
     _intern_fields_sets(content)
     return ContentEntry(content, calls, responses, record)
+
+
+def _is_in_view(record: EventRecord, view: View) -> bool:
+    """Return whether a record is of the scope, branch and node of a view."""
+    if record.scope != view.scope or not belongs_to_branch(view.branch, record.branch):
+        return False
+    if view.path is None or record.path == view.path:
+        return True
+    return record.author == "user" and bool(record.responses)
+
+
+class _BesideEntry(ContentEntry):
+    """What the user's message holds beside answers to requests of the runtime."""
+
+    __slots__ = ()
+
+
+def make_entries_beside_answers(
+    record: EventRecord, view: View, foreign_calls: set[str | None]
+) -> list[ContentEntry]:
+    """Return the entries of what a message holds beside its answers to requests of the runtime:
+    results of long-running calls, and text and files.
+
+    google-adk hides the whole message; Ostinato hides the answers only.
+    """
+    reserved = {call for call, name in record.responses if name in RESERVED_CALLS}
+    if not reserved or record.author != "user" or record.has_metadata(IMPORTED):
+        return []
+    if not _is_in_view(record, view):
+        return []
+    content = _StoredContent.model_validate_json(record.data).content
+    if content is None or not content.role:
+        return []
+    shown = [part for part in content.parts or () if is_visible_part(part)]
+    results = [p for p in shown if p.function_response and p.function_response.id not in reserved]
+    said = [part for part in shown if part.function_response is None]
+    found: list[ContentEntry] = []
+    if results:
+        ids = tuple(p.function_response.id for p in results if p.function_response)
+        given = types.Content(role=content.role, parts=results)
+        if foreign_calls.issuperset(ids):
+            quoted = quote_other_agent(given, record.author, view.quote)
+            found += [] if quoted is None else [_BesideEntry(quoted, source=record)]
+        else:
+            if not view.keep_ids:
+                strip_client_ids(given)
+            found.append(_BesideEntry(given, responses=frozenset(ids), source=ids))
+    if said:
+        found.append(_BesideEntry(types.Content(role=content.role, parts=said), source=record))
+    return found
 
 
 def _intern_fields_sets(content: types.Content) -> None:
@@ -320,6 +370,8 @@ def make_entries(
             entry = None
         if entry is not None:
             entries.append(entry)
+        elif index not in hidden and record.responses:
+            entries += make_entries_beside_answers(record, view, foreign)
         for summary in summaries.get(index, ()) if view.scope is None else ():
             content = summary.compacted_content.model_copy(deep=True)
             quoted = quote_other_agent(content, "model", view.quote)
@@ -384,7 +436,10 @@ def arrange_entries(entries: list[ContentEntry]) -> list[ContentEntry]:
 
 
 def place_latest_response(entries: list[ContentEntry]) -> list[ContentEntry]:
-    """Move a response at the end of the list next to its call; drop the entries between them."""
+    """Move a response at the end of the list next to its call; drop the entries between them.
+
+    Nothing is moved or dropped if the user said something beside the answer that led to it.
+    """
     if not entries or not entries[-1].responses:
         return entries
     wanted = entries[-1].responses
@@ -393,6 +448,8 @@ def place_latest_response(entries: list[ContentEntry]) -> list[ContentEntry]:
     for index in range(len(entries) - 2, -1, -1):
         calls = entries[index].calls
         if calls & wanted:
+            if any(isinstance(entry, _BesideEntry) for entry in entries[index + 1 :]):
+                return entries
             between = [e for e in entries[index + 1 :] if e.responses & calls]
             return [*entries[: index + 1], merge_responses(between)]
     return entries  # no call matches; place_responses drops the response

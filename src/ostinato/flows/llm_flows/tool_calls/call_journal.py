@@ -22,7 +22,7 @@ from ....sessions.log.resume import RERUN
 from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
 from ....tools.base_tool import BaseTool
-from ....tools.function_tool import REJECTED, UNCONFIRMED
+from ....tools.function_tool import REJECTED
 
 if TYPE_CHECKING:
     from ....sessions.store.durable_store import JournalRow
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 UNKNOWN = (
     "The process stopped while this call was running, so it is unknown whether the call took "
     "effect. It was not run again. Check what happened before you repeat the call."
+)
+
+UNCONFIRMED_RERUN = (
+    "The process stopped while this call was running, so it may have taken effect already. It "
+    "requires confirmation to run again, please approve or reject."
 )
 
 logger = get_logger(__name__)
@@ -79,7 +84,7 @@ async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) 
             "Approve to run it again, or reject it."
         )
         context.actions.skip_summarization = True
-        return {"error": UNCONFIRMED}
+        return {"error": UNCONFIRMED_RERUN}
     call_id = context.function_call_id or ""
     context.get_invocation_context().run_state.repeated_call_ids[call_id] = [call_id]
     if tool.in_doubt == "at_most_once":
