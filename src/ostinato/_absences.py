@@ -40,11 +40,16 @@ ABSENCES = (
         "tools.mcp_tool.mcp_toolset:T telemetry.tracing:GCP_MCP_SERVER_DESTINATION_ID",
     ),
     Absence(
-        "OpenAPI",
-        _LATER,
-        "Until then let function tools call the operations over HTTP.",
-        "tools.openapi_tool tools.apihub_tool tools.application_integration_tool "
-        "tools.google_api_tool tools:APIHubToolset",
+        "Tools over Google Cloud's API hub and Application Integration",
+        "are not part of Ostinato, as they only fetch OpenAPI documents by Google's services.",
+        "Give the document to ostinato.tools.openapi_tool.OpenAPIToolset.",
+        "tools.apihub_tool tools.application_integration_tool tools:APIHubToolset",
+    ),
+    Absence(
+        "Google's API toolsets",
+        _LATER.replace("comes", "come"),
+        "Until then call the API's client library from a function tool.",
+        "tools.google_api_tool",
     ),
     Absence(
         "Optimization",

@@ -21,8 +21,9 @@ CORE = (
 )  # fmt: skip
 ALLOWED_IN_CORE = frozenset(
     {
-        "The inner part of google-adk's MCP client", "OpenAPI", "Skills",
+        "The inner part of google-adk's MCP client", "Google's API toolsets", "Skills",
         "Wrappers of other libraries' tools",
+        "Tools over Google Cloud's API hub and Application Integration",
         "The simulation of tools", "Google Cloud's tools and services",
         "The object mapper of google-adk", "The inner part of a store",
         "An inner part of google-adk",

@@ -34,6 +34,7 @@ _HOMES = {
     "web": "ostinato.cli.serve",
     "mcp": "ostinato.cli.serve",
     "mcp list": "ostinato.cli.mcp_client",
+    "openapi": "ostinato.cli.openapi",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
     "eval": "ostinato.cli.evaluate",

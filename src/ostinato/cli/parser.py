@@ -13,6 +13,7 @@ from ..hosting.places import DEFAULT_USER
 from ..version import __version__
 from .eval_options import add_eval, add_eval_set
 from .mcp_options import ACTIONS, parse_client_arguments
+from .openapi_options import add_openapi
 from .serve_options import add_mcp, add_serve
 from .store_options import (
     add_allow_code,
@@ -40,6 +41,7 @@ examples:
   ostinato models                              list the models you can use
   ostinato serve agents                        serve a folder of agents over HTTP
   ostinato eval my_agent                       evaluate an agent with its eval sets
+  ostinato openapi list openapi.json           list the tools of an OpenAPI document
   ostinato generate my_agent                   turn a YAML agent into a Python program
   ostinato graph my_agent                      print its workflow as a Mermaid diagram
   ostinato erase ann                           erase everything stored about a user
@@ -112,6 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_mcp(commands)
     add_eval(commands)
     add_eval_set(commands)
+    add_openapi(commands)
     _add_generate(commands)
     _add_migrate(commands)
     _add_erase(commands)

@@ -1,0 +1,132 @@
+"""Writing of parameter values: every style and explode of OpenAPI 3 (3.1 §4.8.12.3 to 4.8.12.6)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+from urllib.parse import quote
+
+_RESERVED = ":/?#[]@!$&'()*+,;="  # RFC 3986 §2.2
+_RESERVED_IN_PATHS = "/:@!$&'()*+,;="  # others would end the path
+_DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
+_ALLOWED_STYLES = {
+    "path": ("simple", "label", "matrix"),
+    "header": ("simple",),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "cookie": ("form", "cookie"),
+}
+_DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "cookie": ","}
+
+Pairs = list[tuple[str, str]]
+
+
+class ParamStyle:
+    """How the values of one parameter are written.
+
+    Args:
+      name: the parameter's name.
+      location: `path`, `query`, `header` or `cookie`.
+      style: the style; the location's default if None.
+      explode: whether items and properties stand apart; the style's default if None.
+      allow_reserved: whether reserved characters stay unencoded.
+
+    Raises:
+      ValueError: the location has no such style.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        location: str,
+        style: str | None = None,
+        explode: bool | None = None,
+        allow_reserved: bool = False,
+    ) -> None:
+        self._name = name
+        self._location = location
+        self._style = style or _DEFAULT_STYLES[location]
+        if self._style not in _ALLOWED_STYLES[location]:
+            raise ValueError(
+                f"The {location} parameter {name!r} has the style {style!r}, but must have one of "
+                f"{', '.join(_ALLOWED_STYLES[location])}."
+            )
+        joined = self._style in ("form", "cookie", "deepObject")
+        self._explode = joined if explode is None else explode
+        # Headers and cookies of the style `cookie` are written unencoded.
+        self._is_plain = location == "header" or self._style == "cookie"
+        reserved = _RESERVED_IN_PATHS if location == "path" else _RESERVED
+        self._safe = reserved if allow_reserved else ""
+
+    def write_pairs(self, value: Any) -> Pairs:
+        """Return the names and values that a query or a cookie gets, encoded."""
+        name = self._encode(self._name)
+        if self._style == "deepObject":
+            return [(self._encode(place), text) for place, text in self._walk(self._name, value)]
+        delimiter = _DELIMITERS[self._style]
+        if isinstance(value, dict):
+            pairs = self._encode_items(cast("dict[str, Any]", value))
+            if self._explode:
+                return pairs
+            return [(name, delimiter.join(part for pair in pairs for part in pair))]
+        if isinstance(value, list):
+            texts = [self._encode(to_text(one)) for one in cast("list[Any]", value)]
+            if self._explode:
+                return [(name, text) for text in texts]
+            return [(name, delimiter.join(texts))]
+        return [(name, self._encode(to_text(value)))]
+
+    def write_text(self, value: Any) -> str:
+        """Return what stands in a path or in a header."""
+        if self._style == "simple":
+            return ",".join(self._write_parts(value, "="))
+        if self._style == "label":
+            return "." + ("." if self._explode else ",").join(self._write_parts(value, "="))
+        name = self._encode(self._name)
+        if isinstance(value, dict | list) and self._explode:
+            parts = self._write_parts(value, "=")
+            prefix = "" if isinstance(value, dict) else f"{name}="
+            return "".join(f";{prefix}{part}" for part in parts)
+        text = ",".join(self._write_parts(value, "="))
+        return f";{name}={text}" if text else f";{name}"
+
+    def _write_parts(self, value: Any, mark: str) -> list[str]:
+        if isinstance(value, dict):
+            pairs = self._encode_items(cast("dict[str, Any]", value))
+            if self._explode:
+                return [f"{key}{mark}{text}" for key, text in pairs]
+            return [part for pair in pairs for part in pair]
+        if isinstance(value, list):
+            return [self._encode(to_text(one)) for one in cast("list[Any]", value)]
+        text = self._encode(to_text(value))
+        return [text] if text else []
+
+    def _encode_items(self, value: dict[str, Any]) -> Pairs:
+        return [
+            (self._encode(key), self._encode(to_text(one)))
+            for key, one in value.items()
+            if one is not None
+        ]
+
+    def _walk(self, place: str, value: Any) -> Pairs:
+        """Return the leaves of a value with their places: `name[key]`, `name[0][key]`."""
+        if isinstance(value, dict):
+            inner = cast("dict[str, Any]", value).items()
+            return [p for key, one in inner for p in self._walk(f"{place}[{key}]", one)]
+        if isinstance(value, list):
+            items = enumerate(cast("list[Any]", value))
+            return [p for at, one in items for p in self._walk(f"{place}[{at}]", one)]
+        return [] if value is None else [(place, self._encode(to_text(value)))]
+
+    def _encode(self, text: str) -> str:
+        return text if self._is_plain else quote(text, safe=self._safe)
+
+
+def to_text(value: Any) -> str:
+    """Return a value as text: numbers and booleans as in JSON, objects within values as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

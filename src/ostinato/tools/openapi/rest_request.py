@@ -1,0 +1,216 @@
+"""RestRequest: the HTTP request of one call, built of its arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ...errors import AgentConfigError
+from .api_parameter import ApiParameter
+from .media_types import body_kind, choose_media_type
+from .operation_parser import BODY, is_open_object
+from .param_styles import ParamStyle, to_text
+from .parsed_operation import OperationEndpoint
+from .request_body import BodyWriter, LoadFile
+from .spec_record import dict_of
+
+_PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
+_MISSING = object()
+
+
+# A name, and its value; None for a name that stands alone.
+QueryPair = tuple[str, str | None]
+
+
+class ArgumentError(ValueError):
+    """Arguments of a call do not fit its operation; the message is for the model."""
+
+
+@dataclass(slots=True)
+class RestRequest:
+    """A request. Its `repr` shows neither values nor headers, for they may hold secrets.
+
+    Attributes:
+      method: in capitals.
+      base_url: the URL without a query.
+      query: names and values of the query, encoded.
+      headers: the headers, cookies included.
+      body: the body.
+      secrets: values that no message may show.
+    """
+
+    method: str
+    base_url: str
+    query: list[QueryPair] = field(default_factory=list[QueryPair], repr=False)
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    body: bytes = field(default=b"", repr=False)
+    secrets: list[str] = field(default_factory=list[str], repr=False)
+
+    @property
+    def url(self) -> str:
+        """The whole URL."""
+        query = "&".join(name if text is None else f"{name}={text}" for name, text in self.query)
+        return f"{self.base_url}?{query}" if query else self.base_url
+
+
+class RequestBuilder:
+    """Builds the requests of one operation.
+
+    Args:
+      endpoint: where the operation is.
+      body: its request body object; None without one.
+      parameters: what a call may give.
+      load_file: loads an artifact that a body sends.
+    """
+
+    def __init__(
+        self,
+        endpoint: OperationEndpoint,
+        body: Mapping[str, Any] | None,
+        parameters: list[ApiParameter],
+        load_file: LoadFile,
+    ) -> None:
+        self._endpoint = endpoint
+        self._body = body or {}
+        self._parameters = parameters
+        self._load_file = load_file
+        self._paths: dict[str, str] = {}
+        self._cookies: list[tuple[str, str]] = []
+
+    async def build(self, args: Mapping[str, Any]) -> RestRequest:
+        """Return the request of a call.
+
+        Args:
+          args: values by the parameters' `py_name`; others are ignored.
+
+        Raises:
+          ArgumentError: a value is missing or cannot be written.
+          AgentConfigError: the operation has no method or no server.
+        """
+        method = self._endpoint.method.upper()
+        if not method:
+            raise AgentConfigError("Operation method not found: give it in the endpoint.")
+        request = RestRequest(method, "")
+        body_given: dict[str, tuple[ApiParameter, Any]] = {}
+        for parameter in self._parameters:
+            value = args.get(str(parameter.py_name), _MISSING)
+            if value is _MISSING:
+                continue
+            if parameter.param_location == BODY:
+                body_given[str(parameter.py_name)] = (parameter, value)
+            elif value is not None:
+                self._add_parameter(request, parameter, value)
+        request.base_url = self._write_url(request)
+        if self._cookies:
+            request.headers["Cookie"] = "; ".join(f"{name}={text}" for name, text in self._cookies)
+        await self._add_body(request, list(body_given.values()))
+        for name, value in request.headers.items():
+            check_header(name, value)
+        return request
+
+    def _add_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
+        location, name = parameter.param_location, parameter.original_name
+        if location == "querystring":
+            request.query += _write_query_string(parameter, value)
+            return
+        if parameter.content_type is not None:
+            value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        try:
+            style = ParamStyle(
+                name, location, parameter.style, parameter.explode, parameter.allow_reserved
+            )
+        except (KeyError, ValueError) as error:
+            raise AgentConfigError(f"The parameter {name!r} cannot be sent: {error}") from error
+        if location == "query":
+            request.query += style.write_pairs(value)
+        elif location == "cookie":
+            self._cookies += style.write_pairs(value)
+        elif location == "header":
+            request.headers[name] = style.write_text(value)
+        else:
+            self._paths[name] = style.write_text(value)
+
+    def _write_url(self, request: RestRequest) -> str:
+        """Return the URL without its query; a query in the address or the path joins the others."""
+
+        def fill(found: re.Match[str]) -> str:
+            text = self._paths.get(found[1], "")
+            if not text:
+                raise ArgumentError(f"The path parameter {found[1]!r} is missing or empty.")
+            if {".", ".."} & {*text.split("/")}:
+                # It would name another path than the operation's.
+                raise ArgumentError(f"The path parameter {found[1]!r} cannot be {text!r}.")
+            return text
+
+        path = _PATH_PARAMETER.sub(fill, self._endpoint.path)
+        path, _, fixed = path.partition("#")[0].partition("?")
+        base, _, base_query = self._endpoint.base_url.partition("#")[0].partition("?")
+        if not urlsplit(base).netloc:
+            raise AgentConfigError(
+                f"The server {self._endpoint.base_url!r} names no host. Pass base_url= with the "
+                "address of the API, such as 'https://api.example.com'."
+            )
+        named = {name for name, _ in request.query}
+        for text in (base_query, fixed):
+            for pair in filter(None, text.split("&")):
+                name, mark, value = pair.partition("=")
+                if name not in named:
+                    request.query.append((name, value if mark else None))
+        # Braces and the like may stand in a path of a document, but not in a URL.
+        return base.rstrip("/") + quote(path, safe="/%:@!$&'()*+,;=~.-_")
+
+    async def _add_body(self, request: RestRequest, given: list[tuple[ApiParameter, Any]]) -> None:
+        content: Mapping[str, Any] = self._body.get("content") or {}
+        media_type = choose_media_type(content)
+        if media_type is None:
+            return
+        media: Mapping[str, Any] = content[media_type]
+        value: Any
+        if is_open_object(media.get("schema") or {}):
+            others: dict[str, Any] = {}
+            fields: dict[str, Any] = {}
+            for parameter, one in given:
+                if parameter.original_name:
+                    fields[parameter.original_name] = one
+                else:
+                    others |= dict_of(one)
+            value = others | fields
+            is_json = body_kind(media_type) == "json"
+            if not value and not is_json and not self._body.get("required"):
+                return
+        elif not given:
+            return
+        else:
+            value = given[0][1]
+        try:
+            writer = BodyWriter(media_type, media, self._load_file)
+            request.body, request.headers["Content-Type"] = await writer.write(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"The body cannot be written: {error}") from error
+
+
+def check_header(name: str, value: str) -> None:
+    """Refuse a header that would break the request.
+
+    Raises:
+      ArgumentError: the value holds a line break or another control character.
+    """
+    if any((ord(char) < 32 and char != "\t") or ord(char) == 127 for char in value):
+        raise ArgumentError(f"The header {name!r} has a line break or a control character.")
+
+
+def _write_query_string(parameter: ApiParameter, value: Any) -> list[QueryPair]:
+    """Return a query that one parameter is the whole of (OpenAPI 3.2 §4.12.2)."""
+    if isinstance(value, dict) and "json" not in (parameter.content_type or ""):
+        fields: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return [
+            pair
+            for name, one in fields.items()
+            if one is not None
+            for pair in ParamStyle(name, "query").write_pairs(one)
+        ]
+    return [(quote(to_text(value), safe=""), None)]

@@ -1,0 +1,163 @@
+"""Results of REST tools: JSON, text or files, filtered, bounded and offloaded to artifacts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+from ... import types
+from .rest_client import RestResponse, redact
+
+_PREVIEW = 2_000  # characters of a response that is an artifact
+_MAX_ERROR = 8_000  # characters of an error response that the model reads
+_TEXT_TYPES = ("application/json", "application/xml", "application/javascript")
+_TEXT_SUFFIXES = ("+json", "+xml", "json-seq", "/x-ndjson", "/yaml", "/x-yaml", "/csv")
+_EXTENSIONS = {"application/json": "json", "text/csv": "csv", "text/plain": "txt"}
+
+
+class ResultShaper:
+    """Makes of a response what the model gets.
+
+    Args:
+      tool_name: the tool's name, for messages and the names of artifacts.
+      fields: JSON pointers of what is kept of a result; all of it if there are none. A name that
+        meets a list is looked up in each of its items.
+      max_chars: length of a result as JSON; a longer one is cut or becomes an artifact.
+    """
+
+    def __init__(self, tool_name: str, fields: Iterable[str], max_chars: int) -> None:
+        self._tool_name = tool_name
+        self._pointers = [read_pointer(one) for one in fields]
+        self._max_chars = max_chars
+
+    async def shape(
+        self, response: RestResponse, secrets: list[str], tool_context: Any
+    ) -> dict[str, Any] | Any:
+        """Return the result of a response of any status.
+
+        Args:
+          response: the response.
+          secrets: values of the request that no message may show.
+          tool_context: saves artifacts, if there is one and its run has an artifact service.
+        """
+        if response.status >= 300:
+            return self._describe_error(response, secrets)
+        if response.body and not _is_text(response):
+            return await self._save_bytes(response, tool_context)
+        text = response.body.decode("utf-8", "replace")
+        try:
+            value = None if response.is_cut else json.loads(text)
+        except ValueError:
+            return await self._bound({"text": text}, text, response, tool_context)
+        if response.is_cut:
+            return await self._bound({"text": text}, text, response, tool_context)
+        if self._pointers:
+            value = select_fields(value, self._pointers)
+            text = json.dumps(value, ensure_ascii=False)
+        return await self._bound(value, text, response, tool_context)
+
+    def _describe_error(self, response: RestResponse, secrets: list[str]) -> dict[str, Any]:
+        details = redact(response.body.decode("utf-8", "replace"), secrets)
+        if len(details) > _MAX_ERROR:
+            details = f"{details[:_MAX_ERROR]}... ({len(details):,} characters)"
+        return {"error": error_text(self._tool_name, f"Status Code: {response.status}, {details}")}
+
+    async def _bound(self, value: Any, text: str, response: RestResponse, tool_context: Any) -> Any:
+        """Return a result, or its beginning if it is too long."""
+        if len(text) <= self._max_chars and not response.is_cut:
+            return value
+        short: dict[str, Any] = {
+            "truncated": True,
+            "total_chars": len(text),
+            "message": "The response is too long; this is its beginning. Ask for less of it.",
+        }
+        name = self._artifact_name(response, tool_context)
+        if name is None:
+            return {**short, "preview": text[: self._max_chars]}
+        kind = response.media_type or "text/plain"
+        version = await tool_context.save_artifact(
+            name, types.Part(inline_data=types.Blob(data=text.encode(), mime_type=kind))
+        )
+        told = f"The response is too long; it is the artifact {name!r}, and this is its beginning."
+        preview = text[: min(_PREVIEW, self._max_chars)]
+        return short | {"message": told, "artifact": name, "version": version, "preview": preview}
+
+    async def _save_bytes(self, response: RestResponse, tool_context: Any) -> dict[str, Any]:
+        kind = response.media_type or "application/octet-stream"
+        about: dict[str, Any] = {"mime_type": kind, "bytes": len(response.body)}
+        name = self._artifact_name(response, tool_context)
+        if name is None or response.is_cut:
+            return about | {"message": "The response is not text, and is not kept."}
+        part = types.Part(inline_data=types.Blob(data=response.body, mime_type=kind))
+        version = await tool_context.save_artifact(name, part)
+        return about | {
+            "message": f"The response is not text; it is the artifact {name!r}.",
+            "artifact": name,
+            "version": version,
+        }
+
+    def _artifact_name(self, response: RestResponse, tool_context: Any) -> str | None:
+        """Return the name for a response as an artifact, or None if none can be saved."""
+        if tool_context is None or not getattr(tool_context, "function_call_id", None):
+            return None
+        if tool_context.get_invocation_context().artifact_service is None:
+            return None
+        call = re.sub(r"[^A-Za-z0-9_-]", "_", tool_context.function_call_id)
+        kind = response.media_type
+        last = _EXTENSIONS.get(kind) or re.sub(r"[^a-z0-9]", "", kind.rpartition("/")[2]) or "bin"
+        return f"{self._tool_name}_{call}.{last}"
+
+
+def error_text(tool_name: str, details: str) -> str:
+    """Return the error of a call for the model, in google-adk's words."""
+    return (
+        f"Tool {tool_name} execution failed. Analyze this execution error and your inputs. Retry "
+        "with adjustments if applicable. But make sure don't retry more than 3 times. Execution "
+        f"Error: {details}"
+    )
+
+
+def read_pointer(pointer: str) -> list[str]:
+    """Return the tokens of a JSON pointer (RFC 6901).
+
+    Raises:
+      ValueError: it does not begin with a slash.
+    """
+    if not pointer.startswith("/"):
+        raise ValueError(f"The field {pointer!r} is not a JSON pointer: it begins with a slash.")
+    return [one.replace("~1", "/").replace("~0", "~") for one in pointer.split("/")[1:]]
+
+
+def select_fields(value: Any, pointers: list[list[str]]) -> Any:
+    """Return the parts of a value that pointers name, in the places where they are."""
+    if any(not pointer for pointer in pointers):
+        return value
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        numbered = [one for one in pointers if one[0].isdigit()]
+        if len(numbered) == len(pointers):
+            wanted = {int(one[0]) for one in numbered}
+            return [
+                select_fields(item, [one[1:] for one in numbered if int(one[0]) == at])
+                for at, item in enumerate(items)
+                if at in wanted
+            ]
+        return [select_fields(item, pointers) for item in items]
+    if not isinstance(value, dict):
+        return None
+    known = cast("dict[str, Any]", value)
+    names = dict.fromkeys(one[0] for one in pointers)
+    return {
+        name: select_fields(known[name], [one[1:] for one in pointers if one[0] == name])
+        for name in names
+        if name in known
+    }
+
+
+def _is_text(response: RestResponse) -> bool:
+    kind = response.media_type
+    if not kind:
+        return b"\0" not in response.body[:1_000]
+    return kind.startswith("text/") or kind in _TEXT_TYPES or kind.endswith(_TEXT_SUFFIXES)

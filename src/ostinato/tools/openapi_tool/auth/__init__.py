@@ -1,0 +1,1 @@
+"""Face of the helpers for credentials of REST tools."""

@@ -1,0 +1,52 @@
+"""Documents with a part of another kind: what is broken is left out or named, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+import pytest
+
+from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
+from ostinato.tools.openapi.spec_document import SpecError
+from tests.unit.tools.openapi.sample_documents import DOCUMENTS
+
+JUNK: list[Any] = [
+    None, 7, "", "text", [], {}, [7], [None], {"a": 7}, True, {"$ref": "#/nowhere"},
+    {"$ref": "#"}, {"$ref": 7}, {"type": 7}, {"in": "query"}, {"properties": []},
+    {"allOf": [7]}, {"content": {"application/json": None}}, [[]], {"schema": "x"},
+]  # fmt: skip
+
+
+def list_places(node: Any) -> list[tuple[Any, Any]]:
+    """Return each container of a document with each of its keys."""
+    inner = list(node.items()) if isinstance(node, dict) else list(enumerate(node))
+    found = [(node, key) for key, _ in inner]
+    for _, one in inner:
+        if isinstance(one, dict | list):
+            found += list_places(one)
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_one_broken_part_breaks_nothing_else(name: str) -> None:
+    whole = OpenAPIToolset(spec_dict=DOCUMENTS[name], base_url="https://x").tools
+    source = random.Random(11)
+    count = len(list_places(DOCUMENTS[name]))
+    lost = 0
+    for number in range(count):
+        document = copy.deepcopy(DOCUMENTS[name])
+        container, key = list_places(document)[number]
+        container[key] = source.choice(JUNK)
+        try:
+            tools = OpenAPIToolset(spec_dict=document, base_url="https://x", strict=False).tools
+        except SpecError:
+            continue  # of the whole document
+        for tool in tools:
+            json.dumps(tool.make_arguments_schema())
+        lost += len(tools) < len(whole) - 1
+    # A part that operations share may be broken, too.
+    assert lost < count / 3

@@ -1,0 +1,365 @@
+"""A server of the same document receives what the arguments of a call mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from ostinato import types
+from ostinato.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from ostinato.context.context import Context
+from ostinato.errors import AgentConfigError
+from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
+from tests.unit.tools.contexts import make_invocation
+from tests.unit.tools.openapi.documents import make_body, make_document
+from tests.unit.tools.openapi.recording_server import RecordingServer, serve_document
+
+TEXT, NUMBERS = {"type": "string"}, {"type": "array", "items": {"type": "integer"}}
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "string"}}}
+PART = {"type": "object", "required": ["a"], "properties": {"a": TEXT, "n": {"type": "integer"}}}
+
+
+def param(name: str, place: str, schema: Any = TEXT, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": place, "schema": schema, **more}
+
+
+def operation(name: str, *parameters: Any, **more: Any) -> dict[str, Any]:
+    return {"operationId": name, "parameters": list(parameters), "responses": {}, **more}
+
+
+def body_of(name: str, schema: Any, kind: str = "application/json", **media: Any) -> Any:
+    content = {kind: {"schema": schema, **media}}
+    return operation(name, requestBody={"content": content, "required": True})
+
+
+FILES = {
+    "type": "object",
+    "properties": {
+        "title": TEXT,
+        "meta": POINT,
+        "file": {"type": "string", "format": "binary"},
+        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+    },
+}
+DOCUMENT = make_document(
+    {
+        "/path/{plain}/{list}": {
+            "get": operation("paths", param("plain", "path"), param("list", "path", NUMBERS))
+        },
+        "/named/{name}": {"get": operation("named", param("name", "path", allowReserved=True))},
+        "/label{p}": {"get": operation("label", param("p", "path", POINT, style="label"))},
+        "/query": {
+            "get": operation(
+                "queries",
+                param("f", "query", {"type": "boolean"}),
+                param("n", "query", {"type": "integer"}),
+                param("list", "query", NUMBERS, explode=False),
+                param("deep", "query", POINT, style="deepObject"),
+                param("json", "query", {}) | {"content": {"application/json": {"schema": POINT}}},
+                param("limit", "query", {"type": "integer", "default": 7}, required=True),
+                param("page", "query", {"type": "integer", "default": 1}),
+            )
+        },
+        "/fixed?version=2&flag": {"get": operation("fixed", param("q", "query"))},
+        "/headers": {
+            "get": operation(
+                "headers",
+                param("X-Point", "header", POINT, explode=True),
+                param("Accept", "header"),
+                param("sid", "cookie"),
+                param("ids", "cookie", NUMBERS, explode=False),
+            )
+        },
+        "/whole": {
+            "get": operation(
+                "whole",
+                {"name": "q", "in": "querystring",
+                 "content": {"application/x-www-form-urlencoded": {"schema": POINT}}},
+            )
+        },
+        "/json": {"post": body_of("json_body", PART)},
+        "/open": {"post": body_of("open_body", PART | {"additionalProperties": TEXT})},
+        "/free": {"post": body_of("free_body", {"type": "object", "additionalProperties": True})},
+        "/list": {"post": body_of("list_body", NUMBERS)},
+        "/nullable": {"post": body_of("nullable_body", PART | {"type": ["object", "null"]})},
+        "/merged": {"post": body_of("merged_body", {"allOf": [PART, {"properties": {"b": TEXT}}]})},
+        "/either": {"post": body_of("either_body", {"oneOf": [PART, NUMBERS]})},
+        "/text": {"post": body_of("text_body", TEXT, "text/plain")},
+        "/bytes": {"post": body_of("bytes_body", {}, "application/octet-stream")},
+        "/image": {"post": body_of("image_body", {}, "image/*")},
+        "/form": {
+            "post": body_of(
+                "form_body",
+                {"type": "object", "properties": {"a": TEXT, "l": NUMBERS, "d": POINT, "j": POINT}},
+                "application/x-www-form-urlencoded",
+                encoding={"d": {"style": "deepObject", "explode": True}},
+            )
+        },
+        "/files": {
+            "post": body_of(
+                "files_body",
+                FILES,
+                "multipart/form-data",
+                encoding={"file": {"contentType": "image/png, image/jpeg"}},
+            )
+        },
+        "/several": {
+            "post": operation(
+                "several",
+                requestBody={"content": {
+                    "multipart/form-data": {"schema": FILES},
+                    "application/vnd.x+json": {"schema": PART},
+                    "application/json; charset=utf-8": {"schema": PART},
+                }},
+            )
+        },
+        "/patch": {
+            "patch": body_of("merge_patch", PART, "application/merge-patch+json")
+        },
+    },
+    version="3.2.0",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def running_server() -> Iterator[RecordingServer]:
+    with serve_document(DOCUMENT) as running:
+        yield running
+
+
+@pytest.fixture
+def server(running_server: RecordingServer) -> RecordingServer:
+    running_server.requests.clear()
+    running_server.answers.clear()
+    return running_server
+
+
+def make_toolset(server: RecordingServer, **options: Any) -> OpenAPIToolset:
+    return OpenAPIToolset(
+        **{"spec_dict": DOCUMENT, "base_url": server.url, "allow_private_network_access": True}
+        | options
+    )
+
+
+async def call(server: RecordingServer, name: str, context: Any = None, /, **args: Any) -> Any:
+    """Call an operation; return what the server received, or the answer if it received nothing."""
+    server.requests.clear()
+    toolset = make_toolset(server)
+    try:
+        tool = toolset.get_tool(name)
+        assert tool is not None
+        answer = await tool.call(args=args, tool_context=context)
+    finally:
+        await toolset.close()
+    return server.take() if server.requests else answer
+
+
+async def make_artifact_context(**artifacts: bytes) -> Context:
+    invocation = make_invocation()
+    invocation.artifact_service = InMemoryArtifactService()
+    context = Context(invocation, function_call_id="call-1")
+    for name, data in artifacts.items():
+        blob = types.Blob(data=data, mime_type="image/png")
+        await context.save_artifact(name, types.Part(inline_data=blob))
+    return context
+
+
+async def test_path_parameters(server: RecordingServer) -> None:
+    got = await call(server, "paths", plain="a/b ä?", list=[1, 2])
+    assert got.path == "/path/a%2Fb%20%C3%A4%3F/1,2"
+    got = await call(server, "label", p={"x": 1, "y": "z"})
+    assert got.path == "/label.x,1,y,z"
+
+
+@pytest.mark.parametrize("value", ["", None, ".", ".."])
+async def test_a_path_parameter_cannot_change_the_path(server: RecordingServer, value: Any) -> None:
+    answer = await call(server, "paths", plain=value, list=[1])
+    assert "The path parameter 'plain'" in answer["error"] and not server.requests
+
+
+async def test_a_path_parameter_of_several_segments_stays_in_its_place(
+    server: RecordingServer,
+) -> None:
+    assert (await call(server, "named", name="a/b:c")).path == "/named/a/b:c"
+    answer = await call(server, "named", name="a/../b")
+    assert "The path parameter 'name' cannot be" in answer["error"]
+
+
+async def test_query_parameters(server: RecordingServer) -> None:
+    got = await call(
+        server,
+        "queries",
+        f=False,
+        n=0,
+        list=[1, 2],
+        deep={"x": 1, "y": "a b"},
+        json={"x": 1},
+    )
+    assert got.query == (
+        "f=false&n=0&list=1,2&deep%5Bx%5D=1&deep%5By%5D=a%20b&json=%7B%22x%22%3A%201%7D&limit=7"
+    )
+
+
+async def test_a_query_of_the_path_stays(server: RecordingServer) -> None:
+    got = await call(server, "fixed", q="1")
+    assert (got.path, got.query) == ("/fixed", "q=1&version=2&flag")
+
+
+async def test_a_parameter_may_be_the_whole_query(server: RecordingServer) -> None:
+    assert (await call(server, "whole", q={"x": 1, "y": "a&b"})).query == "x=1&y=a%26b"
+
+
+async def test_headers_and_cookies(server: RecordingServer) -> None:
+    got = await call(
+        server, "headers", x_point={"x": 1, "y": "z"}, sid="a b", ids=[1, 2], accept="text/css"
+    )
+    assert got.headers["x-point"] == "x=1,y=z"
+    assert got.headers["cookie"] == "sid=a%20b; ids=1,2"
+    assert got.headers["accept"] == "*/*"
+    assert "(tool: headers)" in got.headers["user-agent"]
+
+
+async def test_a_header_cannot_break_the_request(server: RecordingServer) -> None:
+    answer = await call(server, "headers", x_point={"x": 1, "y": "z\r\nX-Evil: 1"})
+    assert "The header 'X-Point' has a line break" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "wanted"),
+    [
+        ("json_body", {"a": "ä", "n": 1}, {"a": "ä", "n": 1}),
+        ("json_body", {}, {}),
+        ("open_body", {"a": "x", "additional_properties": {"b": "y", "a": "z"}},
+         {"a": "x", "b": "y"}),
+        ("free_body", {"body": {"any": [1]}}, {"any": [1]}),
+        ("list_body", {"array": [1, 2]}, [1, 2]),
+        ("nullable_body", {"a": "x"}, {"a": "x"}),
+        ("merged_body", {"a": "x", "b": "y"}, {"a": "x", "b": "y"}),
+        ("either_body", {"body": [3]}, [3]),
+    ],
+)  # fmt: skip
+async def test_json_bodies(
+    server: RecordingServer, name: str, args: dict[str, Any], wanted: Any
+) -> None:
+    got = await call(server, name, **args)
+    assert got.headers["content-type"] == "application/json"
+    assert json.loads(got.body) == wanted
+
+
+async def test_text_and_bytes(server: RecordingServer) -> None:
+    got = await call(server, "text_body", body="artifact:ä")
+    assert (got.headers["content-type"], got.body) == ("text/plain", "artifact:ä".encode())
+    context = await make_artifact_context(cat=b"\x89PNG\0")
+    got = await call(server, "bytes_body", context, body="artifact:cat")
+    assert (got.headers["content-type"], got.body) == ("application/octet-stream", b"\x89PNG\0")
+    got = await call(server, "image_body", context, body="artifact:cat")
+    assert (got.headers["content-type"], got.body) == ("image/png", b"\x89PNG\0")
+    answer = await call(server, "bytes_body", context, body="artifact:dog")
+    assert "There is no artifact 'dog'" in answer["error"]
+
+
+async def test_forms(server: RecordingServer) -> None:
+    got = await call(server, "form_body", a="x & y+z", l=[1, 2], d={"x": 1}, j={"x": 2, "y": "q"})
+    assert got.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert parse_qsl(got.body.decode()) == [
+        ("a", "x & y+z"),
+        ("l", "1"),
+        ("l", "2"),
+        ("d[x]", "1"),
+        ("j", '{"x": 2, "y": "q"}'),
+    ]
+
+
+async def test_multipart_with_files(server: RecordingServer) -> None:
+    context = await make_artifact_context(cat=b"\x89PNG\r\n")
+    got = await call(
+        server,
+        "files_body",
+        context,
+        title="A\r\n--x",
+        meta={"x": 1},
+        file="artifact:cat",
+        files=["one", "artifact:cat"],
+    )
+    assert got.form == {
+        "title": ["A\r\n--x"],
+        "meta": ['{"x": 1}'],
+        "file": [b"\x89PNG\r\n"],
+        "files": [b"one", b"\x89PNG\r\n"],
+    }
+    assert b'filename="cat"\r\nContent-Type: image/png' in got.body
+
+
+async def test_json_is_chosen_of_several_media_types(server: RecordingServer) -> None:
+    got = await call(server, "several", a="x")
+    assert got.headers["content-type"] == "application/vnd.x+json"
+    got = await call(server, "merge_patch", n=3)
+    assert got.headers["content-type"] == "application/merge-patch+json"
+
+
+@pytest.mark.parametrize(
+    ("response", "wanted"),
+    [
+        (JSONResponse([1, {"a": None}]), [1, {"a": None}]),
+        (PlainTextResponse("plain"), {"text": "plain"}),
+        (Response(status_code=204), {"text": ""}),
+        (Response(b"{broken", media_type="application/json"), {"text": "{broken"}),
+        (Response("ä".encode("latin-1"), media_type="text/plain"), {"text": "\ufffd"}),
+    ],
+)
+async def test_results(server: RecordingServer, response: Response, wanted: Any) -> None:
+    server.answers["fixed"] = lambda request: response
+    toolset = make_toolset(server)
+    tool = toolset.get_tool("fixed")
+    assert tool is not None
+    assert await tool.call(args={}, tool_context=None) == wanted
+    await toolset.close()
+
+
+async def test_an_operation_without_a_host_says_what_to_do() -> None:
+    relative = {**DOCUMENT, "servers": [{"url": "/api/v3"}]}
+    tool = OpenAPIToolset(spec_dict=relative).get_tool("fixed")
+    assert tool is not None
+    with pytest.raises(AgentConfigError, match=r"'/api/v3' names no host\. Pass base_url="):
+        await tool.call(args={}, tool_context=None)
+
+
+async def test_headers_of_a_provider(server: RecordingServer) -> None:
+    async def provide(context: Any) -> dict[str, str]:
+        return {"x-user": context.session.user_id, "user-agent": "mine"}
+
+    for provider in (provide, lambda context: {"x-user": "user", "User-Agent": "mine"}):
+        toolset = make_toolset(server, header_provider=provider)
+        tool = toolset.get_tool("fixed")
+        assert tool is not None
+        tool.set_default_headers({"X-User": "default", "X-More": "1"})
+        await tool.call(args={}, tool_context=await make_artifact_context())
+        got = server.take().headers
+        assert (got["x-user"], got["user-agent"], got["x-more"]) == ("user", "mine", "1")
+        await toolset.close()
+
+
+async def test_names_with_a_prefix_and_a_filter(server: RecordingServer) -> None:
+    toolset = make_toolset(server, tool_filter=["fixed", "label"], tool_name_prefix="shop")
+    tools = await toolset.get_tools_with_prefix()
+    assert [tool.name for tool in tools] == ["shop_label", "shop_fixed"]
+    declaration = tools[1]._get_declaration()
+    assert declaration is not None and declaration.name == "shop_fixed"
+    assert await tools[1].run_async(args={}, tool_context=await make_artifact_context())
+    assert "(tool: shop_fixed)" in server.take().headers["user-agent"]
+    await toolset.close()
+
+
+def test_a_body_of_two_kinds_is_described() -> None:
+    toolset = OpenAPIToolset(spec_dict=make_document({"/a": {"post": {
+        "operationId": "a", "requestBody": make_body(FILES, kind="multipart/form-data"),
+        "responses": {}}}}))  # fmt: skip
+    tool = toolset.get_tool("a")
+    assert tool is not None
+    schema: Any = tool._get_declaration().parameters_json_schema
+    assert schema["properties"]["file"]["description"].endswith("artifact.")

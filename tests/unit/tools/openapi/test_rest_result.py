@@ -1,0 +1,101 @@
+"""Results: errors, long ones, files, and the fields that are kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ostinato.artifacts.in_memory_artifact_service import InMemoryArtifactService
+from ostinato.context.context import Context
+from ostinato.tools.openapi.rest_client import RestResponse
+from ostinato.tools.openapi.rest_result import ResultShaper, read_pointer, select_fields
+from tests.unit.tools.contexts import make_invocation
+
+
+def make_context(*, artifacts: bool = True) -> Context:
+    invocation = make_invocation()
+    invocation.artifact_service = InMemoryArtifactService() if artifacts else None
+    return Context(invocation, function_call_id="call/1")
+
+
+def make_response(body: bytes, kind: str = "application/json", status: int = 200) -> RestResponse:
+    return RestResponse(status, {"content-type": kind}, body)
+
+
+async def shape(
+    response: RestResponse, context: Any = None, *, max_chars: int = 50, **options: Any
+) -> Any:
+    shaper = ResultShaper("tool", options.get("fields", ()), max_chars)
+    return await shaper.shape(response, options.get("secrets", []), context)
+
+
+async def test_an_error_is_in_the_words_of_google_adk() -> None:
+    answer = await shape(make_response(b"no pet", "text/plain", 404))
+    assert answer == {
+        "error": "Tool tool execution failed. Analyze this execution error and your inputs. Retry "
+        "with adjustments if applicable. But make sure don't retry more than 3 times. Execution "
+        "Error: Status Code: 404, no pet"
+    }
+
+
+async def test_an_error_is_bounded_and_shows_no_secret() -> None:
+    body = b"bad key k3y-of-mine " + b"x" * 20_000
+    answer = await shape(make_response(body, status=401), secrets=["k3y-of-mine"])
+    assert "k3y-of-mine" not in answer["error"] and len(answer["error"]) < 9_000
+
+
+async def test_a_long_result_becomes_an_artifact() -> None:
+    context = make_context()
+    body = json.dumps({"items": ["ä" * 10] * 100}, ensure_ascii=False).encode()
+    answer = await shape(make_response(body), context)
+    assert answer["artifact"] == "tool_call_1.json" and answer["version"] == 0
+    assert answer["preview"] == body.decode()[:50] and answer["total_chars"] == len(body.decode())
+    part = await context.load_artifact("tool_call_1.json")
+    assert part is not None and part.inline_data is not None and part.inline_data.data == body
+    assert context.actions.artifact_delta == {"tool_call_1.json": 0}
+
+
+@pytest.mark.parametrize("context", [None, make_context(artifacts=False)])
+async def test_a_long_result_is_cut_without_an_artifact_service(context: Any) -> None:
+    answer = await shape(make_response(b'"' + b"x" * 80 + b'"'), context)
+    assert answer["truncated"] is True and answer["preview"] == '"' + "x" * 49
+
+
+async def test_a_file_becomes_an_artifact() -> None:
+    context = make_context()
+    answer = await shape(make_response(b"\x89PNG\0", "image/png; x=1"), context)
+    assert (answer["artifact"], answer["mime_type"], answer["bytes"]) == (
+        "tool_call_1.png",
+        "image/png",
+        5,
+    )
+    assert "not kept" in (await shape(make_response(b"\0", "image/png")))["message"]
+
+
+@pytest.mark.parametrize(
+    ("pointers", "wanted"),
+    [
+        (["/total"], {"total": 2}),
+        (["/items/id"], {"items": [{"id": 1}, {"id": 2}]}),
+        (["/items/1/id"], {"items": [{"id": 2}]}),
+        (["/items/a~1b", "/total"], {"items": [{"a/b": "x"}, {}], "total": 2}),
+        (["/items/in/x"], {"items": [{"in": {"x": 1}}, {}]}),
+        (["/gone"], {}),
+        (["/items"], {"items": [{"id": 1, "a/b": "x", "in": {"x": 1, "y": 2}}, {"id": 2}]}),
+    ],
+)
+def test_fields_are_kept_in_their_places(pointers: list[str], wanted: Any) -> None:
+    value = {"items": [{"id": 1, "a/b": "x", "in": {"x": 1, "y": 2}}, {"id": 2}], "total": 2}
+    assert select_fields(value, [read_pointer(one) for one in pointers]) == wanted
+
+
+async def test_fields_shorten_a_result_before_it_is_bounded() -> None:
+    body = json.dumps({"id": 1, "long": "x" * 100}).encode()
+    assert await shape(make_response(body), fields=["/id"]) == {"id": 1}
+
+
+def test_a_field_that_is_no_pointer_is_refused() -> None:
+    with pytest.raises(ValueError, match="'id' is not a JSON pointer"):
+        ResultShaper("tool", ["id"], 10)
