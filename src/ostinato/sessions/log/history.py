@@ -132,7 +132,7 @@ def _is_resumable(event: Event) -> bool:
 
 def _is_unfinished(last: Event) -> bool:
     """Return whether an invocation that ends with this event would go to the model again."""
-    return last.author == "user" or not last.is_final_response()
+    return bool(last.invocation_id) and (last.author == "user" or not last.is_final_response())
 
 
 def _without_marks(event: Event) -> Event:
