@@ -46,12 +46,6 @@ ABSENCES = (
         "tools.apihub_tool tools.application_integration_tool tools:APIHubToolset",
     ),
     Absence(
-        "Google's API toolsets",
-        _LATER.replace("comes", "come"),
-        "Until then call the API's client library from a function tool.",
-        "tools.google_api_tool",
-    ),
-    Absence(
         "Optimization",
         _LATER,
         "Until then change the instruction by hand and compare runs with ostinato.testing.",

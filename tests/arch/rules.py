@@ -24,6 +24,7 @@ from tests.arch.floors import (
 from tests.arch.tree import House, Module, matches
 
 NAMED_TUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
+_FACES_ONLY = ("utils", "integrations")  # folders that re-export and hold nothing of their own
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[House], list[str]]
 
@@ -39,9 +40,9 @@ def floor_of(name: str) -> int | None:
 
 
 def _real_modules(house: House) -> Iterator[Module]:
-    """Every module but the lazy faces, the package's own face and `utils/`, which is all faces."""
+    """Every module but the lazy faces, the package's own face and the folders of faces."""
     for module in house.modules.values():
-        if module.name and not module.is_face and not matches(module.name, ("utils", "integrations")):
+        if module.name and not module.is_face and not matches(module.name, _FACES_ONLY):
             yield module
 
 
@@ -298,9 +299,9 @@ def no_drawer_for_everything(house: House) -> list[str]:
 
 def utils_only_re_exports(house: House) -> list[str]:
     return [
-        f"{house.where(module, 1)} is no lazy face; its folder re-exports and holds nothing of its own"
+        f"{house.where(module, 1)} is no lazy face; its folder holds nothing of its own"
         for module in house.modules.values()
-        if matches(module.name, ("utils", "integrations")) and not (module.is_face or _only_docstring(module))
+        if matches(module.name, _FACES_ONLY) and not (module.is_face or _only_docstring(module))
     ]
 
 
