@@ -35,7 +35,7 @@ from .session import (
     unacknowledged_ids,
 )
 from .state import SCOPED_PREFIXES, State, check_state_value, write_key
-from .store.durable_store import LOCAL_FENCE, CallChanges, Claim, Fence, JournalRow, Place
+from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.lease_rules import find_clashes
 from .store.listing_page import page_of, token_of
 from .store.search_words import PART, contains_words, document_text, query_tokens
@@ -527,7 +527,7 @@ def _check_writer(
     """Refuse an append under an older fence, or one from outside that overwrites what is unseen."""
     if fence is None:
         _check_outside(session, stored.log, batch)
-    elif fence != LOCAL_FENCE:
+    else:
         stored.check_fence_of(fence)
 
 

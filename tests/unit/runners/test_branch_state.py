@@ -12,7 +12,11 @@ from ostinato import types
 from ostinato.agents import Agent, BaseAgent, ParallelAgent
 from ostinato.events import Event, EventActions
 from ostinato.runners import Runner
-from ostinato.sessions import InMemorySessionService, SqliteSessionService
+from ostinato.sessions import (
+    DatabaseSessionService,
+    InMemorySessionService,
+    SqliteSessionService,
+)
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import ToolContext
 from ostinato.workflow import START, JoinNode, Workflow
@@ -22,11 +26,19 @@ OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
 Make = Callable[[], Any]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite in memory", "sqlalchemy in memory"])
 def service(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
     if request.param == "memory":
         return InMemorySessionService()
-    return SqliteSessionService(tmp_path / "s.db")
+    if request.param == "sqlalchemy in memory":
+        return DatabaseSessionService("sqlite+aiosqlite:///:memory:")
+    return SqliteSessionService(tmp_path / "s.db" if request.param == "sqlite" else ":memory:")
+
+
+async def close(service: Any) -> None:
+    """Close a service that holds connections."""
+    if not isinstance(service, InMemorySessionService):
+        await service.close()
 
 
 class Relay:
@@ -93,6 +105,7 @@ async def test_of_two_branches_the_later_write_is_stored(service: Any, make: Any
     deltas = [event.actions.state_delta for event in session.events if event.actions.state_delta]
     assert deltas == [{"n": "newer"}, {"of_first": 1}]
     await runner.close()
+    await close(service)
 
 
 async def test_branches_that_count_lose_no_update(service: Any) -> None:
@@ -118,6 +131,7 @@ async def test_branches_that_count_lose_no_update(service: Any) -> None:
     assert sorted(numbers) == list(range(1, 13))
     assert (await service.get_session(**KEY)).state == {"n": 12}
     await runner.close()
+    await close(service)
 
 
 async def test_an_output_key_counts_from_when_it_is_committed(service: Any) -> None:
@@ -132,6 +146,7 @@ async def test_an_output_key_counts_from_when_it_is_committed(service: Any) -> N
     assert last.content is not None and last.content.parts is not None
     assert session.state == {"said": last.content.parts[0].text}
     await runner.close()
+    await close(service)
 
 
 async def test_a_write_from_outside_does_not_end_the_run(service: Any) -> None:
@@ -158,3 +173,4 @@ async def test_a_write_from_outside_does_not_end_the_run(service: Any) -> None:
     session = await service.get_session(**KEY)
     assert session.state == {"paid": 5, "note": "by hand"}
     await runner.close()
+    await close(service)
