@@ -27,6 +27,7 @@ class ParallelAgent(BaseAgent):
             ctx.set_agent_state(self.name, agent_state=BaseAgentState())
             if ctx.is_resumable:
                 yield self._create_agent_state_event(ctx)
+        ctx.run_state.order_writes()
         runs: list[AsyncGenerator[Event, None]] = []
         for sub_agent in self.sub_agents:
             branch = _create_branch_ctx_for_sub_agent(self, sub_agent, ctx)

@@ -14,6 +14,7 @@ from ..auth.redaction import public_config
 from ..events.event import Event
 from ..events.event_actions import ACTIONS_TEMPLATE, EventActions
 from ..events.ui_widget import UiWidget
+from ..sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ..sessions.session import Session, tombstones_of
 from ..sessions.state import State
 from .deps import Deps_co
@@ -90,7 +91,11 @@ class Context(ReadonlyContext[Deps_co]):
         use_as_output: bool = False,
     ) -> None:
         super().__init__(invocation_context)
-        self._actions = ACTIONS_TEMPLATE.create() if event_actions is None else event_actions
+        actions = ACTIONS_TEMPLATE.create() if event_actions is None else event_actions
+        order: Any = getattr(getattr(invocation_context, "run_state", None), "write_order", None)
+        if isinstance(order, WriteOrder) and not isinstance(actions.state_delta, OrderedDelta):
+            actions.state_delta = OrderedDelta(order, actions.state_delta)
+        self._actions = actions
         schema: Any = getattr(node, "state_schema", None) or (
             invocation_context.state_schema if parent_ctx is None else parent_ctx.state_schema
         )

@@ -11,6 +11,7 @@ from .. import types
 from ..events.event import Event
 from ..sessions.log.checkpoints import Checkpoint
 from ..sessions.log.event_log import EventRecord
+from ..sessions.log.ordered_delta import WriteOrder
 from ..sessions.log.resume import Resume
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class RunState:
       resume: the resume data of that invocation; None in a new one.
       checkpoints: the checkpoints of its agents, oldest first.
       guards: guardrails of the app and of the agents above the first agent.
+      write_order: numbers the state writes of a run with parallel branches; None without them.
     """
 
     __slots__ = (
@@ -98,6 +100,7 @@ class RunState:
         "started_call_ids",
         "transfer_counts",
         "unstarted_call_ids",
+        "write_order",
     )
 
     def __init__(self, journal: RunJournal | None = None) -> None:
@@ -120,6 +123,12 @@ class RunState:
         self.transfer_counts: dict[str, int] | None = None
         self.recorded_error: BaseException | None = None
         self._serial_calls: SerialCalls | None = None
+        self.write_order: WriteOrder | None = None
+
+    def order_writes(self) -> None:
+        """Number the state writes from now on: branches of the run may write the same keys."""
+        if self.write_order is None:
+            self.write_order = WriteOrder()
 
     async def run_serially(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """Run a plain function that receives the context when no other one of the run does."""

@@ -25,6 +25,7 @@ from ..sessions.log.call_requests import is_node_failure, note_requests
 from ..sessions.log.history import mark_imported
 from ..sessions.log.resume import SEALED
 from ..sessions.session import Session, log_of
+from ..sessions.store.durable_store import LOCAL_FENCE
 
 if TYPE_CHECKING:
     from ..sessions.store.durable_store import (
@@ -167,6 +168,8 @@ class StoreAccess:
                     if not session.id.startswith(HIDDEN_PREFIX):  # no caller answers there
                         changes = note_requests(changes, events, log_of(session))
                     break
+            if fence is None and claim is None and not self.durable.shared:
+                fence = LOCAL_FENCE
             return await self.durable.append(session, events, rows, fence, claim, changes)
         for event in events:
             await self.service.append_event(session=session, event=event)

@@ -13,6 +13,7 @@ from ..events.event import Event
 from ..events.event_actions import EventActions
 from .log.event_log import EventRecord
 from .log.fork import answer_open_calls, fold_state, kept_records
+from .log.ordered_delta import OrderedDelta
 from .session import GetSessionConfig, Session, apply_event, log_of
 from .state import SCOPED_PREFIXES, State
 from .store.stored_rows import session_not_found
@@ -97,6 +98,9 @@ def drop_temp_delta(event: Event) -> dict[str, Any]:
     delta = event.actions.state_delta
     temp = {k: v for k, v in delta.items() if k.startswith(State.TEMP_PREFIX)} if delta else {}
     if temp:
+        if isinstance(delta, OrderedDelta):
+            event.actions.state_delta = delta.without(temp)
+            return {k: v for k, v in temp.items() if not delta.is_superseded(k)}
         event.actions.state_delta = {k: v for k, v in delta.items() if k not in temp}
     return temp
 

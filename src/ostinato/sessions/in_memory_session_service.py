@@ -441,10 +441,8 @@ class InMemorySessionService(MemoryOwnership):
                 outer, held = claim.within
                 self._get_stored(outer).check_fence_of(held)
             given = stored.claim_lease(Place(*key), claim, first - 1)
-        elif fence is not None:
-            stored.check_fence_of(fence)
         else:
-            _check_outside(session, stored.log, [record for _, record in batch])
+            _check_writer(session, stored, [record for _, record in batch], fence)
         for event, record in batch:
             if not stored.log.append(record):
                 continue
@@ -521,6 +519,16 @@ def _drop_below(stored: MutableMapping[Any, Any], path: tuple[str, ...]) -> None
     """Remove what is stored under keys that begin with `path`."""
     for key in [key for key in stored if key[: len(path)] == path]:
         del stored[key]
+
+
+def _check_writer(
+    session: Session, stored: _Stored, batch: Sequence[EventRecord], fence: Fence | None
+) -> None:
+    """Refuse an append under an older fence, or one from outside that overwrites what is unseen."""
+    if fence is None:
+        _check_outside(session, stored.log, batch)
+    else:
+        stored.check_fence_of(fence)
 
 
 def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]) -> None:

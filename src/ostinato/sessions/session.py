@@ -17,6 +17,7 @@ from pydantic.alias_generators import to_camel
 from ..events.event import Event
 from ..types.record_template import RecordTemplate
 from .log.event_log import EventLog, EventRecord
+from .log.ordered_delta import OrderedDelta
 from .state import write_key
 
 
@@ -306,8 +307,10 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     private = session.__pydantic_private__
     assert private is not None
     backing: _Backing = private["_backing"]
-    for key, value in event.actions.state_delta.items():
-        write_key(session.state, backing.tombstones, key, value)
+    delta = event.actions.state_delta
+    for key, value in delta.items():
+        if not (isinstance(delta, OrderedDelta) and delta.is_superseded(key)):
+            write_key(session.state, backing.tombstones, key, value)
     fields = vars(session)
     if "events" in fields:
         events: list[Event] = fields["events"]

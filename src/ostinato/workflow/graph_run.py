@@ -77,6 +77,7 @@ class GraphRun:
 
     async def _side_by_side(self) -> AsyncGenerator[Event, None]:
         """Run what is ready, and what becomes ready meanwhile, in lanes; until all have ended."""
+        self._run.invocation.run_state.order_writes()
         lanes = Lanes[str]()
         running: dict[str, _Ready] = {}
         try:

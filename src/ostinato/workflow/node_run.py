@@ -19,6 +19,7 @@ from ..errors import NodeError, NodeSchemaError
 from ..events.event import EVENT_TEMPLATE, Event, NodeInfo
 from ..events.event_actions import EventActions
 from ..events.request_input import RequestInput
+from ..sessions.log.ordered_delta import OrderedDelta
 from ..sessions.state import check_state
 from .lanes import Lanes
 from .past import mark_end, read_past
@@ -257,13 +258,22 @@ class NodeRun:
             check_state(ctx.state_schema, actions.state_delta)
         if actions is not own:
             if own.state_delta:
-                actions.state_delta = {**own.state_delta, **actions.state_delta}
+                actions.state_delta = _join_deltas(own.state_delta, actions.state_delta)
                 own.state_delta.clear()
             if own.artifact_delta:
                 actions.artifact_delta = {**own.artifact_delta, **actions.artifact_delta}
                 own.artifact_delta.clear()
         if actions.route is not None:
             self.route = actions.route
+
+
+def _join_deltas(written: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a node wrote into its context, and what its event says, which counts more."""
+    if not isinstance(written, OrderedDelta):
+        return {**written, **given}
+    joined = written.without(())
+    joined.update(given)
+    return joined
 
 
 class Child:

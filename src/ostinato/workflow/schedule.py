@@ -183,6 +183,7 @@ async def _with_children(
     run: NodeRun, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
     """Yield the events of a node and of the nodes that it runs, as they come."""
+    run.invocation.run_state.order_writes()
     lanes = run.lanes = Lanes[str]()
     lanes.start_lane(_MAIN, events)
     try:

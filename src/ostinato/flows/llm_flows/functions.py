@@ -217,7 +217,8 @@ async def run_function_calls(
     answers = confirmations or {}
     if len(wanted) == 1:
         call = wanted[0]
-        outcome = await _run_call(ctx, call, tools_dict, answers.get(call.id or ""))
+        order = None if ctx.run_state.write_order is None else restore_writes(ctx, wanted)
+        outcome = await _run_call(ctx, call, tools_dict, answers.get(call.id or ""), order)
     else:
         order, siblings = restore_writes(ctx, wanted), _ParallelCalls()
         tasks: list[asyncio.Task[CallOutcome]] = []
@@ -245,7 +246,7 @@ async def _run_call(
     """Run one call through all its hooks (Spec 2 §6.5), unless an earlier process did.
 
     Args:
-      order: numbers the state writes of parallel calls; None for a single call.
+      order: numbers the state writes; None for a single call in a run without parallel branches.
       siblings: the parallel calls; None for a single call.
     """
     name = function_call.name or ""
@@ -253,6 +254,9 @@ async def _run_call(
     if past is not None and past.status == "finished":
         event = load_response_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
         if event is not None:
+            delta = event.actions.state_delta
+            if order is not None and isinstance(delta, OrderedDelta):
+                event.actions.state_delta = delta.join(order)
             ctx.run_state.finished_responses[function_call.id or ""] = event
         return CallOutcome(event, rerun_ids=read_rerun_ids(past))
     tool = tools_dict.get(name)
@@ -289,7 +293,7 @@ async def _run_call(
                 tracing.end(raised)
     event = _make_response_event(run, response, order)
     ctx.run_state.finished_responses[function_call.id or ""] = event
-    await _store_outcome(run, response, alone=order is None)
+    await _store_outcome(run, response, alone=siblings is None)
     return CallOutcome(event, error, _get_rerun_ids(run))
 
 

@@ -1,25 +1,28 @@
-"""State deltas of concurrent tool calls: which of them wrote a key last."""
+"""State deltas of concurrent writers: which of them wrote a key last."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 
 class WriteOrder:
-    """Numbers the state writes of parallel calls in the order in which they happen.
+    """Numbers the state writes of parallel calls, or of a whole invocation with parallel branches,
+    in the order in which they happen.
 
     Attributes:
       newest: number of the last write of each key.
+      committed: number of the last committed write of each key.
     """
 
-    __slots__ = ("_count", "_lock", "newest")
+    __slots__ = ("_count", "_lock", "committed", "newest")
 
     def __init__(self) -> None:
         self._count = 0
         self._lock = threading.Lock()  # tools write from worker threads
         self.newest: dict[str, int] = {}
+        self.committed: dict[str, int] = {}
 
     def advance(self, key: str) -> int:
         """Return the number of a write of `key` that happens now."""
@@ -39,15 +42,16 @@ class OrderedDelta(dict[str, Any]):
     """A state delta that knows when each of its keys was written.
 
     Args:
-      order: numbers the writes; shared by the deltas of all parallel calls.
+      order: numbers the writes; shared by the deltas of all concurrent writers.
       values: what was written before this delta was made.
       numbers: the numbers of those writes; without them, they count as written now.
 
     Attributes:
+      order: see Args.
       numbers: number of the last write of each key.
     """
 
-    __slots__ = ("_order", "numbers")
+    __slots__ = ("numbers", "order")
 
     def __init__(
         self,
@@ -56,7 +60,7 @@ class OrderedDelta(dict[str, Any]):
         numbers: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__()
-        self._order = order
+        self.order = order
         self.numbers: dict[str, int] = {}
         if numbers is None:
             self.update(values or {})
@@ -67,7 +71,7 @@ class OrderedDelta(dict[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
-        self.numbers[key] = self._order.advance(key)
+        self.numbers[key] = self.order.advance(key)
 
     def __ior__(self, other: Any) -> OrderedDelta:  # type: ignore[override]
         self.update(other)
@@ -88,21 +92,48 @@ class OrderedDelta(dict[str, Any]):
             self[key] = value
 
     def is_superseded(self, key: str) -> bool:
-        """Return whether a parallel call wrote `key` later than this delta did."""
-        return self._order.newest.get(key, 0) > self.numbers.get(key, 0)
+        """Return whether another writer wrote `key` later than this delta did."""
+        return self.order.newest.get(key, 0) > self.numbers.get(key, 0)
+
+    def without(self, keys: Container[str]) -> OrderedDelta:
+        """Return a copy that lacks some keys, with the same numbers."""
+        kept = {key: value for key, value in self.items() if key not in keys}
+        return OrderedDelta(self.order, kept, {key: self.numbers[key] for key in kept})
+
+    def join(self, order: WriteOrder) -> OrderedDelta:
+        """Return a copy in another order, which took over these numbers by `restore`.
+
+        A key that was written in that order otherwise counts as written before all others.
+        """
+        numbers = {k: n if order.newest.get(k) == n else 0 for k, n in self.numbers.items()}
+        return OrderedDelta(order, self, numbers)
+
+    def drop_outdated(self) -> None:
+        """Remove the keys of which a later write is already committed."""
+        committed = self.order.committed
+        for key in [key for key in self if committed.get(key, 0) > self.numbers[key]]:
+            del self[key]
+
+    def note_commit(self) -> None:
+        """Record that the writes are committed, so that no earlier one follows."""
+        for key in self:
+            self.order.committed[key] = self.numbers[key]
 
 
 def merge_deltas(deltas: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Merge the deltas of parallel calls: of each key, the value written last counts.
+    """Merge the deltas of concurrent writers: of each key, the value written last counts.
 
     A delta without numbers counts as written before the others.
     """
     merged: dict[str, Any] = {}
     newest: dict[str, int] = {}
+    order: WriteOrder | None = None
     for delta in deltas:
-        numbers = delta.numbers if isinstance(delta, OrderedDelta) else {}
+        numbers: Mapping[str, int] = {}
+        if isinstance(delta, OrderedDelta):
+            numbers, order = delta.numbers, delta.order
         for key, value in delta.items():
             number = numbers.get(key, 0)
             if number >= newest.get(key, 0):
                 merged[key], newest[key] = value, number
-    return merged
+    return merged if order is None else OrderedDelta(order, merged, newest)

@@ -60,6 +60,11 @@ class Fence:
     token: int
 
 
+LOCAL_FENCE = Fence("", -1)
+"""The fence of a run in a store that no other process reaches: the run holds the session's lock,
+and its appends are not checked as those from outside are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A wish to own a session for one invocation; rides with the first append of that invocation.

@@ -138,18 +138,21 @@ def serialize_result(
 
 
 def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) -> WriteOrder:
-    """Return the order of the state writes of parallel calls.
+    """Return the order of the state writes of parallel calls: that of the run, if it has one.
 
     The writes of calls that finished in an earlier process go back into the session's state, so
     that their parallel calls can read them.
     """
-    order, journal = WriteOrder(), ctx.run_state.journal
+    order, journal = ctx.run_state.write_order or WriteOrder(), ctx.run_state.journal
     rows = [] if journal is None else [journal.row(call.id) for call in calls]
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
     written = merge_deltas(deltas)
+    before = set(order.newest)
     for delta in deltas:
-        order.restore(delta.numbers)
+        order.restore({key: n for key, n in delta.numbers.items() if key not in before})
     for key, value in written.items():
+        if key in before:
+            continue  # a branch of this process has written it since
         write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
     return order
 
