@@ -56,8 +56,7 @@ supporting_excerpt: [from the context]
 contradicting_excerpt: [from the context]
 """
 
-_SENTENCE = re.compile(r"<sentence>(.*?)</sentence>", re.DOTALL)
-_LABEL = re.compile(r"^[\s*-]*label\s*\**\s*:\s*\**\s*([a-z_ ]+)", re.IGNORECASE | re.MULTILINE)
+_LABEL = re.compile(r"[\s*-]*label[\s*]*:[\s*]*([a-z_][a-z_ ]*)", re.IGNORECASE)
 _POSITIVE = frozenset({"supported", "not_applicable"})
 _NEGATIVE = frozenset({"unsupported", "contradictory", "disputed"})
 
@@ -126,7 +125,7 @@ class HallucinationsV1Evaluator(Evaluator):
     async def _check_step(self, step: EvaluationStep) -> float | None:
         """Return the share of supported sentences; the mean over the judge's samples."""
         segments = await self._judge.ask(_SEGMENT_PROMPT.format(text=step.nl_response), samples=1)
-        sentences = [one.strip() for one in _SENTENCE.findall(segments[0]) if one.strip()]
+        sentences = _read_sentences(segments[0])
         if not sentences:
             return None
         listed = "\n".join(f"<sentence>{one}</sentence>" for one in sentences)
@@ -134,7 +133,7 @@ class HallucinationsV1Evaluator(Evaluator):
         shares: list[float] = []
         # One sample, as in google-adk: the sentences themselves average out.
         for answer in await self._judge.ask(prompt, samples=1):
-            labels = [one.strip().lower().replace(" ", "_") for one in _LABEL.findall(answer)]
+            labels = _read_labels(answer)
             judged = [one in _POSITIVE for one in labels if one in _POSITIVE | _NEGATIVE]
             if judged:
                 shares.append(sum(judged) / len(judged))
@@ -181,3 +180,15 @@ def _format_context(invocation: Invocation, events: list[InvocationEvent]) -> st
 
 def _to_json(record: Any) -> str:
     return json.dumps(record.model_dump(mode="json", exclude_none=True), ensure_ascii=False)
+
+
+def _read_sentences(answer: str) -> list[str]:
+    """Return the sentences that a judge has marked, without blank ones."""
+    pieces = [one.partition("</sentence>") for one in answer.split("<sentence>")[1:]]
+    return [text.strip() for text, end, _ in pieces if end and text.strip()]
+
+
+def _read_labels(answer: str) -> list[str]:
+    """Return the labels that a judge gave, one a line, such as `not_applicable`."""
+    found = [_LABEL.match(line) for line in answer.splitlines()]
+    return [one[1].strip().lower().replace(" ", "_") for one in found if one is not None]

@@ -9,7 +9,7 @@ from .._optional import need
 from ..errors import MissingExtraError
 
 _PLACEHOLDER = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)(\(\))?\s*-?\}\}")
-_ANY_BRACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_BRACES = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"))
 
 
 def find_placeholders(template: str) -> set[str]:
@@ -56,7 +56,9 @@ def fill_template(template: str, values: dict[str, Any]) -> str:
 
 
 def _is_simple(template: str) -> bool:
-    return all(_PLACEHOLDER.fullmatch(found) for found in _ANY_BRACES.findall(template))
+    """Return whether a template has no braces of Jinja's but placeholders."""
+    rest = _PLACEHOLDER.sub(" ", template)
+    return not any(end in rest.partition(start)[2] for start, end in _BRACES)
 
 
 def _look_up(match: re.Match[str], values: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from .llm_as_judge_utils import get_average_rubric_score, get_eval_status, get_t
 
 logger = get_logger(__name__)
 
-_LINE = re.compile(r"^[\s*#>-]*(Property|Rationale|Verdict)\s*\**\s*:\s*\**\s*(.*)$", re.IGNORECASE)
+_LINE = re.compile(r"[\s*#>-]*(Property|Rationale|Verdict)[\s*]*:", re.IGNORECASE)
 
 ANSWER_FORMAT = """\
 Reply with these three lines for each property, in order, and nothing else. Repeat the property
@@ -63,7 +63,7 @@ class DefaultAutoRaterResponseParser(AutoRaterResponseParser):
             match = _LINE.match(line)
             if match is None:
                 continue
-            name, text = match[1].lower(), match[2].strip().strip("*").strip()
+            name, text = match[1].lower(), line[match.end() :].strip().strip("*").strip()
             if name == "property":
                 fields = {}
             fields[name] = text

@@ -33,7 +33,7 @@ def to_snake_case(text: str) -> str:
     """Return a name in snake_case; any character but letters and digits separates words."""
     words = re.sub(r"[^a-zA-Z0-9]+", "_", text)
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words)
-    words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words)
+    words = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", words)
     return re.sub(r"_+", "_", words.lower()).strip("_")
 
 
