@@ -22,9 +22,10 @@ from tests.perf.kit import (
 pytestmark = pytest.mark.long
 
 MEASURED_TURNS = 8
-# By store; about 4 % above what is measured.
-MAX_CALLS = {"memory": 1420, "NORMAL": 1770, "FULL": 1870}
-MAX_STEP = {"memory": 640, "NORMAL": 755, "FULL": 755}
+# By store; about 4 % above what is measured in a process that has run other tests, where a turn
+# makes some 45 calls more than in one of its own.
+MAX_CALLS = {"memory": 1480, "NORMAL": 1800, "FULL": 1900}
+MAX_STEP = {"memory": 670, "NORMAL": 770, "FULL": 770}
 
 
 @pytest.fixture

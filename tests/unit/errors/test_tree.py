@@ -24,13 +24,15 @@ OUTSIDE = {
     # Names of google-adk that tools and programs raise or catch themselves.
     "A2AClientError",
     "AgentCardResolutionError",
+    "AuthCredentialMissingError",
     "NodeTimeoutError",
     "DynamicNodeFailError",
     "NodeInterruptedError",
     "ToolExecutionError",
     "TokenEndpointError",  # caught inside auth/
     "CallTimeout",  # the worker pool's, for FunctionTool
-    "CassetteMismatchError",  # this and the next two are failed assertions of users' tests
+    "CassetteMismatchError",  # this and the next three are failed assertions of users' tests
+    "EvaluationFailedError",
     "ScriptError",
     "SharedHistoryError",
     "CliError",  # this and the next are messages of the command line
@@ -48,6 +50,11 @@ OUTSIDE = {
     "FetchFailed",
     "RefusedAddress",
     "_MalformedArguments",  # arguments that a model streams; they are told to it
+    "ArgumentError",  # this and the next become a tool's answer to the model
+    "RequestFailed",
+    "McpConnectionError",  # callers of a toolset's own methods get it, and a call tells the model
+    "TooLargeInline",  # caught inside tools/openapi
+    "FailedTurnError",  # the evaluation catches it and fails the case
 }
 _LINE = re.compile(r"^(?P<lead>[│├└─ ]*)(?P<name>\w+Error)(?: \((?P<also>\w+)\))?")
 

@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 from sqlalchemy import make_url
+from sqlalchemy.exc import InvalidRequestError
 
 from ostinato.agents import Agent
 from ostinato.errors import InputValidationError, StoreError
@@ -302,6 +303,7 @@ def test_a_negative_time_is_refused() -> None:
         asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"),
         asyncpg.exceptions.AdminShutdownError("terminating connection"),
         ConnectionResetError("reset"),
+        InvalidRequestError("This connection is closed"),  # it ended while it was checked out
     ],
 )
 def test_errors_of_a_connection_that_was_terminated(error: Exception) -> None:

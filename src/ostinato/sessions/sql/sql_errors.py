@@ -46,6 +46,8 @@ _AGAIN: frozenset[str | int] = frozenset(("40001", "40P01", "55P03", 1213, 1205,
 _LOST: frozenset[str | int] = frozenset(
     (1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055, "55000", "57P01", "57P02", "57P03")
 )
+# What SQLAlchemy's pool says of a connection that ended while it was checked out.
+_CLOSED = "This connection is closed"
 _LOST_KINDS = {
     "ConnectionDoesNotExistError",
     "CannotConnectNowError",
@@ -86,6 +88,8 @@ def is_lost(error: BaseException) -> bool:
     if code in _LOST or (isinstance(code, str) and code[:2] == "08"):
         return True
     if any(getattr(each, "connection_invalidated", False) for each in _error_chain(error)):
+        return True
+    if type(error).__name__ == "InvalidRequestError" and _CLOSED in str(error):
         return True
     return not _LOST_KINDS.isdisjoint(_class_names(error))
 

@@ -91,7 +91,7 @@ def check_fence(fence: Fence, owner: str | None, token: int) -> None:
     Raises:
       LeaseLostError: the fence is not the stored one.
     """
-    if fence == LOCAL_FENCE:
+    if fence is LOCAL_FENCE:
         return
     if owner is None or token != fence.token or owner not in ("", fence.owner):
         raise LeaseLostError(STALE)
