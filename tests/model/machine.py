@@ -532,14 +532,23 @@ class Machine(RuleBasedStateMachine):
         self._check_state(log)
 
     def _check_state(self, log: list[Event]) -> None:
-        """Of each key, the value that was written last is stored."""
+        """Of each key, the value that was written last is stored.
+
+        An event of a parallel branch leaves out what another branch has overwritten and stored.
+        """
+        stored: dict[str, int] = {}
+        newest: dict[str, int] = {}
         for event in log:
             if event.actions.rewind_before_invocation_id:
                 continue
-            delta = event.actions.state_delta
+            run, delta = event.invocation_id, event.actions.state_delta
             written = [value for key, value in delta.items() if key.startswith("wrote ")]
-            if written and delta.get("last") != max(written):
-                raise Broken(f"{delta['last']} was stored, and {max(written)} was written last")
+            if not written:
+                continue
+            stored[run] = delta.get("last", stored.get(run, 0))
+            newest[run] = max(newest.get(run, 0), *written)
+            if stored[run] != newest[run]:
+                raise Broken(f"{stored[run]} was stored, and {newest[run]} was written last")
 
     def _check_effects(self, log: list[Event]) -> None:
         flagged = {i for event in log for i in (event.custom_metadata or {}).get(RERUN, ())}
