@@ -34,13 +34,15 @@ class WriteOrder:
             self.written.add(key)
             return self._count
 
-    def restore(self, numbers: Mapping[str, int]) -> None:
+    def restore(self, numbers: Mapping[str, int], *, is_committed: bool = False) -> None:
         """Take over the numbers of writes that an earlier process made.
 
         A key that was written in this process was written later, whatever its number.
         """
         for key, number in numbers.items():
             self._count = max(self._count, number)
+            if is_committed:
+                self.committed[key] = max(self.committed.get(key, 0), number)
             if key not in self.written:
                 self.newest[key] = max(self.newest.get(key, 0), number)
 

@@ -148,6 +148,9 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
     for delta in deltas:
         order.restore(delta.numbers)
+    if ctx.run_state.write_order is not None and journal is not None:
+        for row, is_committed in journal.finished_rows():  # those of other branches, too
+            order.restore(_stored_delta(row).numbers, is_committed=is_committed)
     for delta in [delta.join(order) for delta in deltas]:
         for key, value in delta.items():
             if not delta.is_superseded(key):
