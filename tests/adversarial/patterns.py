@@ -13,6 +13,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import ostinato
+from tests.support.syntax import parse
 
 ROOT = Path(ostinato.__file__).parent
 PAGE = ROOT.parent.parent / "page" / "src"
@@ -48,7 +49,7 @@ def patterns() -> list[Pattern]:
     found: dict[tuple[str, bool], Pattern] = {}
     for file in sorted(ROOT.rglob("*.py")):
         place = file.relative_to(ROOT).as_posix()
-        for one in _of_module(place, ast.parse(file.read_text())):
+        for one in _of_module(place, parse(file.read_text())):
             found[str(one.regex.pattern), one.anchored] = one
     return [*found.values(), *_of_page()]
 

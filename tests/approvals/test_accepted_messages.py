@@ -121,4 +121,4 @@ async def test_a_caller_who_waits_is_refused_and_the_calls_stay_open(banks: Any)
     with pytest.raises(InvalidAnswerError, match="no longer has the tool"):
         await changed.runner.submit(**PLACE, new_message=message)
     await bank.say(message)
-    assert bank.done == ["pay", "ship"]
+    assert sorted(bank.done) == ["pay", "ship"]  # the tools run side by side

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.syntax import parse
+
 pytestmark = pytest.mark.long
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -34,7 +36,7 @@ def is_checking(function: ast.AST, helpers: Collection[str]) -> bool:
 
 
 def functions(path: Path) -> list[Function]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, Function)]
 
 

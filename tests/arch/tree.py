@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.arch.floors import PACKAGE
+from tests.support.syntax import parse
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class House:
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
             source = path.read_text(encoding="utf-8")
-            modules[name] = Module(path, name, is_package, source, ast.parse(source, str(path)))
+            modules[name] = Module(path, name, is_package, source, parse(source, str(path)))
         return cls(root, modules)
 
     def where(self, module: Module, line: int) -> str:

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.syntax import parse
+
 SOURCE = Path(__file__).parents[2] / "src" / "ostinato"
 
 # Each pattern with what to write in its place.
@@ -61,7 +63,7 @@ def find_banned_phrases(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def read_functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield the functions and methods of a file, except dunder methods and properties."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         decorators = " ".join(ast.unparse(found) for found in node.decorator_list)

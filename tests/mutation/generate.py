@@ -15,6 +15,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
+from tests.support.syntax import parse
+
 # Data for the interpreter and for type checkers: a mutant of these breaks the import or nothing.
 SKIPPED_ASSIGNMENTS = ("__slots__", "__all__", "model_config", "logger")
 
@@ -28,7 +30,7 @@ def mutants_of(path: str) -> list[dict[str, object]]:
     source = Path(path).read_text(encoding="utf-8")
     module, mutations, _, _ = create_mutations(path, source)
     positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-    skipped, original = _skipped_lines(source), ast.dump(ast.parse(source))
+    skipped, original = _skipped_lines(source), ast.dump(parse(source))
     found: dict[str, dict[str, object]] = {}
     for mutation in mutations:
         position = positions.get(mutation.original_node)
@@ -47,7 +49,7 @@ def mutants_of(path: str) -> list[dict[str, object]]:
 def _skipped_lines(source: str) -> set[int]:
     """Lines that run for type checkers only, and assignments that are no behaviour."""
     lines: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Assign):
             names = [ast.unparse(target) for target in node.targets]
@@ -62,7 +64,7 @@ def _parsed(text: str) -> ast.Module | None:
         compile(text, "mutant", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    return ast.parse(text)
+    return parse(text)
 
 
 def _diff(source: str, text: str) -> tuple[int, list[str]]:

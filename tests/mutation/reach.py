@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.mutation.child import QUIET
+from tests.support.syntax import parse
 
 
 class Recorder:
@@ -70,7 +71,7 @@ class Reach:
 
     def __init__(self, source: str, lines: dict[str, list[str]], bad: set[str]) -> None:
         self._lines = {int(k): set(names) - bad for k, names in lines.items()}
-        self._tree = ast.parse(source)
+        self._tree = parse(source)
 
     def tests(self, line: int) -> set[str]:
         """Tests that run the statement at this line; where it runs at import, those that run its

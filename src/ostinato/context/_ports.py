@@ -168,6 +168,11 @@ class RunJournal(Protocol):
         """Return the row that an earlier process stored for a call, if it has not run here."""
         ...
 
+    def finished_rows(self) -> Sequence[tuple[JournalRow, bool]]:
+        """Return the rows of calls that finished in earlier processes, each with whether the log
+        has its response."""
+        ...
+
     def expect(
         self, event_id: str, call_id: str, tool: str, status: Literal["started", "state"]
     ) -> None:

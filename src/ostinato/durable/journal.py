@@ -70,6 +70,17 @@ class Journal:
         """
         return self._stored.get(self._row_key(call_id))
 
+    def finished_rows(self) -> Sequence[tuple[JournalRow, bool]]:
+        """Return the rows of the calls that finished in earlier processes, each with whether the
+        log has its response.
+        """
+        found: list[tuple[JournalRow, bool]] = []
+        for row in self._stored.values():
+            if row.status == "finished" and row.result is not None:
+                call_id, _, number = row.call_id.partition("#")
+                found.append((row, self._answers.get(call_id, 0) > int(number or 0)))
+        return found
+
     def expect(
         self, event_id: str, call_id: str, tool: str, status: Literal["started", "state"]
     ) -> None:

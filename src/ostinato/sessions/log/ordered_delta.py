@@ -14,28 +14,37 @@ class WriteOrder:
     Attributes:
       newest: number of the last write of each key.
       committed: number of the last committed write of each key.
+      written: keys that were written in this process.
     """
 
-    __slots__ = ("_count", "_lock", "committed", "newest")
+    __slots__ = ("_count", "_lock", "committed", "newest", "written")
 
     def __init__(self) -> None:
         self._count = 0
         self._lock = threading.Lock()  # tools write from worker threads
         self.newest: dict[str, int] = {}
         self.committed: dict[str, int] = {}
+        self.written: set[str] = set()
 
     def advance(self, key: str) -> int:
         """Return the number of a write of `key` that happens now."""
         with self._lock:
             self._count += 1
             self.newest[key] = self._count
+            self.written.add(key)
             return self._count
 
-    def restore(self, numbers: Mapping[str, int]) -> None:
-        """Take over the numbers of writes that an earlier process made."""
+    def restore(self, numbers: Mapping[str, int], *, is_committed: bool = False) -> None:
+        """Take over the numbers of writes that an earlier process made.
+
+        A key that was written in this process was written later, whatever its number.
+        """
         for key, number in numbers.items():
             self._count = max(self._count, number)
-            self.newest[key] = max(self.newest.get(key, 0), number)
+            if is_committed:
+                self.committed[key] = max(self.committed.get(key, 0), number)
+            if key not in self.written:
+                self.newest[key] = max(self.newest.get(key, 0), number)
 
 
 class OrderedDelta(dict[str, Any]):
@@ -98,26 +107,26 @@ class OrderedDelta(dict[str, Any]):
     def without(self, keys: Container[str]) -> OrderedDelta:
         """Return a copy that lacks some keys, with the same numbers."""
         kept = {key: value for key, value in self.items() if key not in keys}
-        return OrderedDelta(self.order, kept, {key: self.numbers[key] for key in kept})
+        return OrderedDelta(self.order, kept, {key: self.numbers.get(key, 0) for key in kept})
 
     def join(self, order: WriteOrder) -> OrderedDelta:
         """Return a copy in another order, which took over these numbers by `restore`.
 
-        A key that was written in that order otherwise counts as written before all others.
+        A key that was written in this process since counts as written before all others.
         """
-        numbers = {k: n if order.newest.get(k) == n else 0 for k, n in self.numbers.items()}
+        numbers = {k: 0 if k in order.written else n for k, n in self.numbers.items()}
         return OrderedDelta(order, self, numbers)
 
     def drop_outdated(self) -> None:
         """Remove the keys of which a later write is already committed."""
         committed = self.order.committed
-        for key in [key for key in self if committed.get(key, 0) > self.numbers[key]]:
+        for key in [key for key in self if committed.get(key, 0) > self.numbers.get(key, 0)]:
             del self[key]
 
     def note_commit(self) -> None:
         """Record that the writes are committed, so that no earlier one follows."""
         for key in self:
-            self.order.committed[key] = self.numbers[key]
+            self.order.committed[key] = self.numbers.get(key, 0)
 
 
 def merge_deltas(deltas: Sequence[dict[str, Any]]) -> dict[str, Any]:

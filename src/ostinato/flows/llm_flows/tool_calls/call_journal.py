@@ -17,7 +17,7 @@ from ....context.invocation import InvocationContext
 from ....events.event import Event
 from ....events.event_actions import EventActions
 from ....models.invalid_args import INVALID_ARGS_KEY
-from ....sessions.log.ordered_delta import OrderedDelta, WriteOrder, merge_deltas
+from ....sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ....sessions.log.resume import RERUN
 from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
@@ -146,14 +146,15 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     order, journal = ctx.run_state.write_order or WriteOrder(), ctx.run_state.journal
     rows = [] if journal is None else [journal.row(call.id) for call in calls]
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
-    written = merge_deltas(deltas)
-    before = set(order.newest)
     for delta in deltas:
-        order.restore({key: n for key, n in delta.numbers.items() if key not in before})
-    for key, value in written.items():
-        if key in before:
-            continue  # a branch of this process has written it since
-        write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
+        order.restore(delta.numbers)
+    if ctx.run_state.write_order is not None and journal is not None:
+        for row, is_committed in journal.finished_rows():  # those of other branches, too
+            order.restore(_stored_delta(row).numbers, is_committed=is_committed)
+    for delta in [delta.join(order) for delta in deltas]:
+        for key, value in delta.items():
+            if not delta.is_superseded(key):
+                write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
     return order
 
 
