@@ -15,7 +15,7 @@ from .turn import Turn
 
 logger = get_logger(__name__)
 
-SUSPENDED_SECONDS = 10.0  # until a waiting request warns of a run whose caller stopped reading
+SUSPENDED_SECONDS = 10.0  # until a waiting request warns of a suspended run
 
 
 class Turns:
@@ -152,8 +152,8 @@ class TurnGuard:
         now = TURNS.find_suspended(self._key)
         if now is not None and now == before:
             logger.warning(
-                "A request in session %s has waited %.0f s for invocation %s, whose caller has "
-                "stopped reading its events: read or close that generator, or cancel the run.",
+                "A request in session %s has waited %.0f s for invocation %s. The caller of that run "
+                "has stopped reading its events: read or close the generator, or cancel the run.",
                 now[0].request.place.session_id,
                 SUSPENDED_SECONDS,
                 now[0].invocation_id,

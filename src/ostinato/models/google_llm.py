@@ -323,7 +323,7 @@ class Gemini(HttpLlm, LiveLlm):
         return self.base_url if self._on_vertex else super()._place()
 
     def _http_options(self) -> dict[str, Any]:
-        """Return place, version and headers of all requests, as far as they are not the usual."""
+        """Return the place, version and headers of requests that differ from the defaults."""
         place = self._place()
         return {"base_url": place} if place else {}
 

@@ -18,7 +18,7 @@ logger = get_logger(__name__)
 
 
 class DetachedTasks:
-    """Tasks whose callers are gone."""
+    """Tasks that continue without a caller."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -148,7 +148,7 @@ class InboxMessage:
     Attributes:
       invocation_id: names the message, and the invocation that it will begin unless it answers a
         call of an earlier one; unique in its session.
-      owner: the owner whose caller waits for it; '' if no caller does.
+      owner: the owner that waits for its result; '' for a detached message.
       process: identity of that owner's process.
       payload: message, state delta and metadata as JSON text.
       left: seconds for which the owner is believed to be alive, by the store's clock.

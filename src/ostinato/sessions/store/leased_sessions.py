@@ -235,7 +235,7 @@ class LeasedSessionService(AppendingSessionService):
         """Note that a message's caller is gone; see `DurableStore`."""
         await self._write_rows(
             lambda db: self._leases.leave_message(db, place, invocation_id, keep, owner),
-            place,  # after the message, whose caller may not have waited
+            place,  # after the message, which may still be in the queue of writes
             repeatable=True,
         )
 
