@@ -152,7 +152,7 @@ class TurnGuard:
         now = TURNS.find_suspended(self._key)
         if now is not None and now == before:
             logger.warning(
-                "A request in session %s has waited %.0f s for invocation %s. That run's caller has "
+                "A request in session %s has waited %.0f s for invocation %s. Its caller has "
                 "stopped reading its events: read or close the generator, or cancel the run.",
                 now[0].request.place.session_id,
                 SUSPENDED_SECONDS,
