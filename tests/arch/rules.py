@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 
 from tests.arch.floors import (
@@ -395,6 +396,20 @@ def every_public_name_has_a_docstring(house: House) -> list[str]:
     return found
 
 
+def no_numbered_sql_parameter(house: House) -> list[str]:
+    """SQL has `?`, never `?1`: sqlite3 takes `?1` for a name, warns from Python 3.12 on where
+    values come as a sequence, and refuses it in 3.14."""
+    return [
+        f"{house.where(module, node.lineno)} numbers a parameter in SQL"
+        for module in house.modules.values()
+        for node in module.nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"\b(SELECT|INSERT|UPDATE|DELETE|WHERE)\b", node.value)
+        and re.search(r"\?[0-9]", node.value)
+    ]
+
+
 def _functions(module: Module) -> Iterator[Function]:
     for node in module.nodes:
         if isinstance(node, Function):
@@ -447,4 +462,5 @@ RULES: tuple[Rule, ...] = (
     one_source_of_time_and_ids,
     every_module_says_what_it_is,
     every_public_name_has_a_docstring,
+    no_numbered_sql_parameter,
 )

@@ -251,6 +251,12 @@ BAD = [
         DOC + "async def f():\n    pass\n",
         "events/late.py:2 f has no docstring",
     ),
+    (
+        rules.no_numbered_sql_parameter,
+        "events/late.py",
+        DOC + "ROW = 'SELECT a FROM b WHERE c = ?1'\n",
+        "events/late.py:2 numbers a parameter",
+    ),
 ]
 
 

@@ -186,9 +186,9 @@ def fork_session(
     twin = insert_session(db, new, text, now)
     db.execute(
         "INSERT INTO events(pos, sid, id, invocation_id, author, branch, timestamp, data) "
-        "SELECT pos - ?1 + ?2, ?3, id, invocation_id, author, branch, timestamp, data "
-        "FROM events WHERE pos BETWEEN ?1 AND ?1 | ?4",
-        (sid << SHIFT, twin << SHIFT, twin, len(kept)),
+        "SELECT pos + ?, ?, id, invocation_id, author, branch, timestamp, data "
+        "FROM events WHERE pos BETWEEN ? AND ?",
+        ((twin - sid) << SHIFT, twin, sid << SHIFT, sid << SHIFT | len(kept)),
     )
     for number, one in enumerate(sealing, len(kept) + 1):
         insert_event(db, twin, number, one)

@@ -127,8 +127,8 @@ _STANDING = (
     "LEFT JOIN ostinato_lease l ON l.sid = s.sid WHERE s.app = ? AND s.user = ? AND s.id = ?"
 )
 _REVISIONS = (
-    "SELECT ifnull((SELECT revision FROM scopes WHERE app = ?1 AND user = ?2), 0), "
-    "ifnull((SELECT revision FROM scopes WHERE app = ?1 AND user = ''), 0)"
+    "SELECT ifnull((SELECT revision FROM scopes WHERE app = ? AND user = ?), 0), "
+    "ifnull((SELECT revision FROM scopes WHERE app = ? AND user = ''), 0)"
 )
 
 
@@ -154,7 +154,8 @@ def append_batch(
         raise session_not_found(key)
     sid, revision, updated, owner, token = row
     if batch.snapshot_token is not None:
-        stored = (sid, revision, *db.execute(_REVISIONS, key[:2]).fetchone(), None)
+        app, user, _ = key
+        stored = (sid, revision, *db.execute(_REVISIONS, (app, user, app)).fetchone(), None)
         if batch.snapshot_token != stored:
             raise StaleSessionError(STALE)
     fence = None
