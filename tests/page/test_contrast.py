@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-STYLE = Path(__file__).resolve().parents[2] / "page" / "src" / "style.css"
+STYLE = Path(__file__).resolve().parents[2] / "page" / "src" / "styles" / "tokens.css"
 
 _BLOCK = re.compile(r"^\s*(:root|\[data-theme=\"(\w+)\"\]) \{(.*?)\}", re.DOTALL | re.MULTILINE)
 _COLOUR = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
