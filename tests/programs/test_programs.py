@@ -113,8 +113,10 @@ def test_they_print_the_same_beside_what_google_adk_installs(tmp_path: Path) -> 
 
 
 @pytest.mark.service
-def test_they_print_the_same_where_litellm_is_installed() -> None:
-    printed = read_play(run(PLAY, "--alias", python=str(set_up("litellm"))))
+@pytest.mark.parametrize("environment", ["litellm", "genai2"])
+def test_they_print_the_same_beside_other_packages(environment: str) -> None:
+    """.venv has google-genai 3."""
+    printed = read_play(run(PLAY, "--alias", python=str(set_up(environment))))
     assert NAMES - printed.keys() <= NEEDS.keys()
     check(printed)
 

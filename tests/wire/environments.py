@@ -47,7 +47,7 @@ class Environment:
 
 
 ENVIRONMENTS = {
-    "genai2": Environment(("google-genai==2.34.0",), ("gemini",)),
+    "genai2": Environment(("google-genai==2.34.0",), ("gemini",), extras="[server]"),
     "adk-a2a": Environment(
         (
             "google-adk[a2a]==2.13.0",
