@@ -16,6 +16,7 @@ from ostinato.sessions import InMemorySessionService
 """
 
 HEAVY = {
+    "the alias of google.adk": ("ostinato.compat",),
     "provider SDKs": ("google.genai", "google.adk", "openai", "anthropic", "litellm", "mistralai"),
     "SQL toolkits": ("sqlalchemy", "alembic", "asyncpg", "aiomysql", "aiosqlite", "psycopg"),
     "web frameworks": ("fastapi", "starlette", "uvicorn", "flask", "aiohttp", "jinja2"),
