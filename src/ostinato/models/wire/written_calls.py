@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 from ... import types
 
 _MOST_FAILED = 1_000  # braces that open no JSON
+_MOST_READINGS = 8  # of the whole text, by attempts that ended in an error
 _DECODER = json.JSONDecoder()
 
 
@@ -59,12 +60,14 @@ def read_call(text: str) -> types.FunctionCall | None:
     """Return the call that a text holds, in a fence, alone or among words; None for plain text."""
     found: types.FunctionCall | None = None
     start = text.find("{")
-    failed = 0
-    while start >= 0 and failed < _MOST_FAILED:
+    failed, left = 0, _MOST_READINGS * len(text)
+    while start >= 0 and failed < _MOST_FAILED and left > 0:
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):  # an error counts all lines up to its place
+        except (ValueError, RecursionError) as error:  # an error counts all lines up to its place
             failed += 1
+            # Where a recursion ended is not known.
+            left -= error.pos - start if isinstance(error, json.JSONDecodeError) else len(text)
             start = text.find("{", start + 1)
             continue
         call = _call(value)
