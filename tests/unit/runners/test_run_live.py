@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import sqlite3
 import sys
@@ -216,7 +217,7 @@ def _ran_again(log: list[Any]) -> bool:
 async def test_a_live_run_that_cannot_be_ended_is_parked(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a.db")
     await desk.die(2, True, await desk.ask(), [HEARD, text("Thanks"), DONE])
-    with sqlite3.connect(tmp_path / "a.db") as db:
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         db.execute("UPDATE ostinato_lease SET attempts = 3")
     store = SqliteSessionService(tmp_path / "a.db")
     runner = desk.runner(store, LiveModel())

@@ -12,6 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -544,7 +545,7 @@ class Recovering:
                 error = sqlite3.OperationalError("database is locked")
                 error.sqlite_errorcode = sqlite3.SQLITE_BUSY_RECOVERY
                 raise error
-        return sqlite3.connect(":memory:").execute("SELECT ?", ("wal" if self.asked > 2 else "",))
+        return SimpleNamespace(fetchone=lambda: ("wal" if self.asked > 2 else "",))
 
 
 def test_a_file_whose_log_is_being_recovered_is_waited_for(
