@@ -37,7 +37,13 @@ from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
-from .tool_calls.call_journal import refuse_rerun, resolve_doubt, restore_writes, serialize_result
+from .tool_calls.call_journal import (
+    refuse_rerun,
+    resolve_doubt,
+    restore_decision,
+    restore_writes,
+    serialize_result,
+)
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -61,6 +67,7 @@ from .tool_calls.merged_responses import merge_outcomes
 from .tool_calls.merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
+from .tool_calls.call_decisions import note_decisions
 from .tool_calls.model_calls import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
 from .tool_calls.model_calls import (
     generate_client_function_call_id as generate_client_function_call_id,
@@ -232,6 +239,8 @@ async def run_function_calls(
     event = outcome.event
     if event is not None and outcome.rerun_ids:
         event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
+    if event is not None and ctx.run_state.policy_decisions:
+        note_decisions(ctx, event)
     return outcome
 
 
@@ -258,6 +267,7 @@ async def _run_call(
             if order is not None and isinstance(delta, OrderedDelta):
                 event.actions.state_delta = delta.join(order)
             ctx.run_state.finished_responses[function_call.id or ""] = event
+        restore_decision(ctx, function_call.id, past)
         return CallOutcome(event, rerun_ids=read_rerun_ids(past))
     tool = tools_dict.get(name)
     context = _make_tool_context(ctx, function_call, confirmation, order)
@@ -366,6 +376,7 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
         response,
         actions,
         _get_rerun_ids(run),
+        decision=(run.ctx.run_state.policy_decisions or {}).get(run.call.id or ""),
         with_client_secret=run.ctx.services.sends_client_secrets,
     )
     if text is None:
@@ -447,7 +458,12 @@ async def _run_tool(run: _ToolCall) -> Any:
 async def _run_body(run: _ToolCall) -> Any:
     """Run the tool, unless it had started before a crash and must not run twice."""
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
-    answer = refuse_rerun(tool, context)
+    answer: Any = None
+    policy = run.ctx.services.policy
+    if policy is not None:
+        answer = await policy.check(run.ctx, run.call, tool, run.args, context)
+    if answer is None:
+        answer = refuse_rerun(tool, context)
     if answer is None and run.in_doubt:
         answer = await resolve_doubt(tool, run.args, context)
     if answer is not None:

@@ -23,6 +23,7 @@ from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
+from ....tools.policy.notes import record_decision
 
 if TYPE_CHECKING:
     from ....sessions.store.durable_store import JournalRow
@@ -43,7 +44,7 @@ logger = get_logger(__name__)
 def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseTool]) -> None:
     """Register the calls of an event before it is committed.
 
-    A call without hooks or confirmation before it starts with that commit. Another call is recorded
+    A call without hooks, policy or confirmation before it starts with that commit. Another call is recorded
     if it is long-running, so that after a crash it does not seem to wait for an answer.
     """
     if event.long_running_tool_ids:
@@ -51,8 +52,10 @@ def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, Bas
     journal = ctx.run_state.journal
     if journal is None:
         return
-    hooked = ctx.plugin_manager.overrides("before_tool_callback") or bool(
-        ctx.agent.canonical_before_tool_callbacks
+    hooked = (
+        ctx.services.policy is not None
+        or ctx.plugin_manager.overrides("before_tool_callback")
+        or bool(ctx.agent.canonical_before_tool_callbacks)
     )
     for call in event.get_function_calls():
         tool = tools.get(call.name or "")
@@ -110,6 +113,7 @@ def serialize_result(
     actions: EventActions,
     rerun_ids: Sequence[str],
     *,
+    decision: dict[str, Any] | None = None,
     with_client_secret: bool = False,
 ) -> str | None:
     """Return a call's response and effects as JSON for its row; None if JSON cannot hold them.
@@ -134,6 +138,8 @@ def serialize_result(
     row = {"response": response, "actions": json.loads(effects), "rerun": [*rerun_ids]}
     if isinstance(delta, OrderedDelta) and delta:
         row["writes"] = {key: delta.numbers[key] for key in stored.state_delta}
+    if decision is not None:
+        row["policy"] = decision
     return json.dumps(row, separators=(",", ":"))
 
 
@@ -178,6 +184,13 @@ def has_response(row: JournalRow) -> bool:
 def read_rerun_ids(row: JournalRow) -> Sequence[str]:
     """Return the ids of calls that may have run twice, from the row of a finished call."""
     return json.loads(row.result)["rerun"] if row.result is not None else ()
+
+
+def restore_decision(ctx: InvocationContext, call_id: str | None, row: JournalRow) -> None:
+    """Record the policy's decision on a call that finished in an earlier process."""
+    decision = None if row.result is None else json.loads(row.result).get("policy")
+    if decision is not None:
+        record_decision(ctx, call_id, decision)
 
 
 def load_response_event(
