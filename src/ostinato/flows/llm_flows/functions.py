@@ -35,6 +35,7 @@ from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
+from .tool_calls.call_decisions import note_decisions
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_journal import (
@@ -67,7 +68,6 @@ from .tool_calls.merged_responses import merge_outcomes
 from .tool_calls.merged_responses import (
     merge_parallel_function_response_events as merge_parallel_function_response_events,
 )
-from .tool_calls.call_decisions import note_decisions
 from .tool_calls.model_calls import AF_FUNCTION_CALL_ID_PREFIX as AF_FUNCTION_CALL_ID_PREFIX
 from .tool_calls.model_calls import (
     generate_client_function_call_id as generate_client_function_call_id,

@@ -352,9 +352,7 @@ def is_rejected(log: EventLog, call_id: str) -> bool:
     return decision is not None and not decision[0].confirmed
 
 
-def find_decision(
-    log: EventLog, call_id: str
-) -> tuple[ToolConfirmation, dict[str, Any]] | None:
+def find_decision(log: EventLog, call_id: str) -> tuple[ToolConfirmation, dict[str, Any]] | None:
     """Return the user's newest decision about a tool's call, with the arguments decided on.
 
     Args:

@@ -54,9 +54,7 @@ class Condition(BaseModel):
             raise ValueError("the condition is empty: give an operator, such as `equals`")
         if self.exists is False and given != {"exists"}:
             raise ValueError("`exists: false` contradicts every other operator beside it")
-        low = max(
-            (bound for bound in (self.gt, self.gte) if bound is not None), default=-math.inf
-        )
+        low = max((bound for bound in (self.gt, self.gte) if bound is not None), default=-math.inf)
         high = min((bound for bound in (self.lt, self.lte) if bound is not None), default=math.inf)
         is_open = low in (self.gt, self.lt) or high in (self.gt, self.lt)
         if low > high or (low == high and is_open):
@@ -234,4 +232,3 @@ def are_met(conditions: Pointers, data: Any, *, restricts: bool) -> bool:
         if not condition.is_met(select_values(data, steps), restricts=restricts):
             return False
     return True
-

@@ -92,7 +92,7 @@ class PolicyGate:
         record_decision(ctx, call.id, check.note)
         if answer is _ASK:
             if not can_ask:
-                return {"error": _describe(check.rule, request, "needs a person's approval")}
+                return {"error": _describe("The policy requires approval of", check.rule, request)}
             context.request_confirmation(hint=check.hint, payload=check.offer)
             context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
@@ -144,8 +144,7 @@ class _Check:
     @property
     def hint(self) -> str:
         """What the person is asked."""
-        text = _describe(self.rule, self._request, "needs your approval")
-        return f"{text} Approve or reject the call."
+        return _describe("The policy requires approval of", self.rule, self._request)
 
     @property
     def offer(self) -> dict[str, Any] | None:
@@ -157,7 +156,7 @@ class _Check:
     async def apply(self, decision: PolicyDecision) -> dict[str, Any] | None:
         """Return the response in place of the tool's result, `_ASK`, or None to run the tool."""
         if decision.verdict == "deny":
-            return self._deny(decision.rule, "is denied")
+            return self._deny(decision.rule, "The policy denies")
         if decision.verdict == "ask":
             refusal = await self._ask(decision)
             if refusal is not None:
@@ -224,7 +223,7 @@ class _Check:
                     await self._ledger.give_back(other, self._caller)
                 if asks:
                     return self._read_approval(rule)
-                return self._deny(rule, "exceeds its limit")
+                return self._deny(rule, "The policy's limit is reached; it denies")
             if taken:
                 counted.append(rule)
         if not self.note:
@@ -234,7 +233,7 @@ class _Check:
     def _deny(self, rule: Rule | None, why: str) -> dict[str, Any]:
         self.rule = rule
         self._note("deny", rule)
-        return {"error": _describe(rule, self._request, why)}
+        return {"error": _describe(why, rule, self._request)}
 
     def _note(self, verdict: str, rule: Rule | None, **more: str) -> None:
         self.note = {"verdict": verdict, "source": self._request.source, **more}
@@ -244,10 +243,10 @@ class _Check:
                 self.note["message"] = rule.message
 
 
-def _describe(rule: Rule | None, request: ToolRequest, what: str) -> str:
+def _describe(what: str, rule: Rule | None, request: ToolRequest) -> str:
     """Return what a rule says about a call, for the model or a person."""
-    by = "the policy" if rule is None else f"rule {rule.id!r} of the policy"
-    text = f"The call of {request.tool!r} {what} by {by}"
+    name = "default" if rule is None else f"rule {rule.id!r}"
+    text = f"{what} this call of {request.tool!r} ({name})"
     return f"{text}: {rule.message}" if rule is not None and rule.message else f"{text}."
 
 

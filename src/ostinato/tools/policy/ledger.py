@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ... import _clock
@@ -58,7 +59,7 @@ class PolicyLedger:
         self._service = service
 
     async def take(
-        self, rule: Rule, caller: Caller, args: dict[str, Any], *, force: bool = False
+        self, rule: Rule, caller: Caller, args: Mapping[str, Any], *, force: bool = False
     ) -> bool | None:
         """Count a call, once however often it runs, if the rule's limit allows it.
 
@@ -77,7 +78,7 @@ class PolicyLedger:
         limit = rule.limit
         if limit is None:
             return None
-        amount = _read_amount(limit.sum, args)
+        amount = read_amount(limit.sum, args)
         if amount is None and not force:
             return False
         place = self._count_place(rule, caller)
@@ -113,7 +114,7 @@ class PolicyLedger:
         raise self._congested(rule)
 
     async def add_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: dict[str, Any], grant: str
+        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any], grant: str
     ) -> None:
         """Store a person's grant; a grant for the single call needs none."""
         now = _clock.now()
@@ -130,7 +131,7 @@ class PolicyLedger:
         raise self._congested(rule)
 
     async def find_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: dict[str, Any]
+        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any]
     ) -> str | None:
         """Return the kind of the grant that covers a call: `session`, `user` or a duration."""
         session = await self._load(*_grant_place(caller))
@@ -209,7 +210,7 @@ def _grant_place(caller: Caller) -> tuple[str, str, str]:
     return caller.app_name, caller.user_id, f"{HIDDEN_PREFIX}policy:grants"
 
 
-def _grant_key(rule: Rule, tool: str, args: dict[str, Any], session_id: str) -> str:
+def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) -> str:
     """Return the key of a grant: what it is bound to, the rule's text included."""
     same = [select_values(args, split_pointer(pointer)) for pointer in rule.same]
     text = json.dumps([rule.id, rule.digest, tool, session_id, same], sort_keys=True, default=str)
@@ -225,7 +226,7 @@ def _read_entries(session: Session) -> dict[str, tuple[float, float]]:
     }
 
 
-def _read_amount(pointer: str | None, args: dict[str, Any]) -> float | None:
+def read_amount(pointer: str | None, args: Mapping[str, Any]) -> float | None:
     """Return what a call adds to a sum; None if that is no number of 0 or more."""
     if pointer is None:
         return 0.0

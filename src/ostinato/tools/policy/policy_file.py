@@ -41,9 +41,7 @@ class PolicyTest(BaseModel):
 
     def find_fault(self, policy: Policy) -> str:
         """Return how the policy's decision differs from the expected one; empty if it does not."""
-        request = ToolRequest(
-            self.tool, self.args, self.agent, self.source, self.user, self.state
-        )
+        request = ToolRequest(self.tool, self.args, self.agent, self.source, self.user, self.state)
         decision = policy.decide(request)
         decided = "the default" if decision.rule is None else f"rule {decision.rule.id!r}"
         if decision.verdict != self.expect:
@@ -125,7 +123,7 @@ def read_policy_file(file: str | Path) -> PolicyFile:
         for index, name, problem in conflicts
     ]
     _raise_faults(faults)
-    default = max(reading.defaults, key=STRICTNESS.__getitem__, default="allow")
+    default: Verdict = max(reading.defaults, key=lambda one: STRICTNESS[one], default="allow")
     policy = Policy(rules=tuple(rule for rule, _, _ in reading.rules), default=default)
     return PolicyFile(policy, tuple(reading.tests))
 

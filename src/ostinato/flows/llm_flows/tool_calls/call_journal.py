@@ -44,8 +44,8 @@ logger = get_logger(__name__)
 def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseTool]) -> None:
     """Register the calls of an event before it is committed.
 
-    A call without hooks, policy or confirmation before it starts with that commit. Another call is recorded
-    if it is long-running, so that after a crash it does not seem to wait for an answer.
+    A call without hooks, policy or confirmation before it starts with that commit. Another call is
+    recorded if it is long-running, so that after a crash it does not seem to wait for an answer.
     """
     if event.long_running_tool_ids:
         ctx.run_state.unstarted_call_ids |= event.long_running_tool_ids
