@@ -335,15 +335,21 @@ def ways_to_answer(
 
 def approvals_command(args: argparse.Namespace, user: str) -> str:
     """Return the command that answers calls of an agent, whatever their session."""
-    words = ["approvals", args.path, "--user", user]
+    words = ["approvals", args.path, "--user", user, *_policy_words(args)]
     if args.db != default_db():
         words += ["--db", mask_secrets(args.db)]
     return f"{program_command()} {shlex.join(words)}"
 
 
+def _policy_words(args: argparse.Namespace) -> list[str]:
+    """Return the option that names the same policy."""
+    return ["--policy", args.policy] if args.policy else []
+
+
 def _continue_command(run: _Run) -> str:
     """Return the command that continues this session."""
     words = ["run", run.args.path, "--session", run.conversation.session_id]
+    words += _policy_words(run.args)
     if run.args.db != default_db():
         words += ["--db", mask_secrets(run.args.db)]
     if run.args.user not in (None, DEFAULT_USER):

@@ -130,7 +130,7 @@ class ContextFactory:
         self._budget_usage: BudgetUsage | None = None
         self._within: Callable[[], tuple[Place, Fence] | None] | None = None
         self._policy: ChecksCalls | None = None
-        if any(policies):
+        if any([one is not None for one in policies]):
             is_durable = self.store.durable is not None
             self._policy = policy.make_gate(policies, service, is_durable=is_durable)
 

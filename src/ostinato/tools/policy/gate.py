@@ -122,7 +122,7 @@ class _Check:
         self._ctx = ctx
         self._call = call
         self._request = request
-        self._args = dict(request.args)
+        self._args = {**request.defaults(), **request.args}
         session = ctx.session
         key = f"{session.id}\n{ctx.invocation_id}\n{call.id}"
         self._caller = Caller(ctx.app_name, ctx.user_id, session_id or session.id, key)

@@ -205,29 +205,37 @@ def find_conflicts(rules: Sequence[Rule]) -> list[tuple[int, Field, str]]:
     """
     found: list[tuple[int, Field, str]] = []
     ids: dict[str, int] = {}
-    scopes: dict[str, Rule] = {}
-    unconditional = [rule for rule in rules if not rule.args and not rule.state]
+    by_scope: dict[str, Rule] = {}
+    scopes = [rule.model_dump_json(include={*_SCOPE, "args", "state"}) for rule in rules]
+    wide_ones = [index for index, rule in enumerate(rules) if not rule.args and not rule.state]
     for index, rule in enumerate(rules):
         if ids.setdefault(rule.id, index) != index:
             found.append((index, "id", f"two rules have the id {rule.id!r}; rename one"))
             continue
-        scope = rule.model_dump_json(include={*_SCOPE, "args", "state"})
-        other = scopes.setdefault(scope, rule)
+        other = by_scope.setdefault(scopes[index], rule)
         if other.verdict != rule.verdict:
             problem = (
                 f"rule {rule.id!r} says {rule.verdict}, and rule {other.id!r} says {other.verdict} "
                 "about the same calls; keep one"
             )
             found.append((index, "verdict", problem))
-            continue
-        for wide in unconditional:
-            if STRICTNESS[wide.verdict] > STRICTNESS[rule.verdict] and _covers(wide, rule):
+        elif rule.limit is None:  # a limit counts, whichever rule decides
+            wide = next(
+                (
+                    rules[at]
+                    for at in wide_ones
+                    if scopes[at] != scopes[index]
+                    and STRICTNESS[rules[at].verdict] > STRICTNESS[rule.verdict]
+                    and _covers(rules[at], rule)
+                ),
+                None,
+            )
+            if wide is not None:
                 problem = (
                     f"rule {rule.id!r} says {rule.verdict}, but never decides: rule {wide.id!r} "
                     f"says {wide.verdict} about all its calls, and the stricter verdict wins"
                 )
                 found.append((index, "verdict", problem))
-                break
     return found
 
 

@@ -93,7 +93,7 @@ class _Reading:
         default_factory=list[tuple[Rule, Document, int]]
     )
     tests: list[tuple[str, PolicyTest]] = field(default_factory=list[tuple[str, PolicyTest]])
-    defaults: list[Verdict] = field(default_factory=list[Verdict])
+    defaults: list[Verdict] = field(default_factory=lambda: ["allow"])
     done: set[Path] = field(default_factory=set[Path])
 
 
@@ -123,7 +123,7 @@ def read_policy_file(file: str | Path) -> PolicyFile:
         for index, name, problem in conflicts
     ]
     _raise_faults(faults)
-    default: Verdict = max(reading.defaults, key=lambda one: STRICTNESS[one], default="allow")
+    default = max(reading.defaults, key=lambda one: STRICTNESS[one])
     policy = Policy(rules=tuple(rule for rule, _, _ in reading.rules), default=default)
     return PolicyFile(policy, tuple(reading.tests))
 
