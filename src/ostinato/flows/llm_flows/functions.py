@@ -36,15 +36,15 @@ from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_decisions import note_decisions
-from .tool_calls.call_journal import load_response_event as load_response_event
-from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_journal import (
+    load_outcome,
     refuse_rerun,
     resolve_doubt,
-    restore_decision,
     restore_writes,
     serialize_result,
 )
+from .tool_calls.call_journal import load_response_event as load_response_event
+from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -261,14 +261,7 @@ async def _run_call(
     name = function_call.name or ""
     past = None if ctx.run_state.journal is None else ctx.run_state.journal.row(function_call.id)
     if past is not None and past.status == "finished":
-        event = load_response_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        if event is not None:
-            delta = event.actions.state_delta
-            if order is not None and isinstance(delta, OrderedDelta):
-                event.actions.state_delta = delta.join(order)
-            ctx.run_state.finished_responses[function_call.id or ""] = event
-        restore_decision(ctx, function_call.id, past)
-        return CallOutcome(event, rerun_ids=read_rerun_ids(past))
+        return load_outcome(ctx, function_call, past, order)
     tool = tools_dict.get(name)
     context = _make_tool_context(ctx, function_call, confirmation, order)
     in_doubt = past is not None and past.status == "started"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 Scalar = str | int | float | bool | None
 _LONGEST = 100_000  # characters of a text that a pattern is compared with
@@ -47,9 +47,12 @@ class Condition(BaseModel):
     contains: Scalar = None
     exists: bool | None = Field(default=None, strict=True)
 
+    _tests: tuple[tuple[Any, Any], ...] = PrivateAttr(default=())
+
     @model_validator(mode="after")
     def _check_sense(self) -> Self:
         given = self.model_fields_set
+        self._tests = tuple((_OPERATORS[name], getattr(self, name)) for name in sorted(given))
         if not given:
             raise ValueError("the condition is empty: give an operator, such as `equals`")
         if self.exists is False and given != {"exists"}:
@@ -66,8 +69,13 @@ class Condition(BaseModel):
 
     def is_met_by(self, value: Any) -> bool | None:
         """Return whether a value meets all operators; None if that cannot be said of its type."""
-        answers = {_OPERATORS[name](value, getattr(self, name)) for name in self.model_fields_set}
-        return False if False in answers else None if None in answers else True
+        is_unknown = False
+        for operator, wanted in self._tests:
+            answer = operator(value, wanted)
+            if answer is False:
+                return False
+            is_unknown = is_unknown or answer is None
+        return None if is_unknown else True
 
     def is_met(self, values: Sequence[Any], *, restricts: bool) -> bool:
         """Return whether the selected values meet the condition.
@@ -84,10 +92,13 @@ class Condition(BaseModel):
             if self.exists is not None:
                 return not self.exists
             return restricts and not self.model_fields_set.isdisjoint(_NEGATIONS)
-        answers = [self.is_met_by(value) for value in values]
-        if restricts:
-            return any(answer is not False for answer in answers)
-        return all(answer is True for answer in answers)
+        for value in values:
+            answer = self.is_met_by(value)
+            if restricts and answer is not False:
+                return True
+            if not restricts and answer is not True:
+                return False
+        return not restricts
 
 
 def as_condition(value: Any) -> Any:
@@ -189,7 +200,7 @@ def split_pointer(pointer: str) -> tuple[str, ...]:
     """Return the steps of a JSON pointer (RFC 6901); `*` stands for every item of a list.
 
     Raises:
-      ValueError: it is no pointer.
+      ValueError: the text is not a pointer.
     """
     if not pointer.startswith("/") or re.search("~(?![01])", pointer):
         raise ValueError(f"{pointer!r} is no JSON pointer: write it as /name or /list/0/name")
@@ -200,6 +211,9 @@ def split_pointer(pointer: str) -> tuple[str, ...]:
 
 def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
     """Return the values that a pointer's steps select; none if there is no such value."""
+    if len(steps) == 1 and isinstance(data, dict):  # most pointers name an argument
+        fields = cast("dict[str, Any]", data)
+        return [fields[steps[0]]] if steps[0] in fields else []
     found: list[Any] = [data]
     for step in steps:
         below: list[Any] = []

@@ -100,7 +100,7 @@ class PolicyLedger:
             }
             if await self._write(session, delta | {caller.call_key: [now, amount or 0.0]}):
                 return True
-        raise self._congested(rule)
+        raise self._make_congestion_error(rule)
 
     async def give_back(self, rule: Rule, caller: Caller) -> None:
         """Remove the count of a call that did not run after all."""
@@ -111,7 +111,7 @@ class PolicyLedger:
                 return
             if await self._write(session, {caller.call_key: None}):
                 return
-        raise self._congested(rule)
+        raise self._make_congestion_error(rule)
 
     async def add_grant(
         self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any], grant: str
@@ -128,7 +128,7 @@ class PolicyLedger:
             value = {"rule": rule.id, "tool": tool, "grant": grant, "given": now, "ends": ends}
             if await self._write(session, {key: value}):
                 return
-        raise self._congested(rule)
+        raise self._make_congestion_error(rule)
 
     async def find_grant(
         self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any]
@@ -199,7 +199,7 @@ class PolicyLedger:
             return False
         return True
 
-    def _congested(self, rule: Rule) -> StoreError:
+    def _make_congestion_error(self, rule: Rule) -> StoreError:
         return StoreError(
             f"The ledger of policy rule {rule.id!r} kept changing, so the call was not counted and "
             "did not run. Run it again, or spread the load: a limit by user instead of by app."

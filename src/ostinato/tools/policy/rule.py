@@ -24,7 +24,7 @@ def read_seconds(text: str) -> int:
     """Return the seconds of a duration such as `hour`, `30m`, `24h` or `7d`.
 
     Raises:
-      ValueError: it is no duration.
+      ValueError: the text is not a duration.
     """
     found = _DURATION.fullmatch(text)
     if found is None and text not in _WORDS:

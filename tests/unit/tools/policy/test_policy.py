@@ -105,12 +105,15 @@ def test_contradictions_are_refused(rules: list[Rule], problem: str) -> None:
 
 
 def test_rules_that_only_overlap_stand_beside_each_other() -> None:
-    policy(
+    made = policy(
         rule("a", "deny", tool=["*", "!read_*"]),
         rule("b", "allow", tool="read_*"),
         rule("c", "ask", tool="read_secret"),
         rule("d", "deny", tool="read_secret", user="eve"),
     )
+    tools = ("write", "read_a", "read_secret")
+    verdicts = [made.decide(ToolRequest(tool, {}, user="ann")).verdict for tool in tools]
+    assert verdicts == ["deny", "allow", "ask"]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from ....sessions.state import State, write_key
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
 from ....tools.policy.notes import record_decision
+from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....sessions.store.durable_store import JournalRow
@@ -186,13 +187,6 @@ def read_rerun_ids(row: JournalRow) -> Sequence[str]:
     return json.loads(row.result)["rerun"] if row.result is not None else ()
 
 
-def restore_decision(ctx: InvocationContext, call_id: str | None, row: JournalRow) -> None:
-    """Record the policy's decision on a call that finished in an earlier process."""
-    decision = None if row.result is None else json.loads(row.result).get("policy")
-    if decision is not None:
-        record_decision(ctx, call_id, decision)
-
-
 def load_response_event(
     row: JournalRow | None, call: tuple[str | None, str], author: str, branch: str | None
 ) -> Event | None:
@@ -222,3 +216,19 @@ def load_response_event(
         actions=actions,
         custom_metadata={RERUN: fields["rerun"]} if fields["rerun"] else None,
     )
+
+
+def load_outcome(
+    ctx: InvocationContext, call: types.FunctionCall, past: JournalRow, order: WriteOrder | None
+) -> CallOutcome:
+    """Return the outcome of a call that finished in an earlier process."""
+    event = load_response_event(past, (call.id, call.name or ""), ctx.agent.name, ctx.branch)
+    if event is not None:
+        delta = event.actions.state_delta
+        if order is not None and isinstance(delta, OrderedDelta):
+            event.actions.state_delta = delta.join(order)
+        ctx.run_state.finished_responses[call.id or ""] = event
+    decision = None if past.result is None else json.loads(past.result).get("policy")
+    if decision is not None:
+        record_decision(ctx, call.id, decision)
+    return CallOutcome(event, rerun_ids=read_rerun_ids(past))
