@@ -34,6 +34,7 @@ class ChecksCalls(Protocol):
         context: Any,
         *,
         can_ask: bool = True,
+        in_doubt: str = "",
     ) -> dict[str, Any] | None: ...
 
 

@@ -37,6 +37,7 @@ from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_decisions import note_decisions
 from .tool_calls.call_journal import (
+    UNKNOWN,
     load_outcome,
     refuse_rerun,
     resolve_doubt,
@@ -454,7 +455,8 @@ async def _run_body(run: _ToolCall) -> Any:
     answer: Any = None
     policy = run.ctx.services.policy
     if policy is not None:
-        answer = await policy.check(run.ctx, run.call, tool, run.args, context)
+        doubt = UNKNOWN if run.in_doubt else ""
+        answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
     if answer is None:
         answer = refuse_rerun(tool, context)
     if answer is None and run.in_doubt:

@@ -17,6 +17,13 @@ _DIGITS = 64  # characters of a text that is read as a number
 ANY_ITEM = "*"
 
 
+class _Unreadable:
+    """Stands for what a pointer looks for within a text, which a tool may read as JSON."""
+
+
+_UNREADABLE = _Unreadable()
+
+
 class Condition(BaseModel):
     """A condition on one value; all operators that are given have to hold.
 
@@ -121,7 +128,7 @@ def _is_equal(value: Any, wanted: Any) -> bool | None:
         return True
     if value is None or wanted is None:
         return False
-    if isinstance(value, Mapping | list):
+    if isinstance(value, Mapping | list | _Unreadable):
         return None
     if isinstance(value, str) and isinstance(wanted, str):
         return False
@@ -210,7 +217,10 @@ def split_pointer(pointer: str) -> tuple[str, ...]:
 
 
 def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
-    """Return the values that a pointer's steps select; none if there is no such value."""
+    """Return the values that a pointer's steps select; none if there is no such value.
+
+    No condition can be said to hold for a value within a text.
+    """
     if len(steps) == 1 and isinstance(data, dict):  # most pointers name an argument
         fields = cast("dict[str, Any]", data)
         return [fields[steps[0]]] if steps[0] in fields else []
@@ -228,6 +238,8 @@ def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
                     below.extend(items)
                 elif step.isdecimal() and len(step) < 10 and int(step) < len(items):
                     below.append(items[int(step)])
+            elif isinstance(value, str | _Unreadable):
+                below.append(_UNREADABLE)
         found = below
     return found
 

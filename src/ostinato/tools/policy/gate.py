@@ -56,6 +56,7 @@ class PolicyGate:
         context: Context,
         *,
         can_ask: bool = True,
+        in_doubt: str = "",
     ) -> dict[str, Any] | None:
         """Decide on a call just before it runs, and record the decision for its event.
 
@@ -66,6 +67,7 @@ class PolicyGate:
           args: the arguments with which it is about to run.
           context: the call's context, which takes the request to a person.
           can_ask: whether a person can be asked from here.
+          in_doubt: what to say of a call that may have taken effect before a crash; else empty.
 
         Returns:
           The response in place of the tool's result; None to run the tool.
@@ -93,9 +95,12 @@ class PolicyGate:
         if answer is _ASK:
             if not can_ask:
                 return {"error": _describe("The policy requires approval of", check.rule, request)}
-            context.request_confirmation(hint=check.hint, payload=check.offer)
+            hint = " ".join(filter(None, (check.hint, in_doubt)))
+            context.request_confirmation(hint=hint, payload=check.offer)
             context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
+        if answer is not None and in_doubt:
+            return {"error": f"{answer['error']} {in_doubt}"}
         return answer
 
 

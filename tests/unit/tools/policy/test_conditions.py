@@ -107,6 +107,13 @@ def test_pointers() -> None:
             split_pointer(wrong)
 
 
+def test_what_is_within_a_text_cannot_be_said() -> None:
+    (value,) = select_values({"pay": '{"amount": 500}'}, split_pointer("/pay/amount/value"))
+    for condition in (Condition(gt=100), Condition(lt=9), Condition(equals=5), Condition(like="*")):
+        assert condition.is_met([value], restricts=True)
+        assert not condition.is_met([value], restricts=False)
+
+
 def test_one_bad_item_is_enough_to_deny_and_all_have_to_be_good_to_allow() -> None:
     inside = {"/to/*": {"like": "*@example.org"}}
     outside = {"/to/*": {"not_like": "*@example.org"}}

@@ -240,6 +240,36 @@ async def test_agents_called_as_tools_obey_too() -> None:
     assert "denies" in str(responses(await chat.say("Pay")))
 
 
+@pytest.mark.parametrize("mode", ["task", "single_turn"])
+async def test_delegated_agents_obey_too(mode: Any) -> None:
+    for rules in ([rule("no", "deny", source="agent:payer")], [BIG]):
+        till = Till()
+        script: list[Any] = [call("pay", amount=500), call("pay", amount=5)]
+        script.append(call("finish_task", result="Paid.") if mode == "task" else "Paid.")
+        payer = Agent(
+            name="payer",
+            description="Pays.",
+            mode=mode,
+            model=ScriptedModel(script if rules == [BIG] else []),
+            tools=[till.pay],
+        )
+        model = ScriptedModel([call("payer", request="Pay"), "Done."])
+        root = Agent(name="clerk", model=model, sub_agents=[payer])
+        policy = Policy(rules=tuple(rules))
+        events = await Conversation(App(name="shop", root_agent=root, policy=policy)).say("Pay")
+        assert till.paid == ([(5, "ann")] if rules == [BIG] else [])
+        assert [one["verdict"] for one in decisions(events)] == ["deny"]
+
+
+async def test_a_task_cannot_be_asked_about() -> None:
+    payer = Agent(name="payer", description="Pays.", mode="task", model=ScriptedModel([]))
+    model = ScriptedModel([call("payer", request="Pay"), "I cannot."])
+    root = Agent(name="clerk", model=model, sub_agents=[payer])
+    policy = Policy(rules=(rule("ask", "ask", source="agent:payer"),))
+    events = await Conversation(App(name="shop", root_agent=root, policy=policy)).say("Pay")
+    assert "requires approval" in str(responses(events))
+
+
 async def test_transfers_are_calls() -> None:
     model = ScriptedModel([call("transfer_to_agent", agent_name="payer"), "I cannot."])
     inner = Agent(name="payer", description="Pays.", model=ScriptedModel([]))

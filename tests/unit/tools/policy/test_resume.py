@@ -122,3 +122,19 @@ async def test_a_call_that_runs_again_after_a_crash_counts_once(tmp_path: Path, 
         for note in (event.custom_metadata or {}).get("policy", {}).values()
     ]
     assert [note["verdict"] for note in notes] == ["allow", "allow"]
+
+
+async def test_a_rule_that_came_after_the_crash_denies_and_says_what_may_have_happened(
+    tmp_path: Path,
+) -> None:
+    paid: list[int] = []
+    life = make_life(tmp_path / "s.db", [1], paid, False, None)
+    at, after = 5, False  # commits: message, call, count, begin, response
+    assert not await life.process(at, after)  # the tool has run, and its response is not stored
+    assert paid == [1]
+    life.policy = Policy(default="deny")
+    while not await life.process():
+        pass
+    answers = [one for event in await life.log() for one in event.get_function_responses()]
+    assert paid == [1]
+    assert "denies" in str(answers) and "unknown whether the call took effect" in str(answers)
