@@ -5,32 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.support.policies import AGENT, RULES
 from tests.unit.cli.conftest import MakeAgent, Ostinato
-
-RULES = """\
-rules:
-  - {id: big, verdict: deny, tool: pay, args: {/amount: {gt: 100}}, message: Too much.}
-tests:
-  - {tool: pay, args: {amount: 500}, expect: deny}
-  - {tool: pay, args: {amount: 5}, expect: allow}
-"""
-
-AGENT = """\
-from ostinato import Agent
-from ostinato.testing import FunctionModel, call
-
-def pay(amount: int) -> str:
-    \"\"\"Pay.\"\"\"
-    return f"paid {amount}"
-
-def answer(request):
-    part = request.contents[-1].parts[-1]
-    if part.function_response is not None:
-        return str(part.function_response.response)
-    return call("pay", amount=500)
-
-root_agent = Agent(name="clerk", model=FunctionModel(answer), tools=[pay])
-"""
 
 
 def test_check(ostinato: Ostinato, home: Path) -> None:
@@ -75,4 +51,6 @@ def test_wrong_usage(ostinato: Ostinato, home: Path, make_agent: MakeAgent) -> N
     assert "There are no sessions" in ostinato("policy", "dry-run", "policy.yaml").err
     make_agent(AGENT)
     done = ostinato("run", "desk", "Go", "--policy", "gone.yaml")
+    assert done.code != 0 and "there is no such file" in done.err
+    done = ostinato("worker", "desk", "--once", "--policy", "gone.yaml")
     assert done.code != 0 and "there is no such file" in done.err
