@@ -124,6 +124,21 @@ async def test_a_default_argument_counts() -> None:
     assert till.paid == []
 
 
+async def test_the_state_counts_as_it_is_when_the_call_runs() -> None:
+    def close(tool_context: Any) -> str:
+        """Close the till."""
+        tool_context.state["closed"] = True
+        return "closed"
+
+    closed = rule("closed", "deny", tool="pay", state={"/closed": True})
+    till = Till()
+    script = [call("pay", amount=1), call("close"), call("pay", amount=2), "Done."]
+    chat, _, _ = talk(script, closed, tools=[till.pay, close])
+    events = await chat.say("Pay")
+    assert till.paid == [(1, "ann")]
+    assert [one["rule"] for one in decisions(events)] == ["closed"]
+
+
 async def test_one_answer_serves_the_policy_and_a_tool_that_asks_itself() -> None:
     till = Till()
     tool = FunctionTool(till.pay, require_confirmation=True)

@@ -10,10 +10,10 @@ POLICY = "policy"
 
 
 def note_decisions(ctx: InvocationContext, event: Event) -> None:
-    """Put the decisions on the calls that an event answers into its custom metadata."""
+    """Move the decisions on the calls that an event answers into its custom metadata."""
     known = ctx.run_state.policy_decisions or {}
     ids = [answer.id or "" for answer in event.get_function_responses()]
-    found = {call_id: known[call_id] for call_id in ids if call_id in known}
+    found = {call_id: known.pop(call_id) for call_id in ids if call_id in known}
     if found:
         event.custom_metadata = {**(event.custom_metadata or {}), POLICY: found}
 
