@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import math
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self, cast
 
@@ -77,8 +78,8 @@ class Condition(BaseModel):
     def is_met_by(self, value: Any) -> bool | None:
         """Return whether a value meets all operators; None if that cannot be said of its type."""
         is_unknown = False
-        for operator, wanted in self._tests:
-            answer = operator(value, wanted)
+        for test, wanted in self._tests:
+            answer = test(value, wanted)
             if answer is False:
                 return False
             is_unknown = is_unknown or answer is None
@@ -110,7 +111,8 @@ class Condition(BaseModel):
 
 def as_condition(value: Any) -> Any:
     """Return the fields of a condition; a plain value stands for `equals`."""
-    return value if isinstance(value, Mapping | Condition) else {"equals": value}
+    is_condition = isinstance(value, Mapping | Condition)
+    return cast("Any", value) if is_condition else {"equals": value}
 
 
 def _is_same(value: Any, wanted: Any) -> bool:
@@ -181,26 +183,35 @@ def compile_pattern(pattern: str) -> Any:
     return re.compile(fnmatch.translate(pattern)).match
 
 
-def _compare(value: Any, holds: Any) -> bool | None:
+def _exists(value: Any, wanted: bool) -> bool:
+    return wanted
+
+
+def _compare(value: Any, bound: float, holds: Callable[[float, float], bool]) -> bool | None:
     number = read_number(value)
-    return None if number is None else bool(holds(number))
+    return None if number is None else holds(number, bound)
 
 
-_OPERATORS: dict[str, Any] = {
+_OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {
     "equals": _is_equal,
     "not_equals": lambda value, wanted: _negate(_is_equal(value, wanted)),
     "any_of": _is_any_of,
     "not_in": lambda value, wanted: _negate(_is_any_of(value, wanted)),
-    "gt": lambda value, bound: _compare(value, bound.__lt__),
-    "gte": lambda value, bound: _compare(value, bound.__le__),
-    "lt": lambda value, bound: _compare(value, bound.__gt__),
-    "lte": lambda value, bound: _compare(value, bound.__ge__),
+    "gt": lambda value, bound: _compare(value, bound, operator.gt),
+    "gte": lambda value, bound: _compare(value, bound, operator.ge),
+    "lt": lambda value, bound: _compare(value, bound, operator.lt),
+    "lte": lambda value, bound: _compare(value, bound, operator.le),
     "like": _is_like,
     "not_like": lambda value, pattern: _negate(_is_like(value, pattern)),
     "contains": _has,
-    "exists": lambda value, wanted: wanted,
+    "exists": _exists,
 }
 _NEGATIONS = ("not_equals", "not_in", "not_like")
+
+
+def read_key(value: Any, key: str) -> Any:
+    """Return what a dict holds under a key; None of anything else."""
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
 
 
 def split_pointer(pointer: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from ...sessions.base_session_service import BaseSessionService
 from ...sessions.log.call_requests import find_decision
 from ..base_tool import BaseTool
 from ..function_tool import REJECTED, UNCONFIRMED
+from .conditions import read_key
 from .ledger import Caller, PolicyLedger
 from .notes import record_decision
 from .policy import Policy, PolicyDecision, ToolRequest, join_decisions
@@ -205,7 +206,7 @@ class _Check:
         """Store what the person granted beyond this call, under the rules that offer it."""
         approval = self._approval
         payload: Any = None if approval is None else approval.payload
-        wanted: Any = payload.get("grant") if isinstance(payload, dict) else None  # pyright: ignore[reportUnknownMemberType]
+        wanted = read_key(payload, "grant")
         for rule in rules:
             if isinstance(wanted, str) and wanted in rule.grants:
                 await self._ledger.add_grant(

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ... import _clock
 from ...errors import AlreadyExistsError, StaleSessionError, StoreError
@@ -19,7 +19,7 @@ from ...events.event import Event
 from ...events.event_actions import EventActions
 from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService
 from ...sessions.session import GetSessionConfig, Session
-from .conditions import read_number, select_values, split_pointer
+from .conditions import read_key, read_number, select_values, split_pointer
 from .rule import Rule, read_seconds
 
 _VERSION = "version"
@@ -123,7 +123,7 @@ class PolicyLedger:
         for _ in range(_ATTEMPTS):
             session = await self._open(*_grant_place(caller))
             known: Any = session.state.get(key)
-            if isinstance(known, dict) and known.get("ends") is None:
+            if isinstance(known, dict) and read_key(known, "ends") is None:
                 return  # it holds longer already
             value = {"rule": rule.id, "tool": tool, "grant": grant, "given": now, "ends": ends}
             if await self._write(session, {key: value}):
@@ -139,8 +139,10 @@ class PolicyLedger:
             return None
         for session_id in (caller.session_id, ""):
             known: Any = session.state.get(_grant_key(rule, tool, args, session_id))
-            if isinstance(known, dict) and (known["ends"] is None or known["ends"] > _clock.now()):
-                return str(known["grant"])
+            if isinstance(known, dict):
+                ends = read_key(known, "ends")
+                if ends is None or ends > _clock.now():
+                    return str(read_key(known, "grant"))
         return None
 
     async def revoke_grants(self, app_name: str, user_id: str, rule_id: str | None = None) -> int:
@@ -160,7 +162,7 @@ class PolicyLedger:
             keys = [
                 key
                 for key, value in (session.state.items() if session is not None else ())
-                if isinstance(value, dict) and rule_id in (None, value.get("rule"))  # pyright: ignore[reportUnknownMemberType]
+                if isinstance(value, dict) and rule_id in (None, read_key(value, "rule"))
             ]
             if session is None or not keys or await self._write(session, dict.fromkeys(keys)):
                 return len(keys)
@@ -219,11 +221,12 @@ def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) 
 
 def _read_entries(session: Session) -> dict[str, tuple[float, float]]:
     """Return time and amount of each counted call, by its key."""
-    return {
-        key: (float(value[0]), float(value[1]))
-        for key, value in session.state.items()
-        if isinstance(value, list)
-    }
+    found: dict[str, tuple[float, float]] = {}
+    for key, value in session.state.items():
+        if isinstance(value, list):
+            stamp, amount = cast("list[float]", value)
+            found[key] = stamp, amount
+    return found
 
 
 def read_amount(pointer: str | None, args: Mapping[str, Any]) -> float | None:

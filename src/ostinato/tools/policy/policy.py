@@ -174,11 +174,12 @@ def _read_values(
     request: ToolRequest, rules: Sequence[_CompiledRule]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the arguments with their defaults, and the state, as far as rules look at them."""
-    args, state = request.args, request.state
+    args, given = request.args, request.state
     if any([one.args for one in rules]):
         args = {**request.defaults(), **args}
-    if not isinstance(state, Mapping):
-        state = state() if any([one.state for one in rules]) else {}
+    state: Mapping[str, Any] = {}
+    if any([one.state for one in rules]):
+        state = given() if callable(given) else given
     return args, state
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ..base_tool import BaseTool
+from .conditions import read_key
 
 # By name, because the classes are costly to import for programs without them.
 _KINDS = {
@@ -53,7 +54,7 @@ def read_defaults(tool: BaseTool) -> dict[str, Any]:
     """Return what a tool declares to take for missing arguments, by name."""
     declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
     schema: Any = None if declaration is None else declaration.parameters_json_schema
-    fields: Any = schema.get("properties") if isinstance(schema, dict) else None
+    fields = read_key(schema, "properties")
     if not isinstance(fields, dict):
         return {}
     known = cast("dict[str, Any]", fields)
