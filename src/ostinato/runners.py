@@ -55,6 +55,8 @@ from .tools.finish_task_tool import FINISH_TASK_TOOL_NAME as FINISH_TASK_TOOL_NA
 
 if TYPE_CHECKING:
     from .artifacts.base_artifact_service import BaseArtifactService
+    from .context._ports import ChecksCalls
+    from .tools.policy.policy import Policy
 
 logger = get_logger(__name__)
 
@@ -75,6 +77,7 @@ class Runner:
         can claim the session when it has expired.
       max_attempts: how often an invocation is started, by crash and resume, before it is parked.
       make_deps: makes the deps of runs without any; by default, the app's.
+      policy: rules about tool calls, beside those of the app.
 
     Raises:
       AgentConfigError: neither app nor agent is given, both are, or two agents have one name.
@@ -104,6 +107,7 @@ class Runner:
         lease_seconds: float = DEFAULT_SECONDS,
         max_attempts: int = 3,
         make_deps: MakeDeps | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self.app = resolve_app(app, app_name, agent, plugins, node)
         self.app_name = app_name or self.app.name
@@ -125,6 +129,7 @@ class Runner:
             root_agent,
             lease_seconds=lease_seconds,
             make_deps=make_deps or self.app.make_deps,
+            policies=(self.app.policy, policy),
         )
         self._invocations = InvocationRunner(self._contexts)
 
@@ -139,15 +144,13 @@ class Runner:
         self._contexts.root_agent = as_root(root)
 
     def work_for(
-        self, usage: BudgetUsage | None, within: Callable[[], tuple[Place, Fence] | None]
+        self,
+        usage: BudgetUsage | None,
+        within: Callable[[], tuple[Place, Fence] | None],
+        policy: ChecksCalls | None = None,
     ) -> None:
-        """Count this runner's runs as parts of another run.
-
-        Args:
-          usage: the budget usage of that run, or None.
-          within: returns the session of that run, and its owner's fence.
-        """
-        self._contexts.join_run(usage, within)
+        """Count this runner's runs as parts of another run; see `ContextFactory.join_run`."""
+        self._contexts.join_run(usage, within, policy)
 
     def backlog(self, config: RunConfig | None = None) -> Backlog:
         """Return the pending work of this app in the store, for engines.
@@ -300,7 +303,9 @@ class Runner:
                 credential_service=self.credential_service,
             )
             parent = request["parent"]
-            runner.work_for(parent.services.budget_usage, partial(find_fence, parent.session))
+            services, fence = parent.services, partial(find_fence, parent.session)
+            nested = services.policy and services.policy.nest(parent.session.id)
+            runner.work_for(services.budget_usage, fence, nested)
             return runner
 
         return execution.spawn(StoreAccess(service), make_runner, **request)

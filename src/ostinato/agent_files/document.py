@@ -23,7 +23,7 @@ _MAX_PROBLEM = 1_000  # characters
 # What YAML's reader quotes of a file: an error may be shown to people who may not read the file.
 _QUOTED = re.compile(r"\b(alias|anchor|tag|handle) ['\"].*['\"]", re.DOTALL)
 _TEXT = "tag:yaml.org,2002:str"
-_TOO_MUCH = "it says more than an agent's description can hold."
+_TOO_MUCH = "it says more than such a file can hold."
 _NO_VALUE = (
     "it holds a number or a date that does not exist, or a value of another type than its tag."
 )
@@ -105,8 +105,15 @@ def field_name(path: FieldPath) -> str:
     return text
 
 
-def read_document(file: str | Path) -> Document:
+_AGENT = "an agent is described by fields such as `name:`"
+
+
+def read_document(file: str | Path, *, what: str = _AGENT) -> Document:
     """Read a YAML file.
+
+    Args:
+      file: the file.
+      what: what its fields are, for the error about a file without any.
 
     Raises:
       AgentFileNotFoundError: there is no such file.
@@ -130,10 +137,10 @@ def read_document(file: str | Path) -> Document:
         raise AgentFileError(
             f"{display_name(path)}: it cannot be read: {reason}.", file=display_name(path)
         ) from error
-    return parse_document(path, text)
+    return parse_document(path, text, what=what)
 
 
-def parse_document(path: Path, text: str) -> Document:
+def parse_document(path: Path, text: str, *, what: str = _AGENT) -> Document:
     """Read the text of a YAML file; see `read_document` for errors."""
     yaml = need("yaml", extra="yaml")
     document = Document(path, None, text, {})
@@ -156,7 +163,7 @@ def parse_document(path: Path, text: str) -> Document:
         raise document.fault(_NO_VALUE) from error
     if not isinstance(data, dict):
         found = "is empty" if data is None else f"holds {_describe_kind(data)}"
-        raise document.fault(f"an agent is described by fields such as `name:`; the file {found}.")
+        raise document.fault(f"{what}; the file {found}.")
     places = {
         (): _place_of(node),
         **{path: _place_of(key) for path, key, _ in _iterate_fields(node, ())},

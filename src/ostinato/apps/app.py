@@ -18,6 +18,7 @@ from ..context.node import BaseNode
 from ..errors import AgentConfigError
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
+from ..tools import policy as policies
 
 logger = get_logger(__name__)
 
@@ -42,6 +43,7 @@ class App(BaseModel):
       make_deps: creates the deps of a run that was passed none, from its ReadonlyContext.
       input_guardrails: check each message to the app.
       output_guardrails: check all output of its agents.
+      policy: rules about tool calls.
 
     Raises:
       ValidationError: a field is missing or invalid.
@@ -62,11 +64,17 @@ class App(BaseModel):
     make_deps: SkipValidation[MakeDeps | None] = None
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
+    policy: SkipValidation[Any] = None
 
     @field_validator("input_guardrails", "output_guardrails", mode="after")
     @classmethod
     def _check_guardrails(cls, value: Any) -> list[Any]:
         return list(as_guardrails(value))
+
+    @field_validator("policy", mode="after")
+    @classmethod
+    def _check_policy(cls, value: Any) -> Any:
+        return policies.check_policy(value) if value is not None else None
 
     @model_validator(mode="after")
     def _check_settings(self) -> Self:

@@ -103,6 +103,7 @@ def _as_run(args: argparse.Namespace, session: Session) -> argparse.Namespace:
     words = ["run", args.path, "--session", session.id, "--user", session.user_id, "--db", args.db]
     found = parse_arguments(words)
     found.began, found.allow_code_from = args.began, args.allow_code_from
+    found.policy = args.policy
     found.approve, found.reject = args.approve, args.reject
     found.answer, found.args = args.answer, args.args
     return found

@@ -37,6 +37,7 @@ _HOMES = {
     "openapi": "ostinato.cli.openapi",
     "erase": "ostinato.cli.erase",
     "generate": "ostinato.cli.generate",
+    "policy": "ostinato.cli.policy_command",
     "eval": "ostinato.cli.evaluate",
     "eval_set": "ostinato.cli.eval_sets",
 }

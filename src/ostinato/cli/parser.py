@@ -14,6 +14,7 @@ from ..version import __version__
 from .eval_options import add_eval, add_eval_set
 from .mcp_options import ACTIONS, parse_client_arguments
 from .openapi_options import add_openapi
+from .policy_options import add_policy_command
 from .serve_options import add_mcp, add_serve
 from .store_options import (
     add_allow_code,
@@ -22,6 +23,7 @@ from .store_options import (
     add_filters,
     add_log,
     add_memory,
+    add_policy,
     add_traces,
     default_db,
 )
@@ -43,6 +45,7 @@ examples:
   ostinato eval my_agent                       evaluate an agent with its eval sets
   ostinato openapi list openapi.json           list the tools of an OpenAPI document
   ostinato generate my_agent                   turn a YAML agent into a Python program
+  ostinato policy check policy.yaml            check the rules about tool calls
   ostinato graph my_agent                      print its workflow as a Mermaid diagram
   ostinato erase ann                           erase everything stored about a user
   ostinato doctor                              check what is installed and what is missing
@@ -115,6 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_eval(commands)
     add_eval_set(commands)
     add_openapi(commands)
+    add_policy_command(commands)
     _add_generate(commands)
     _add_migrate(commands)
     _add_erase(commands)
@@ -157,6 +161,7 @@ def _add_run(commands: _Commands) -> None:
     )
     run.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
     add_allow_code(run)
+    add_policy(run)
     run.add_argument("question", metavar="QUESTION", nargs="?", help="ask this and exit")
     session = run.add_argument_group("session")
     session.add_argument("--session", metavar="ID", help="create or continue this session")
@@ -221,6 +226,7 @@ def _add_approvals(commands: _Commands) -> None:
     )
     approvals.add_argument("path", metavar="PATH", help="the agent's folder, file or module")
     add_allow_code(approvals)
+    add_policy(approvals)
     add_db(approvals)
     approvals.add_argument("--user", metavar="ID", help="only sessions of this user")
     _add_answers(approvals)
@@ -289,6 +295,7 @@ def _add_worker(commands: _Commands) -> None:
     )
     worker.add_argument("path", metavar="PATH", help="the agent's folder, file or dotted module")
     add_allow_code(worker)
+    add_policy(worker)
     add_db(worker)
     add_traces(worker)
     worker.add_argument(

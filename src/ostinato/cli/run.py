@@ -16,7 +16,13 @@ from .. import types
 from ..context.run_config import RunConfig, StreamingMode
 from ..errors import InputValidationError, InvalidAnswerError
 from ..events.pending import Pending, pending_calls
-from ..hosting.command_runners import THROUGH_ALIAS, closing_runner, runner_of, store_of
+from ..hosting.command_runners import (
+    THROUGH_ALIAS,
+    closing_runner,
+    read_policy,
+    runner_of,
+    store_of,
+)
 from ..hosting.input_answers import read_answer
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.places import DEFAULT_USER, Places, traces_file
@@ -148,7 +154,7 @@ async def _run_agent(
     timing: Timing | None = None,
 ) -> int:
     sessions, places = store_of(args.db)
-    runner = runner_of(loaded, sessions, places)
+    runner = runner_of(loaded, sessions, places, policy=read_policy(args.policy))
     if timing is not None:
         runner.plugin_manager.register_plugin(timing)
     async with keep_spans(traces_file(args.traces, places)), closing_runner(runner, sessions):
@@ -329,15 +335,21 @@ def ways_to_answer(
 
 def approvals_command(args: argparse.Namespace, user: str) -> str:
     """Return the command that answers calls of an agent, whatever their session."""
-    words = ["approvals", args.path, "--user", user]
+    words = ["approvals", args.path, "--user", user, *_policy_words(args)]
     if args.db != default_db():
         words += ["--db", mask_secrets(args.db)]
     return f"{program_command()} {shlex.join(words)}"
 
 
+def _policy_words(args: argparse.Namespace) -> list[str]:
+    """Return the option that names the same policy."""
+    return ["--policy", args.policy] if args.policy else []
+
+
 def _continue_command(run: _Run) -> str:
     """Return the command that continues this session."""
     words = ["run", run.args.path, "--session", run.conversation.session_id]
+    words += _policy_words(run.args)
     if run.args.db != default_db():
         words += ["--db", mask_secrets(run.args.db)]
     if run.args.user not in (None, DEFAULT_USER):

@@ -39,6 +39,7 @@ def _serve_mcp(args: argparse.Namespace) -> int:
         db=args.db,
         page=False,
         allow_code_from=tuple(args.allow_code_from),
+        policy=Path(args.policy) if args.policy else None,
     )
     with log_to_stderr("warning", "text"):
         return import_module("ostinato.server.mcp.transports").serve_stdio(settings)
@@ -91,6 +92,7 @@ def _read_settings(args: argparse.Namespace) -> ServerSettings:
         stand_in=args.command == "web",
         ui=Path(args.ui_dir) if args.ui_dir else None,
         allow_code_from=tuple(args.allow_code_from),
+        policy=Path(args.policy) if args.policy else None,
     )
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .store_options import add_allow_code, add_artifacts, add_db, add_log, add_memory, add_traces
+from .store_options import (
+    add_allow_code,
+    add_artifacts,
+    add_db,
+    add_log,
+    add_memory,
+    add_policy,
+    add_traces,
+)
 
 _FURTHER_STORES = ", agentengine://ID of Vertex AI, memory://"
 
@@ -61,6 +69,7 @@ def add_serve(commands: Any) -> None:
             f"(default: {'yes' if reload else 'no'})",
         )
         add_allow_code(command)
+        add_policy(command)
         command.add_argument(
             "--ui-dir", metavar="FOLDER", help="serve the built page of this folder at /dev-ui/"
         )
@@ -77,6 +86,7 @@ def add_mcp(commands: Any) -> None:
     )
     mcp.add_argument("path", metavar="FOLDER", nargs="?", default=".", help="the agents")
     add_allow_code(mcp)
+    add_policy(mcp)
     add_db(mcp, more=_FURTHER_STORES)
 
 

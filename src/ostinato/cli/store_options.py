@@ -93,6 +93,15 @@ def add_log(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_policy(command: argparse.ArgumentParser) -> None:
+    """Add `--policy`."""
+    command.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="YAML file of rules that allow, ask about or deny tool calls, beside those of the app",
+    )
+
+
 def add_allow_code(command: argparse.ArgumentParser) -> None:
     """Add the option that lets YAML files name the code of further modules."""
     command.add_argument(

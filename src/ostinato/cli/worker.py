@@ -12,6 +12,7 @@ from ..hosting.command_runners import (
     THROUGH_ALIAS,
     Store,
     closing_runner,
+    read_policy,
     runner_of,
     store_of,
 )
@@ -41,7 +42,8 @@ def main(args: argparse.Namespace) -> int:
     for agent in llm_agents(loaded.root):
         check_agent_model(agent)  # otherwise every message would fail
     sessions, places = store_of(args.db)
-    runner = runner_of(loaded, sessions, places, lease_seconds=args.lease)
+    policy = read_policy(args.policy)
+    runner = runner_of(loaded, sessions, places, lease_seconds=args.lease, policy=policy)
     engine = _make_engine(args, runner)
     with log_to_stderr(args.log_level, args.log_format):
         if loaded.through_alias:

@@ -21,6 +21,23 @@ from .live_request_queue import LiveRequestQueue
 Callback = Callable[..., Any]
 
 
+class ChecksCalls(Protocol):
+    """What decides on tool calls before they run; `PolicyGate` does."""
+
+    def nest(self, session_id: str) -> ChecksCalls: ...
+    async def check(
+        self,
+        ctx: Any,
+        call: types.FunctionCall,
+        tool: Any,
+        args: dict[str, Any],
+        context: Any,
+        *,
+        can_ask: bool = True,
+        in_doubt: str = "",
+    ) -> dict[str, Any] | None: ...
+
+
 class AgentLike(Protocol):
     """An agent as contexts, processors and tools see it; `BaseAgent` and `LlmAgent` are."""
 

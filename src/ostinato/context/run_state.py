@@ -77,6 +77,8 @@ class RunState:
       resume: the resume data of that invocation; None in a new one.
       checkpoints: the checkpoints of its agents, oldest first.
       guards: guardrails of the app and of the agents above the first agent.
+      policy_decisions: what the policy decided on calls, by call id, for the events of their
+        responses; None without a decision.
       write_order: numbers the state writes of a run with parallel branches; None without them.
     """
 
@@ -93,6 +95,7 @@ class RunState:
         "mistakes",
         "other_answers",
         "past",
+        "policy_decisions",
         "recorded_error",
         "relays",
         "repeated_call_ids",
@@ -124,6 +127,7 @@ class RunState:
         self.recorded_error: BaseException | None = None
         self._serial_calls: SerialCalls | None = None
         self.write_order: WriteOrder | None = None
+        self.policy_decisions: dict[str, dict[str, Any]] | None = None
 
     def order_writes(self) -> None:
         """Number the state writes from now on: branches of the run may write the same keys."""

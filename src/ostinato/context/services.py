@@ -11,7 +11,7 @@ from .deps import NOT_GIVEN
 
 if TYPE_CHECKING:
     from ..sessions.store.durable_store import CallChanges, JournalRow
-    from ._ports import Commit, Schedule, Spawn
+    from ._ports import ChecksCalls, Commit, Schedule, Spawn
 
 
 async def _no_commit(
@@ -34,6 +34,7 @@ class RunServices:
       budget_usage: the usage of the invocation's budget, or None without a budget.
       is_nested: whether it runs within another run of the session, whose calls are still open.
       deps: deps for tools, instructions and callbacks, or `NOT_GIVEN`.
+      policy: decides on tool calls before they run; None without a policy.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class RunServices:
         "commit",
         "deps",
         "is_nested",
+        "policy",
         "schedule",
         "sends_client_secrets",
         "spawn",
@@ -58,6 +60,7 @@ class RunServices:
         budget_usage: BudgetUsage | None = None,
         is_nested: bool = False,
         deps: Any = NOT_GIVEN,
+        policy: ChecksCalls | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.spawn = spawn
@@ -67,6 +70,7 @@ class RunServices:
         self.budget_usage = budget_usage
         self.is_nested = is_nested
         self.deps = deps
+        self.policy = policy
 
     @property
     def has_runner(self) -> bool:

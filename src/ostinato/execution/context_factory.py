@@ -14,6 +14,7 @@ from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent
 from ..apps.app import App
 from ..auth.redaction import public_message
+from ..context._ports import ChecksCalls
 from ..context.budget import Budget, BudgetUsage
 from ..context.callbacks import plugin_answer
 from ..context.context import Context
@@ -40,6 +41,7 @@ from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, InboxMessage, Lease, Place
+from ..tools import policy
 from ..workflow.nodes import as_node
 from ..workflow.requests import check_answers
 from ..workflow.schedule import run_node
@@ -104,6 +106,7 @@ class ContextFactory:
       root_agent: root of its agent tree.
       lease_seconds: length of a session's lease.
       make_deps: makes the deps of runs without any.
+      policies: the policies of app and runner; None for one that is not set.
 
     Attributes:
       root_agent: root of the agent tree.
@@ -117,6 +120,7 @@ class ContextFactory:
         *,
         lease_seconds: float,
         make_deps: MakeDeps | None,
+        policies: Sequence[Any] = (),
     ) -> None:
         self.root_agent = root_agent
         self.store = StoreAccess(service)
@@ -125,17 +129,26 @@ class ContextFactory:
         self._deps = DepsSource(root_agent, make_deps)
         self._budget_usage: BudgetUsage | None = None
         self._within: Callable[[], tuple[Place, Fence] | None] | None = None
+        self._policy: ChecksCalls | None = None
+        if any([one is not None for one in policies]):
+            is_durable = self.store.durable is not None
+            self._policy = policy.make_gate(policies, service, is_durable=is_durable)
 
     def join_run(
-        self, usage: BudgetUsage | None, within: Callable[[], tuple[Place, Fence] | None]
+        self,
+        usage: BudgetUsage | None,
+        within: Callable[[], tuple[Place, Fence] | None],
+        checks: ChecksCalls | None = None,
     ) -> None:
         """Count the runs as parts of another run.
 
         Args:
           usage: the budget usage of that run, or None.
           within: returns the session of that run, and its owner's fence.
+          checks: decides on the tool calls, as in that run; None without a policy.
         """
         self._budget_usage, self._within = usage, within
+        self._policy = checks or self._policy
 
     def keeper(self) -> LeaseKeeper | None:
         """Return the lease keeper of the store, or None if no other process reaches it."""
@@ -354,6 +367,7 @@ class ContextFactory:
             budget_usage=usage,
             is_nested=turn.is_nested,
             deps=turn.request.deps,
+            policy=self._policy,
         )
         state = RunState(await self._open_journal(session, turn))
         ctx = self._bare_context(session, turn, user_content, services, state)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.base_session_service import BaseSessionService
+from ..tools import policy as policies
 from .loader import LoadedAgent
 from .places import Places
 from .stores import Store, store_of
+
+if TYPE_CHECKING:
+    from ..tools.policy.policy import Policy
 
 THROUGH_ALIAS = (
     "This agent imports google.adk and gets Ostinato under that name. As in google-adk, plain "
     "`def` tools run on the event loop, one at a time."
 )
 
-__all__ = ["THROUGH_ALIAS", "Store", "closing_runner", "runner_of", "store_of"]
+__all__ = ["THROUGH_ALIAS", "Store", "closing_runner", "read_policy", "runner_of", "store_of"]
 
 
 @asynccontextmanager
@@ -30,6 +34,15 @@ async def closing_runner(runner: Runner, sessions: Store) -> AsyncGenerator[None
     finally:
         await runner.close()
         await sessions.close()
+
+
+def read_policy(file: str | None) -> Policy | None:
+    """Return the policy of the option `--policy`, or None without it.
+
+    Raises:
+      AgentFileError: the file is no policy.
+    """
+    return None if file is None else policies.load_policy(file)
 
 
 def runner_of(

@@ -9,7 +9,7 @@ import asyncio
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._log import get_logger
 from ..agents.node_agent import as_agent
@@ -24,10 +24,14 @@ from ..hosting.setup_error import SetupError
 from ..hosting.stand_in import stand_in, stand_in_notice
 from ..plugins.base_plugin import BasePlugin
 from ..runners import Runner
+from ..tools import policy as policies
 from .names import check_id
 from .problems import Problem
 from .server_services import Services
 from .settings import ServerSettings
+
+if TYPE_CHECKING:
+    from ..tools.policy.policy import Policy
 
 logger = get_logger(__name__)
 
@@ -46,6 +50,7 @@ class ServedApp:
       loaded: its agents.
       stamp: the state of its files when it was loaded.
       lease_seconds: the length of its session leases.
+      policy: the server's rules about tool calls, or None.
       notice: a notice to its user before the first message, or empty.
     """
 
@@ -54,6 +59,7 @@ class ServedApp:
     loaded: LoadedAgent
     stamp: FileStamps
     lease_seconds: float
+    policy: Policy | None = None
     notice: str = ""
 
     def runner_with(self, plugin: BasePlugin) -> Runner:
@@ -70,6 +76,7 @@ class ServedApp:
             artifact_service=own.artifact_service,
             memory_service=own.memory_service,
             lease_seconds=self.lease_seconds,
+            policy=self.policy,
         )
 
 
@@ -88,6 +95,7 @@ class AgentFolder:
         self._loader = loader
         self._settings = settings
         self._services = services
+        self._policy = None if settings.policy is None else policies.load_policy(settings.policy)
         self._apps: dict[str, ServedApp] = {}
         self._failed: dict[str, tuple[FileStamps, SetupError]] = {}
         self._retired: list[Runner] = []
@@ -155,7 +163,7 @@ class AgentFolder:
         if notice:
             logger.warning("App %s: %s", name, notice)
         app = self._apps[name] = ServedApp(
-            name, runner, loaded, stamp, self._settings.lease_seconds, notice
+            name, runner, loaded, stamp, self._settings.lease_seconds, self._policy, notice
         )
         return app
 
@@ -188,6 +196,7 @@ class AgentFolder:
                 artifact_service=services.artifacts,
                 memory_service=services.memories,
                 lease_seconds=self._settings.lease_seconds,
+                policy=self._policy,
             )
         except (ValueError, NotImplementedError) as error:  # a tree that cannot work
             raise SetupError(f"{type(error).__name__}: {error}") from error

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from ..cli.service_registry import load_services_module
+from ..errors import AgentFileError
 from ..hosting.loader import make_plugins
 from ..hosting.log_setup import LogFormat
 from ..hosting.places import DEFAULT_DB, places_of, traces_file
@@ -18,6 +19,7 @@ from ..hosting.setup_error import SetupError
 from ..hosting.store_address import MEMORY, parse_artifacts, parse_memory, parse_store
 from ..hosting.stores import SERVED_KINDS, engine_of
 from ..telemetry.export import check_export
+from ..tools import policy as policies
 from .proxies import TrustedProxies
 from .security import REGEX
 from .server_services import is_registered
@@ -119,10 +121,11 @@ def _check_kinds(settings: ServerSettings) -> None:
         value = getattr(settings, name)
         if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
             raise SetupError(f"{name} has to be {remedy}, not {value!r}.")
-    for name in ("agents", "ui"):
+    for name in ("agents", "policy", "ui"):
         value = getattr(settings, name)
-        if not isinstance(value, Path) and not (value is None and name == "ui"):
-            raise SetupError(f"{name} has to be the path of a folder, not {value!r}.")
+        if not isinstance(value, Path) and not (value is None and name != "agents"):
+            what = "file" if name == "policy" else "folder"
+            raise SetupError(f"{name} has to be the path of a {what}, not {value!r}.")
     for name in settings.allow_code_from:
         if not all(part.isidentifier() for part in name.split(".")):
             raise SetupError(
@@ -221,6 +224,14 @@ def _origin_in(text: str) -> str | None:
     return f"{url.scheme}://{shown}" + ("" if port is None else f":{port}")
 
 
+def _check_policy(file: Path | None) -> None:
+    try:
+        if file is not None:
+            policies.load_policy(file)
+    except AgentFileError as error:
+        raise SetupError(f"--policy: {error}", missing=True) from error
+
+
 def _check_paths(settings: ServerSettings) -> None:
     if not settings.agents.expanduser().is_dir():
         raise SetupError(f"{settings.agents} is not a folder with agents.", missing=True)
@@ -228,6 +239,7 @@ def _check_paths(settings: ServerSettings) -> None:
         raise SetupError(
             f"--ui-dir {settings.ui} is not a folder with an index.html.", missing=True
         )
+    _check_policy(settings.policy)
     _check_store(settings)
     prefix = settings.url_prefix
     if prefix and not prefix.startswith("/"):

@@ -61,6 +61,7 @@ class ServerSettings:
       contents: store prompts, responses, arguments and results with the spans, for the page.
       page: serve the web page of this package.
       allow_code_from: modules whose code YAML agents may use, besides their own folder's.
+      policy: file of rules about the tool calls of all apps, beside their own.
       ui: folder of another built page, served below `/dev-ui/`.
       a2a: serve the agents to others over A2A.
       auto_create_session: a message to a session that does not exist creates it.
@@ -105,6 +106,7 @@ class ServerSettings:
     metrics_folder: Path | None = None
     contents: bool = False
     page: bool = False
+    policy: Path | None = None
     ui: Path | None = None
     allow_code_from: tuple[str, ...] = ()
     a2a: bool = True
@@ -114,7 +116,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         # A path is often given as text. `check_settings` refuses other types.
-        for name in ("agents", "ui"):
+        for name in ("agents", "policy", "ui"):
             value: object = getattr(self, name)
             if isinstance(value, str):
                 object.__setattr__(self, name, Path(value))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic import SkipValidation, model_validator
 
+from .. import types
 from .._aborted_tool import ABORTS, as_tool_error
 from ..context.context import Context
 from ..context.node import BaseNode, RetryConfig
@@ -206,11 +207,29 @@ class ToolNode(BaseNode):
             function_call_id=f"{ctx.get_invocation_context().invocation_id}:{ctx.node_path}",
         )
         arguments = dict(cast(Mapping[str, Any], args))
+        await _check_policy(context, self.tool, arguments, ctx.node_path)
         try:
             result = await self.tool.run_async(args=arguments, tool_context=context)
         except ABORTS as abort:
             raise as_tool_error(abort, f"Tool {self.tool.name!r}") from abort
         yield Last(result)
+
+
+async def _check_policy(
+    context: Context, tool: BaseTool, args: dict[str, Any], node_path: str
+) -> None:
+    """Apply the policy to the tool of a node; a person cannot be asked from there.
+
+    Raises:
+      NodeError: the policy denies the call, or requires a person's approval.
+    """
+    ctx = context.get_invocation_context()
+    if ctx.services.policy is None:
+        return
+    call = types.FunctionCall(id=context.function_call_id, name=tool.name, args=args)
+    answer = await ctx.services.policy.check(ctx, call, tool, args, context, can_ask=False)
+    if answer is not None:
+        raise NodeError(f"Node {node_path} may not run: {answer['error']}")
 
 
 class JoinNode(BaseNode):

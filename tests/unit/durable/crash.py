@@ -110,7 +110,13 @@ class Scenario:
 
 
 class Life:
-    """A session's life over several processes, each of which may die."""
+    """A session's life over several processes, each of which may die.
+
+    Attributes:
+      policy: rules about the tool calls, or None.
+    """
+
+    policy: Any = None
 
     def __init__(self, scenario: Scenario, path: Path, resumable: bool) -> None:
         self.scenario, self.path, self.resumable = scenario, path, resumable
@@ -124,7 +130,10 @@ class Life:
         store = self.store = DyingStore(self.path, at, after)
         config = ResumabilityConfig(is_resumable=True) if self.resumable else None
         app = App(
-            name="talk", root_agent=self.scenario.tree(self.world), resumability_config=config
+            name="talk",
+            root_agent=self.scenario.tree(self.world),
+            resumability_config=config,
+            policy=self.policy,
         )
         runner = Runner(app=app, session_service=store, auto_create_session=True)
         try:

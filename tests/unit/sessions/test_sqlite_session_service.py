@@ -808,3 +808,29 @@ async def test_a_release_need_not_be_waited_for(make: Make) -> None:
     await service.flush()
     lease = await service.lease(place)
     assert lease is not None and lease.owner == ""
+
+
+@pytest.mark.parametrize("count", [0, 1])
+async def test_a_part_that_is_loaded_again_knows_what_others_wrote_meanwhile(
+    tmp_path: Path, count: int
+) -> None:
+    one, other = (SqliteSessionService(tmp_path / "s.db") for _ in range(2))
+    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    made = await one.create_session(**place)
+    await one.append_event(made, note("first"))
+    for text in ("second", "third"):
+        theirs = await other.get_session(**place)
+        assert theirs is not None
+        await other.append_event(theirs, note(text))
+    config = GetSessionConfig(num_recent_events=count)
+    mine = await one.get_session(**place, config=config)
+    assert mine is not None and mine.state == {"note": "third"} and len(mine.events) == count
+    await one.append_event(mine, note("fourth"))
+    whole = await one.get_session(**place)
+    assert whole is not None and len(whole.events) == 4
+    await one.close()
+    await other.close()
+
+
+def note(text: str) -> Event:
+    return Event(author="ann", actions=EventActions(state_delta={"note": text}))

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from ... import types
 from ..._aclosing import Aclosing
+from ...context.context import Context
 from ...context.delegation import in_scope, make_delegated_context
 from ...context.invocation import InvocationContext
 from ...errors import AgentConfigError
@@ -20,7 +21,8 @@ from ...models.invalid_args import INVALID_ARGS_KEY
 from ...models.llm_request import LlmRequest
 from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord, visible_indexes
 from ...tools.model_mistake import ModelMistake
-from ...tools.task_tool import wrong_input
+from ...tools.task_tool import TaskTool, wrong_input
+from .tool_calls.call_decisions import note_decisions
 from .tool_calls.model_calls import (
     get_long_running_function_calls,
     populate_client_function_call_id,
@@ -216,6 +218,11 @@ async def _run_task(
         ctx.count_mistake(agent.name, mistake.message)
         yield make_answer_event(ctx, call, {**mistake})
         return
+    if ctx.services.policy is not None and call_id not in log.scopes:
+        refusal = await _check_policy(ctx, call, agent)
+        if refusal is not None:
+            yield make_answer_event(ctx, call, refusal)
+            return
     if log.scopes.get(call_id) is None or ctx.run_state.resume is not None:
         text = json.dumps(args, ensure_ascii=False)
         prompt = types.Content(role="user", parts=[types.Part(text=text)])
@@ -236,12 +243,23 @@ async def _run_task(
         yield make_answer_event(ctx, call, given)
 
 
+async def _check_policy(
+    ctx: InvocationContext, call: types.FunctionCall, agent: Any
+) -> dict[str, Any] | None:
+    """Return the response of a task that the policy denies; a person cannot be asked from here."""
+    policy, context = ctx.services.policy, Context(ctx, function_call_id=call.id)
+    if policy is None:
+        return None
+    args = dict(call.args or {})
+    return await policy.check(ctx, call, TaskTool(agent), args, context, can_ask=False)
+
+
 def make_answer_event(
     ctx: InvocationContext, call: types.FunctionCall, response: dict[str, Any]
 ) -> Event:
     """Return the event that answers a task's call, which no tool does (FEATURES row 73)."""
     given = types.FunctionResponse(id=call.id, name=call.name, response=response)
-    return Event(
+    event = Event(
         invocation_id=ctx.invocation_id,
         author="user",
         branch=ctx.branch,
@@ -249,6 +267,9 @@ def make_answer_event(
         node_info=NodeInfo(path=ctx.node_path or ctx.run_path or f"{ctx.agent.name}@1"),
         content=types.Content(role="user", parts=[types.Part(function_response=given)]),
     )
+    if ctx.run_state.policy_decisions:
+        note_decisions(ctx, event)
+    return event
 
 
 def set_task_output(ctx: InvocationContext, call_event: Event, response: Event) -> None:

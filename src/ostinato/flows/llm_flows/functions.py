@@ -35,9 +35,17 @@ from ...telemetry.tracing import Span, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
+from .tool_calls.call_decisions import note_decisions
+from .tool_calls.call_journal import (
+    UNKNOWN,
+    load_outcome,
+    refuse_rerun,
+    resolve_doubt,
+    restore_writes,
+    serialize_result,
+)
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
-from .tool_calls.call_journal import refuse_rerun, resolve_doubt, restore_writes, serialize_result
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -232,6 +240,8 @@ async def run_function_calls(
     event = outcome.event
     if event is not None and outcome.rerun_ids:
         event.custom_metadata = {**(event.custom_metadata or {}), RERUN: [*outcome.rerun_ids]}
+    if event is not None and ctx.run_state.policy_decisions:
+        note_decisions(ctx, event)
     return outcome
 
 
@@ -252,13 +262,7 @@ async def _run_call(
     name = function_call.name or ""
     past = None if ctx.run_state.journal is None else ctx.run_state.journal.row(function_call.id)
     if past is not None and past.status == "finished":
-        event = load_response_event(past, (function_call.id, name), ctx.agent.name, ctx.branch)
-        if event is not None:
-            delta = event.actions.state_delta
-            if order is not None and isinstance(delta, OrderedDelta):
-                event.actions.state_delta = delta.join(order)
-            ctx.run_state.finished_responses[function_call.id or ""] = event
-        return CallOutcome(event, rerun_ids=read_rerun_ids(past))
+        return load_outcome(ctx, function_call, past, order)
     tool = tools_dict.get(name)
     context = _make_tool_context(ctx, function_call, confirmation, order)
     in_doubt = past is not None and past.status == "started"
@@ -366,6 +370,7 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
         response,
         actions,
         _get_rerun_ids(run),
+        decision=(run.ctx.run_state.policy_decisions or {}).get(run.call.id or ""),
         with_client_secret=run.ctx.services.sends_client_secrets,
     )
     if text is None:
@@ -447,7 +452,13 @@ async def _run_tool(run: _ToolCall) -> Any:
 async def _run_body(run: _ToolCall) -> Any:
     """Run the tool, unless it had started before a crash and must not run twice."""
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
-    answer = refuse_rerun(tool, context)
+    answer: Any = None
+    policy = run.ctx.services.policy
+    if policy is not None:
+        doubt = UNKNOWN if run.in_doubt else ""
+        answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
+    if answer is None:
+        answer = refuse_rerun(tool, context)
     if answer is None and run.in_doubt:
         answer = await resolve_doubt(tool, run.args, context)
     if answer is not None:

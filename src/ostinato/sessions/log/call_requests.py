@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ... import _clock
+from ...auth.tool_confirmation import ToolConfirmation
 from ...errors import CallAlreadyAnsweredError, CallNotOpenError, InvalidAnswerError
 from ...events.event import Event, path_in_graph
 from ...events.pending import IMPORTED
@@ -347,20 +348,38 @@ def unfinished_decisions(log: EventLog, invocation_id: str | None = None) -> lis
 
 def is_rejected(log: EventLog, call_id: str) -> bool:
     """Return whether the user's newest decision about a tool's call rejects it."""
+    decision = find_decision(log, call_id)
+    return decision is not None and not decision[0].confirmed
+
+
+def find_decision(log: EventLog, call_id: str) -> tuple[ToolConfirmation, dict[str, Any]] | None:
+    """Return the user's newest decision about a tool's call, with the arguments decided on.
+
+    Args:
+      log: the session's records.
+      call_id: the tool's call.
+
+    Returns:
+      None if the user has not decided, or another program stored an answer that decides nothing.
+    """
     for record in newest_visible(log):
         if record.author != "user":
             continue
         for answer in record.event().get_function_responses():
             found = find_request(log, answer.id or "")
             request = None if found is None else call_of(found[1], answer.id or "")
-            if request is None or request.name != REQUEST_CONFIRMATION:
+            if found is None or request is None or request.name != REQUEST_CONFIRMATION:
                 continue
             if original_call_id(request.name, request.args or {}) == call_id:
                 try:
-                    return not read_confirmation(answer.response or {})[0].confirmed
+                    confirmation, edited = read_confirmation(answer.response or {})
                 except ValueError:
-                    return False  # another program stored it unchecked
-    return False
+                    return None
+                source = find_original(log, *found, call_id)
+                original = None if source is None else call_of(source, call_id)
+                args = (original and original.args) or {}
+                return confirmation, args if edited is None else edited
+    return None
 
 
 def _newest_places(

@@ -239,9 +239,9 @@ def load_session(
     tail = 1 if complete else row[5]
     held = known(loaded.sid) or Known()
     loaded.first = held.seq + 1
-    if config is not None:
+    if config is not None and not held.seq:
         loaded.first = _first_wanted(db, loaded, config)
-    elif not held.seq or held.tail > tail:
+    elif config is None and (not held.seq or held.tail > tail):
         loaded.first = tail
         loaded.summaries = read_summaries(db, loaded.sid) if tail > 1 else []
     if loaded.first <= loaded.revision:

@@ -22,6 +22,7 @@ from ....tools.single_turn_tool import SingleTurnTool
 from ....tools.task_tool import TaskTool
 from .. import functions
 from ..delegation import set_task_output
+from .call_decisions import note_asked
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ async def execute_calls(
             shown = _drop_unknown_arguments(call_event, tools)
             confirmation = functions.generate_request_confirmation_event(ctx, shown, response)
             if confirmation is not None:
+                note_asked(response, confirmation)
                 yield confirmation
         if ctx.agent.mode == "task":
             set_task_output(ctx, call_event, response)

@@ -23,6 +23,8 @@ from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
+from ....tools.policy.notes import record_decision
+from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....sessions.store.durable_store import JournalRow
@@ -43,16 +45,18 @@ logger = get_logger(__name__)
 def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseTool]) -> None:
     """Register the calls of an event before it is committed.
 
-    A call without hooks or confirmation before it starts with that commit. Another call is recorded
-    if it is long-running, so that after a crash it does not seem to wait for an answer.
+    A call without hooks, policy or confirmation before it starts with that commit. Another call is
+    recorded if it is long-running, so that after a crash it does not seem to wait for an answer.
     """
     if event.long_running_tool_ids:
         ctx.run_state.unstarted_call_ids |= event.long_running_tool_ids
     journal = ctx.run_state.journal
     if journal is None:
         return
-    hooked = ctx.plugin_manager.overrides("before_tool_callback") or bool(
-        ctx.agent.canonical_before_tool_callbacks
+    hooked = (
+        ctx.services.policy is not None
+        or ctx.plugin_manager.overrides("before_tool_callback")
+        or bool(ctx.agent.canonical_before_tool_callbacks)
     )
     for call in event.get_function_calls():
         tool = tools.get(call.name or "")
@@ -110,6 +114,7 @@ def serialize_result(
     actions: EventActions,
     rerun_ids: Sequence[str],
     *,
+    decision: dict[str, Any] | None = None,
     with_client_secret: bool = False,
 ) -> str | None:
     """Return a call's response and effects as JSON for its row; None if JSON cannot hold them.
@@ -134,6 +139,8 @@ def serialize_result(
     row = {"response": response, "actions": json.loads(effects), "rerun": [*rerun_ids]}
     if isinstance(delta, OrderedDelta) and delta:
         row["writes"] = {key: delta.numbers[key] for key in stored.state_delta}
+    if decision is not None:
+        row["policy"] = decision
     return json.dumps(row, separators=(",", ":"))
 
 
@@ -209,3 +216,19 @@ def load_response_event(
         actions=actions,
         custom_metadata={RERUN: fields["rerun"]} if fields["rerun"] else None,
     )
+
+
+def load_outcome(
+    ctx: InvocationContext, call: types.FunctionCall, past: JournalRow, order: WriteOrder | None
+) -> CallOutcome:
+    """Return the outcome of a call that finished in an earlier process."""
+    event = load_response_event(past, (call.id, call.name or ""), ctx.agent.name, ctx.branch)
+    if event is not None:
+        delta = event.actions.state_delta
+        if order is not None and isinstance(delta, OrderedDelta):
+            event.actions.state_delta = delta.join(order)
+        ctx.run_state.finished_responses[call.id or ""] = event
+    decision = None if past.result is None else json.loads(past.result).get("policy")
+    if decision is not None:
+        record_decision(ctx, call.id, decision)
+    return CallOutcome(event, rerun_ids=read_rerun_ids(past))

@@ -1,0 +1,86 @@
+"""The command `ostinato policy`: checks policy files, and tries them on recorded sessions."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+
+from .. import _clock
+from ..hosting.store_address import parse_store
+from ..tools.policy.dry_run import DryRun, StoppedCall, dry_run
+from ..tools.policy.policy_file import read_policy_file
+from ..tools.policy.rule import read_seconds
+from .cli_error import FAILED, USAGE, CliError
+from .escape import label
+from .session_index import existing_store
+
+_OUTCOMES = {"deny": "denied", "ask": "asked about", "limit": "over its limit"}
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    return _check(args) if args.verb == "check" else _try(args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Read the files and run their tests."""
+    failed = False
+    for file in args.files:
+        found = read_policy_file(file)
+        faults = found.run_tests()
+        failed = failed or bool(faults)
+        for fault in faults:
+            print(f"FAILED {label(fault)}")
+        passed = f"{len(found.tests) - len(faults)} of {len(found.tests)} tests passed"
+        print(f"{label(file)}: {_count(len(found.policy.rules), 'rule')}, {passed}")
+    return FAILED if failed else 0
+
+
+def _try(args: argparse.Namespace) -> int:
+    """Apply the policy to recorded calls."""
+    policy = read_policy_file(args.file).policy
+    try:
+        since = _clock.now() - read_seconds(args.since)
+    except ValueError as error:
+        raise CliError(f"--since: {error}.", USAGE) from None
+
+    async def run() -> DryRun:
+        async with existing_store(parse_store(args.db)) as store:
+            return await dry_run(policy, store, app_name=args.app, user_id=args.user, since=since)
+
+    result = asyncio.run(run())
+    if args.json:
+        print(json.dumps(result.to_json(), indent=2))
+    else:
+        _report(result, args)
+    return 0
+
+
+def _report(result: DryRun, args: argparse.Namespace) -> None:
+    calls = _count(result.calls, "call")
+    print(
+        f"{label(args.file)} would have stopped {len(result.stopped):,} of {calls} in "
+        f"{_count(result.sessions, 'session')} since {args.since} ago."
+    )
+    for (rule, outcome), count in result.count_by_rule().most_common():
+        name = "the default" if rule is None else f"rule {rule}"
+        print(f"  {count:>7,}  {_OUTCOMES[outcome]}, by {name}")
+    if result.unknown_sources:
+        print(
+            f"The log does not tell the source of {_count(result.unknown_sources, 'call')}; rules "
+            "with `source` do not fit them."
+        )
+    for one in result.stopped[-args.limit :] if args.limit else ():
+        print(_describe(one))
+
+
+def _describe(one: StoppedCall) -> str:
+    call = one.call
+    name = "default" if one.rule is None else one.rule
+    words = (call.session_id, call.request.agent, call.request.tool, call.call_id)
+    return f"  {one.outcome:<5}  {name}  " + "  ".join(label(word) for word in words)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,261 @@
+"""Dry runs: what a policy would have stopped of the calls in recorded sessions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from ...sessions.log.event_log import STATE_DELTA, EventRecord
+from ...sessions.session import Session, log_of
+from ...sessions.state import State
+from .ledger import read_amount
+from .policy import UNKNOWN, Policy, ToolRequest
+from .rule import Rule
+from .tool_source import write_source
+
+_PAGE = 200
+_REQUESTS = "adk_request_"
+_ORIGINS = "ostinato:tools"  # written by the flow beside calls of servers' and documents' tools
+_OWN_TOOLS = frozenset(("finish_task", "set_model_response"))
+
+Outcome = Literal["deny", "ask", "limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A tool call of a recorded session.
+
+    Attributes:
+      app_name, user_id, session_id, call_id: names the call.
+      time: when the model made it, in seconds since 1970.
+      request: the call as rules see it.
+    """
+
+    app_name: str
+    user_id: str
+    session_id: str
+    call_id: str
+    time: float
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedCall:
+    """A call that the policy would not have let through at once.
+
+    Attributes:
+      call: the call.
+      outcome: `deny`, `ask`, or `limit` for one that exceeds a limit.
+      rule: the id of the rule; None for the policy's default.
+    """
+
+    call: RecordedCall
+    outcome: Outcome
+    rule: str | None
+
+
+@dataclass(slots=True)
+class DryRun:
+    """The result of a dry run.
+
+    Attributes:
+      sessions: how many sessions were read.
+      calls: how many calls they hold.
+      stopped: the calls that the policy would have stopped, oldest first.
+      unknown_sources: how many calls have a source that the log does not tell; rules that name
+        a source do not fit them.
+    """
+
+    sessions: int = 0
+    calls: int = 0
+    stopped: list[StoppedCall] = field(default_factory=list[StoppedCall])
+    unknown_sources: int = 0
+
+    def count_by_rule(self) -> Counter[tuple[str | None, Outcome]]:
+        """Return how many calls each rule would have stopped, by rule and outcome."""
+        return Counter((one.rule, one.outcome) for one in self.stopped)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON, with the place of each stopped call but no arguments."""
+        return {
+            "sessions": self.sessions,
+            "calls": self.calls,
+            "unknownSources": self.unknown_sources,
+            "rules": [
+                {"rule": rule, "outcome": outcome, "calls": count}
+                for (rule, outcome), count in self.count_by_rule().most_common()
+            ],
+            "stopped": [
+                {
+                    "app": one.call.app_name,
+                    "user": one.call.user_id,
+                    "session": one.call.session_id,
+                    "call": one.call.call_id,
+                    "time": one.call.time,
+                    "agent": one.call.request.agent,
+                    "tool": one.call.request.tool,
+                    "outcome": one.outcome,
+                    "rule": one.rule,
+                }
+                for one in self.stopped
+            ],
+        }
+
+
+async def dry_run(
+    policy: Policy,
+    service: Any,
+    *,
+    app_name: str | None = None,
+    user_id: str | None = None,
+    since: float = 0.0,
+) -> DryRun:
+    """Apply a policy to the calls in recorded sessions, in the order of their times.
+
+    Nothing runs and nothing is stored. Each call that a rule asks about counts as stopped, whatever
+    a person would have granted. Limits count what the policy would have let through. State that
+    other sessions wrote, and calls of agents that ran as tools, are not in a session's log.
+
+    Args:
+      policy: the policy.
+      service: a session service whose `list_sessions` takes pages, as Ostinato's do.
+      app_name: only sessions of this app; None for all, where the service lists all.
+      user_id: only sessions of this user.
+      since: only calls made from this time on, in seconds since 1970.
+    """
+    result = DryRun()
+    calls: list[RecordedCall] = []
+    async for session in _iterate_sessions(service, app_name, user_id, since):
+        result.sessions += 1
+        initial: dict[str, Any] = {}
+        if hasattr(service, "initial_state"):
+            initial = await service.initial_state(session)
+        calls += [call for call in read_calls(session, initial) if call.time >= since]
+    calls.sort(key=lambda call: call.time)
+    result.calls = len(calls)
+    result.unknown_sources = sum(call.request.source == UNKNOWN for call in calls)
+    counts = _Counts()
+    for call in calls:
+        stopped = _judge(policy, call, counts)
+        if stopped is not None:
+            result.stopped.append(stopped)
+    return result
+
+
+async def _iterate_sessions(
+    service: Any, app_name: str | None, user_id: str | None, since: float
+) -> AsyncIterator[Session]:
+    """Yield the sessions that were changed since a time, loaded."""
+    token: str | None = None
+    while True:  # until the last page
+        page = await service.list_sessions(
+            app_name=app_name, user_id=user_id, page_size=_PAGE, page_token=token
+        )
+        for one in page.sessions:
+            if one.last_update_time < since:
+                continue
+            session = await service.get_session(
+                app_name=one.app_name, user_id=one.user_id, session_id=one.id
+            )
+            if session is not None:  # else deleted meanwhile
+                yield session
+        token = page.next_page_token
+        if token is None:
+            return
+
+
+def read_calls(session: Session, initial: dict[str, Any]) -> Iterator[RecordedCall]:
+    """Yield the tool calls of a session, each with the state before it.
+
+    Args:
+      session: the session.
+      initial: the state with which it was created.
+    """
+    state = dict(initial)
+    for record in log_of(session).records:
+        if record.calls and record.author != "user":
+            yield from _read_record(session, record, state)
+        if record.kinds & STATE_DELTA:
+            state = dict(state)  # earlier calls keep theirs
+            for key, value in record.event().actions.state_delta.items():
+                if value is None:
+                    state.pop(key, None)
+                elif not key.startswith(State.TEMP_PREFIX):
+                    state[key] = value
+
+
+def _read_record(
+    session: Session, record: EventRecord, state: dict[str, Any]
+) -> Iterator[RecordedCall]:
+    event = record.event()
+    origins: Any = (event.custom_metadata or {}).get(_ORIGINS)
+    for call in event.get_function_calls():
+        name = call.name or ""
+        if name.startswith(_REQUESTS) or name in _OWN_TOOLS:
+            continue
+        source = UNKNOWN
+        origin: Any = None
+        if isinstance(origins, dict):
+            origin = cast("dict[str, Any]", origins).get(call.id or "")
+        if isinstance(origin, dict):
+            fields = cast("dict[str, Any]", origin)
+            source = write_source(
+                str(fields.get("kind")),
+                str(fields.get("source", "")),
+                str(fields.get("operation", "")),
+            )
+        request = ToolRequest(name, call.args or {}, record.author, source, session.user_id, state)
+        place = (session.app_name, session.user_id, session.id)
+        yield RecordedCall(*place, call.id or "", record.timestamp, request)
+
+
+class _Counts:
+    """What limits have counted so far: time and amount of each call, by rule and subject."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, ...], deque[tuple[float, float]]] = {}
+
+    def allows(self, rule: Rule, call: RecordedCall) -> bool:
+        """Return whether a rule's limit lets a call through."""
+        limit = rule.limit
+        amount = None if limit is None else read_amount(limit.sum, call.request.args)
+        if limit is None or amount is None:
+            return limit is None
+        entries = self._read(rule, call)
+        while entries and entries[0][0] <= call.time - limit.seconds:
+            entries.popleft()
+        if limit.count is not None and len(entries) >= limit.count:
+            return False
+        total = math.fsum([*(value for _, value in entries), amount])
+        return limit.max is None or total <= limit.max
+
+    def add(self, rule: Rule, call: RecordedCall) -> None:
+        """Count a call."""
+        amount = None if rule.limit is None else read_amount(rule.limit.sum, call.request.args)
+        self._read(rule, call).append((call.time, amount or 0.0))
+
+    def _read(self, rule: Rule, call: RecordedCall) -> deque[tuple[float, float]]:
+        by = "user" if rule.limit is None else rule.limit.by
+        subject = {
+            "app": (call.app_name,),
+            "user": (call.app_name, call.user_id),
+            "session": (call.app_name, call.user_id, call.session_id),
+        }[by]
+        return self._entries.setdefault((rule.id, *subject), deque())
+
+
+def _judge(policy: Policy, call: RecordedCall, counts: _Counts) -> StoppedCall | None:
+    """Return a call with what would have stopped it, or None."""
+    decision = policy.decide(call.request)
+    if decision.verdict != "allow":
+        rule = None if decision.rule is None else decision.rule.id
+        return StoppedCall(call, decision.verdict, rule)
+    for rule in decision.limits:
+        if not counts.allows(rule, call):
+            return StoppedCall(call, "limit", rule.id)
+    for rule in decision.limits:
+        counts.add(rule, call)
+    return None

@@ -1,0 +1,301 @@
+"""PolicyGate: the one place where a policy lets a tool call run, asks a person, or denies it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import types
+from ...auth.tool_confirmation import ToolConfirmation
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...errors import AgentConfigError
+from ...sessions.base_session_service import BaseSessionService
+from ...sessions.log.call_requests import find_decision
+from ..base_tool import BaseTool
+from ..function_tool import REJECTED, UNCONFIRMED
+from .conditions import read_key
+from .ledger import Caller, PolicyLedger
+from .notes import record_decision
+from .policy import Policy, PolicyDecision, ToolRequest, join_decisions
+from .rule import Rule
+from .tool_source import describe_source, is_own_of_runtime, read_defaults
+
+ONCE = "once"
+
+
+class PolicyGate:
+    """Applies policies to the calls of a runner.
+
+    Args:
+      policies: the policies; the strictest of their verdicts decides.
+      ledger: keeps counts and grants.
+      session_id: the user's session, for an agent that runs in a hidden one; None for the run's.
+    """
+
+    def __init__(
+        self, policies: Sequence[Policy], ledger: PolicyLedger, session_id: str | None = None
+    ) -> None:
+        self._policies = tuple(policies)
+        self._ledger = ledger
+        self._session_id = session_id
+
+    def nest(self, session_id: str) -> PolicyGate:
+        """Return the gate of an agent that runs in a hidden session of a session."""
+        return PolicyGate(self._policies, self._ledger, self._session_id or session_id)
+
+    def with_policy(self, policy: Policy) -> PolicyGate:
+        """Return a gate that applies a further policy too."""
+        return PolicyGate((*self._policies, policy), self._ledger, self._session_id)
+
+    async def check(
+        self,
+        ctx: InvocationContext,
+        call: types.FunctionCall,
+        tool: BaseTool,
+        args: dict[str, Any],
+        context: Context,
+        *,
+        can_ask: bool = True,
+        in_doubt: str = "",
+    ) -> dict[str, Any] | None:
+        """Decide on a call just before it runs, and record the decision for its event.
+
+        Args:
+          ctx: the run.
+          call: the call, with the arguments that a person has seen or edited.
+          tool: the tool.
+          args: the arguments with which it is about to run.
+          context: the call's context, which takes the request to a person.
+          can_ask: whether a person can be asked from here.
+          in_doubt: what to say of a call that may have taken effect before a crash; else empty.
+
+        Returns:
+          The response in place of the tool's result; None to run the tool.
+
+        Raises:
+          StoreError: the store could not count the call.
+        """
+        if is_own_of_runtime(tool):
+            return None
+        request = ToolRequest(
+            tool.name,
+            args,
+            ctx.agent.name,
+            describe_source(tool, args),
+            ctx.user_id,
+            context.state.to_dict,
+            lambda: read_defaults(tool),
+        )
+        decision = join_decisions([policy.decide(request) for policy in self._policies])
+        if decision.rule is None and decision.verdict == "allow" and not decision.limits:
+            return None
+        check = _Check(self._ledger, ctx, call, request, self._session_id)
+        answer = await check.apply(decision)
+        record_decision(ctx, call.id, check.note)
+        if answer is _ASK:
+            if not can_ask:
+                return {"error": _describe("The policy requires approval of", check.rule, request)}
+            hint = " ".join(filter(None, (check.hint, in_doubt)))
+            context.request_confirmation(hint=hint, payload=check.offer)
+            context.actions.skip_summarization = True
+            return {"error": UNCONFIRMED}
+        if answer is not None and in_doubt:
+            return {"error": f"{answer['error']} {in_doubt}"}
+        return answer
+
+
+_ASK: dict[str, Any] = {}
+
+
+class _Check:
+    """The decision on one call, step by step.
+
+    Attributes:
+      note: what the event of the call records of it.
+      rule: the rule that decides; None for the default.
+    """
+
+    def __init__(
+        self,
+        ledger: PolicyLedger,
+        ctx: InvocationContext,
+        call: types.FunctionCall,
+        request: ToolRequest,
+        session_id: str | None,
+    ) -> None:
+        self._ledger = ledger
+        self._ctx = ctx
+        self._call = call
+        self._request = request
+        self._args = {**request.defaults(), **request.args}
+        session = ctx.session
+        key = f"{session.id}\n{ctx.invocation_id}\n{call.id}"
+        self._caller = Caller(ctx.app_name, ctx.user_id, session_id or session.id, key)
+        self._answer: tuple[ToolConfirmation, dict[str, Any]] | None = None
+        self._is_read = False
+        self.note: dict[str, Any] = {}
+        self.rule: Rule | None = None
+
+    @property
+    def _approval(self) -> ToolConfirmation | None:
+        """The person's newest answer to this call with these arguments; None without one."""
+        if not self._is_read:
+            self._is_read = True
+            self._answer = find_decision(self._ctx.log, self._call.id or "")
+        if self._answer is None or self._answer[1] != (self._call.args or {}):
+            return None
+        return self._answer[0]
+
+    @property
+    def hint(self) -> str:
+        """What the person is asked."""
+        return _describe("The policy requires approval of", self.rule, self._request)
+
+    @property
+    def offer(self) -> dict[str, Any] | None:
+        """The grants that the person may choose from; None if there are none."""
+        if self.rule is None or not self.rule.grants:
+            return None
+        return {"grant": ONCE, "grants": [ONCE, *self.rule.grants]}
+
+    async def apply(self, decision: PolicyDecision) -> dict[str, Any] | None:
+        """Return the response in place of the tool's result, `_ASK`, or None to run the tool."""
+        if decision.verdict == "deny":
+            return self._deny(decision.rule, "The policy denies")
+        if decision.verdict == "ask":
+            refusal = await self._ask(decision)
+            if refusal is not None:
+                return refusal
+        return await self._count(decision)
+
+    async def _ask(self, decision: PolicyDecision) -> dict[str, Any] | None:
+        """Look for a grant of each rule that asks, then for the person's answer to this call."""
+        open_rules = [
+            rule
+            for rule in decision.rules
+            if rule is None or not (rule.grants and await self._is_granted(rule))
+        ]
+        if not open_rules:
+            return None
+        refusal = self._read_approval(open_rules[0])
+        if refusal is None:
+            await self._grant([rule for rule in open_rules if rule is not None])
+        return refusal
+
+    def _read_approval(self, rule: Rule | None) -> dict[str, Any] | None:
+        """Return what replaces the call unless a person has approved it."""
+        self.rule = rule
+        approval = self._approval
+        if approval is None:
+            self._note("ask", rule)
+            return _ASK
+        if not approval.confirmed:
+            self._note("deny", rule, by="person")
+            return {"error": REJECTED}
+        self._note("allow", rule, by="person", grant=ONCE)
+        return None
+
+    async def _is_granted(self, rule: Rule) -> bool:
+        grant = await self._ledger.find_grant(rule, self._caller, self._request.tool, self._args)
+        if grant is not None:
+            self._note("allow", rule, by="grant", grant=grant)
+        return grant is not None
+
+    async def _grant(self, rules: Sequence[Rule]) -> None:
+        """Store what the person granted beyond this call, under the rules that offer it."""
+        approval = self._approval
+        payload: Any = None if approval is None else approval.payload
+        wanted = read_key(payload, "grant")
+        for rule in rules:
+            if isinstance(wanted, str) and wanted in rule.grants:
+                await self._ledger.add_grant(
+                    rule, self._caller, self._request.tool, self._args, wanted
+                )
+                self._note("allow", rule, by="person", grant=wanted)
+
+    async def _count(self, decision: PolicyDecision) -> dict[str, Any] | None:
+        """Count the call under all limits, or under none."""
+        counted: list[Rule] = []
+        for rule in decision.limits:
+            limit = rule.limit
+            asks = limit is not None and limit.over == "ask"
+            taken = await self._ledger.take(rule, self._caller, self._args)
+            if taken is False and asks and self._approval is not None and self._approval.confirmed:
+                self._note("allow", rule, by="person", grant=ONCE)
+                taken = await self._ledger.take(rule, self._caller, self._args, force=True)
+            if taken is False:
+                for other in counted:
+                    await self._ledger.give_back(other, self._caller)
+                if asks:
+                    return self._read_approval(rule)
+                return self._deny(rule, "The policy's limit is reached; it denies")
+            if taken:
+                counted.append(rule)
+        if not self.note:
+            self._note("allow", decision.rule or (decision.limits or (None,))[0])
+        return None
+
+    def _deny(self, rule: Rule | None, why: str) -> dict[str, Any]:
+        self.rule = rule
+        self._note("deny", rule)
+        return {"error": _describe(why, rule, self._request)}
+
+    def _note(self, verdict: str, rule: Rule | None, **more: str) -> None:
+        self.note = {"verdict": verdict, "source": self._request.source, **more}
+        if rule is not None:
+            self.note["rule"] = rule.id
+            if rule.message:
+                self.note["message"] = rule.message
+
+
+def _describe(what: str, rule: Rule | None, request: ToolRequest) -> str:
+    """Return what a rule says about a call, for the model or a person."""
+    name = "default" if rule is None else f"rule {rule.id!r}"
+    text = f"{what} this call of {request.tool!r} ({name})"
+    return f"{text}: {rule.message}" if rule is not None and rule.message else f"{text}."
+
+
+def check_policy(value: Any) -> Policy:
+    """Return a setting that is a policy.
+
+    Raises:
+      ValueError: it is something else.
+    """
+    if not isinstance(value, Policy):
+        raise ValueError(
+            f"policy must be a Policy, not {type(value).__name__}; load_policy(FILE) reads a file"
+        )
+    return value
+
+
+def make_gate(
+    policies: Sequence[Any], service: BaseSessionService, *, is_durable: bool
+) -> PolicyGate | None:
+    """Return the gate of a runner, or None if there is no policy.
+
+    Args:
+      policies: policies, and None for those that are not set.
+      service: the session store of the runs.
+      is_durable: whether the store refuses writes over values that the writer has not seen.
+
+    Raises:
+      AgentConfigError: a setting is no policy, or the store cannot keep counts and grants.
+    """
+    given: list[Policy] = []
+    for one in policies:
+        if one is None:
+            continue
+        try:
+            given.append(check_policy(one))
+        except ValueError as error:
+            raise AgentConfigError(f"{error}.") from None
+    if not given:
+        return None
+    if not is_durable and any(policy.needs_ledger for policy in given):
+        raise AgentConfigError(
+            "The policy has limits or grants, which need one of Ostinato's session services: "
+            f"{type(service).__name__} cannot refuse a write that overtakes another one. Use "
+            "SqliteSessionService or DatabaseSessionService, or take limits and grants out."
+        )
+    return PolicyGate(given, PolicyLedger(service))

@@ -1,0 +1,239 @@
+"""PolicyLedger: what limits have counted and what people have granted, in the session store.
+
+Each count of a user, a session or an app is the state of a hidden session. A write replaces the
+text under `_VERSION`, and the store refuses an append that would overwrite a value which its writer
+has not seen. So of two processes that count at once, one reads again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ... import _clock
+from ...errors import AlreadyExistsError, StaleSessionError, StoreError
+from ...events.event import Event
+from ...events.event_actions import EventActions
+from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService
+from ...sessions.session import GetSessionConfig, Session
+from .conditions import read_key, read_number, select_values, split_pointer
+from .rule import Rule, read_seconds
+
+_VERSION = "version"
+_ATTEMPTS = 200
+_NO_EVENTS = GetSessionConfig(num_recent_events=0)
+_APP_USER = "ostinato:policy"
+_AUTHOR = "policy"
+
+
+class Caller:
+    """Whose call it is.
+
+    Args:
+      app_name: the app.
+      user_id: the user.
+      session_id: the user's session, also for an agent that runs in a hidden one.
+      call_key: names the call; a call that runs again has the same.
+    """
+
+    __slots__ = ("app_name", "call_key", "session_id", "user_id")
+
+    def __init__(self, app_name: str, user_id: str, session_id: str, call_key: str) -> None:
+        self.app_name = app_name
+        self.user_id = user_id
+        self.session_id = session_id
+        self.call_key = hashlib.sha256(call_key.encode()).hexdigest()[:24]
+
+
+class PolicyLedger:
+    """Counts calls and keeps grants.
+
+    Args:
+      service: the session store of the runs.
+    """
+
+    def __init__(self, service: BaseSessionService) -> None:
+        self._service = service
+
+    async def take(
+        self, rule: Rule, caller: Caller, args: Mapping[str, Any], *, force: bool = False
+    ) -> bool | None:
+        """Count a call, once however often it runs, if the rule's limit allows it.
+
+        Args:
+          rule: a rule with a limit.
+          caller: whose call it is.
+          args: its arguments.
+          force: count it even if it exceeds the limit, for a person has approved it.
+
+        Returns:
+          True if it was counted now, None if it had been before, False if it exceeds the limit.
+
+        Raises:
+          StoreError: other processes wrote the count each time before this one.
+        """
+        limit = rule.limit
+        if limit is None:
+            return None
+        amount = read_amount(limit.sum, args)
+        if amount is None and not force:
+            return False
+        place = self._count_place(rule, caller)
+        for _ in range(_ATTEMPTS):
+            session = await self._open(*place)
+            now = _clock.now()
+            entries = _read_entries(session)
+            if caller.call_key in entries:
+                return None
+            oldest = now - limit.seconds
+            kept = [value for stamp, value in entries.values() if stamp > oldest]
+            is_over = limit.count is not None and len(kept) >= limit.count
+            if limit.max is not None:
+                is_over = is_over or math.fsum([*kept, amount or 0.0]) > limit.max
+            if is_over and not force:
+                return False
+            delta: dict[str, Any] = {
+                key: None for key, (stamp, _) in entries.items() if stamp <= oldest
+            }
+            if await self._write(session, delta | {caller.call_key: [now, amount or 0.0]}):
+                return True
+        raise self._make_congestion_error(rule)
+
+    async def give_back(self, rule: Rule, caller: Caller) -> None:
+        """Remove the count of a call that did not run after all."""
+        place = self._count_place(rule, caller)
+        for _ in range(_ATTEMPTS):
+            session = await self._open(*place)
+            if caller.call_key not in session.state:
+                return
+            if await self._write(session, {caller.call_key: None}):
+                return
+        raise self._make_congestion_error(rule)
+
+    async def add_grant(
+        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any], grant: str
+    ) -> None:
+        """Store a person's grant; a grant for the single call needs none."""
+        now = _clock.now()
+        ends = None if grant in ("session", "user") else now + read_seconds(grant)
+        key = _grant_key(rule, tool, args, caller.session_id if grant == "session" else "")
+        for _ in range(_ATTEMPTS):
+            session = await self._open(*_grant_place(caller))
+            known: Any = session.state.get(key)
+            if isinstance(known, dict) and read_key(known, "ends") is None:
+                return  # it holds longer already
+            value = {"rule": rule.id, "tool": tool, "grant": grant, "given": now, "ends": ends}
+            if await self._write(session, {key: value}):
+                return
+        raise self._make_congestion_error(rule)
+
+    async def find_grant(
+        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any]
+    ) -> str | None:
+        """Return the kind of the grant that covers a call: `session`, `user` or a duration."""
+        session = await self._load(*_grant_place(caller))
+        if session is None:
+            return None
+        for session_id in (caller.session_id, ""):
+            known: Any = session.state.get(_grant_key(rule, tool, args, session_id))
+            if isinstance(known, dict):
+                ends = read_key(known, "ends")
+                if ends is None or ends > _clock.now():
+                    return str(read_key(known, "grant"))
+        return None
+
+    async def revoke_grants(self, app_name: str, user_id: str, rule_id: str | None = None) -> int:
+        """End a user's grants, those of the user's sessions included.
+
+        Args:
+          app_name: the app.
+          user_id: the user.
+          rule_id: only grants under this rule.
+
+        Returns:
+          How many grants ended.
+        """
+        place = _grant_place(Caller(app_name, user_id, "", ""))
+        for _ in range(_ATTEMPTS):
+            session = await self._load(*place)
+            keys = [
+                key
+                for key, value in (session.state.items() if session is not None else ())
+                if isinstance(value, dict) and rule_id in (None, read_key(value, "rule"))
+            ]
+            if session is None or not keys or await self._write(session, dict.fromkeys(keys)):
+                return len(keys)
+        raise StoreError(f"The grants of user {user_id!r} kept changing; try again.")
+
+    def _count_place(self, rule: Rule, caller: Caller) -> tuple[str, str, str]:
+        by = rule.limit.by if rule.limit is not None else "user"
+        user = _APP_USER if by == "app" else caller.user_id
+        scope = caller.session_id if by == "session" else ""
+        name = hashlib.sha256(json.dumps([rule.id, by, scope]).encode()).hexdigest()[:24]
+        return caller.app_name, user, f"{HIDDEN_PREFIX}policy:{name}"
+
+    async def _load(self, app_name: str, user_id: str, session_id: str) -> Session | None:
+        return await self._service.get_session(
+            app_name=app_name, user_id=user_id, session_id=session_id, config=_NO_EVENTS
+        )
+
+    async def _open(self, app_name: str, user_id: str, session_id: str) -> Session:
+        """Load a hidden session, or create it."""
+        session = await self._load(app_name, user_id, session_id)
+        while session is None:
+            try:
+                return await self._service.create_session(
+                    app_name=app_name, user_id=user_id, session_id=session_id
+                )
+            except AlreadyExistsError:  # another call created it
+                session = await self._load(app_name, user_id, session_id)
+        return session
+
+    async def _write(self, session: Session, delta: dict[str, Any]) -> bool:
+        """Write to a hidden session; return False if another writer came before."""
+        actions = EventActions(state_delta={**delta, _VERSION: _clock.new_id()})
+        try:
+            await self._service.append_event(session, Event(author=_AUTHOR, actions=actions))
+        except StaleSessionError:
+            return False
+        return True
+
+    def _make_congestion_error(self, rule: Rule) -> StoreError:
+        return StoreError(
+            f"The ledger of policy rule {rule.id!r} kept changing, so the call was not counted and "
+            "did not run. Run it again, or spread the load: a limit by user instead of by app."
+        )
+
+
+def _grant_place(caller: Caller) -> tuple[str, str, str]:
+    return caller.app_name, caller.user_id, f"{HIDDEN_PREFIX}policy:grants"
+
+
+def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) -> str:
+    """Return the key of a grant: what it is bound to, the rule's text included."""
+    same = [select_values(args, split_pointer(pointer)) for pointer in rule.same]
+    text = json.dumps([rule.id, rule.digest, tool, session_id, same], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _read_entries(session: Session) -> dict[str, tuple[float, float]]:
+    """Return time and amount of each counted call, by its key."""
+    found: dict[str, tuple[float, float]] = {}
+    for key, value in session.state.items():
+        if isinstance(value, list):
+            stamp, amount = cast("list[float]", value)
+            found[key] = stamp, amount
+    return found
+
+
+def read_amount(pointer: str | None, args: Mapping[str, Any]) -> float | None:
+    """Return what a call adds to a sum; None if that is no number of 0 or more."""
+    if pointer is None:
+        return 0.0
+    numbers = [read_number(value) for value in select_values(args, split_pointer(pointer))]
+    if not numbers or any(number is None or number < 0 for number in numbers):
+        return None
+    return math.fsum(number for number in numbers if number is not None)

@@ -1,0 +1,56 @@
+"""`ostinato policy`, and `--policy` of the commands that run agents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.policies import AGENT, RULES
+from tests.unit.cli.conftest import MakeAgent, Ostinato
+
+
+def test_check(ostinato: Ostinato, home: Path) -> None:
+    (home / "policy.yaml").write_text(RULES)
+    done = ostinato("policy", "check", "policy.yaml")
+    assert (done.code, done.out) == (0, "policy.yaml: 1 rule, 2 of 2 tests passed\n")
+    (home / "policy.yaml").write_text(RULES.replace("expect: allow", "expect: ask"))
+    done = ostinato("policy", "check", "policy.yaml")
+    assert done.code == 1
+    assert "line 5: expected ask, but the default says allow" in done.out
+    assert "1 of 2 tests passed" in done.out
+
+
+def test_check_names_the_fault(ostinato: Ostinato, home: Path) -> None:
+    (home / "policy.yaml").write_text("rules:\n  - {id: a, verdict: perhaps}\n")
+    done = ostinato("policy", "check", "policy.yaml")
+    assert done.code == 1
+    assert "policy.yaml, line 2, rules[0].verdict:" in done.err
+    assert ostinato("policy", "check", "gone.yaml").code == 1
+
+
+def test_a_run_obeys_and_its_sessions_can_be_tried(
+    ostinato: Ostinato, home: Path, make_agent: MakeAgent
+) -> None:
+    make_agent(AGENT)
+    (home / "policy.yaml").write_text(RULES)
+    assert "paid 500" in ostinato("run", "desk", "Go").out
+    done = ostinato("run", "desk", "Go", "--policy", "policy.yaml")
+    assert "paid 500" not in done.out and "Too much." in done.out
+    done = ostinato("policy", "dry-run", "policy.yaml", "--since", "1h")
+    assert done.code == 0
+    assert "would have stopped 2 of 2 calls in 2 sessions since 1h ago." in done.out
+    assert "2  denied, by rule big" in done.out
+    done = ostinato("policy", "dry-run", "policy.yaml", "--json", "--app", "desk")
+    assert [one["tool"] for one in json.loads(done.out)["stopped"]] == ["pay", "pay"]
+
+
+def test_wrong_usage(ostinato: Ostinato, home: Path, make_agent: MakeAgent) -> None:
+    (home / "policy.yaml").write_text(RULES)
+    done = ostinato("policy", "dry-run", "policy.yaml", "--since", "soon")
+    assert done.code == 2 and "'soon' is no duration" in done.err
+    assert "There are no sessions" in ostinato("policy", "dry-run", "policy.yaml").err
+    make_agent(AGENT)
+    done = ostinato("run", "desk", "Go", "--policy", "gone.yaml")
+    assert done.code != 0 and "there is no such file" in done.err
+    done = ostinato("worker", "desk", "--once", "--policy", "gone.yaml")
+    assert done.code != 0 and "there is no such file" in done.err
