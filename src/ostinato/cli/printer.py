@@ -8,7 +8,9 @@ from .. import types
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
+from ..events.tool_origin import read_tool_origin
 from ..models.llm_response import RESTARTED
+from .call_view import origin_text
 from .escape import label, reveal
 from .screen import Screen
 from .shorten import (
@@ -28,6 +30,7 @@ _PARENT_KEYS = ("_code_execution_context", "_code_executor")
 _RESULT_TITLE = "Code execution result:\n"
 _RESULT_LINES = 4
 _CODE_LINES = 12
+_SOURCE = 60  # characters of a tool's source
 _PIPED = 160  # characters of a value in a file, where no line is broken
 
 
@@ -195,10 +198,14 @@ class Printer:
         if self._room_for(4) is None and not self._verbose:
             lines = [cut(lines[0], _PIPED)]
         waits = call.id in (event.long_running_tool_ids or ())
+        origin = read_tool_origin(event, call.id)
+        source = "" if origin is None else f"  {cut(origin_text(origin), _SOURCE)}"
         for number, line in enumerate(lines):
             last = number == len(lines) - 1
-            tail = ("  (answered later)", "dim") if waits and last else ""
-            self._screen.line(("● " if not number else "  ", "green"), line, tail, indent=2)
+            tail = f"{source}{'  (answered later)' if waits else ''}" if last else ""
+            self._screen.line(
+                ("● " if not number else "  ", "green"), line, (tail, "dim"), indent=2
+            )
 
     def _show_response(self, event: Event, response: types.FunctionResponse) -> None:
         actions = event.actions

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from .. import types
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import as_agent
+from ..tools.base_tool import describe_origin
 from .agents import ServedApp
 from .endpoint import Call, Endpoint
 from .problems import Problem
@@ -55,13 +56,18 @@ class AppInfo(WireRecord):
 
 
 class AgentInfo(BaseModel):
-    """An agent; its keys are as google-adk's server has them."""
+    """An agent; its keys are as google-adk's server has them.
+
+    Attributes:
+      tool_origins: where each tool comes from, by its name (docs/server.md); google-adk has none.
+    """
 
     name: str
     description: str
     instruction: str
     tools: list[dict[str, Any]]
     sub_agents: list[str]
+    tool_origins: dict[str, dict[str, str]] = Field(default_factory=dict)
 
 
 async def list_apps(call: Call) -> Any:
@@ -113,27 +119,25 @@ async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
 
 async def describe_agent(agent: BaseAgent) -> AgentInfo:
     """Return an agent's description, instruction, tools and sub-agents."""
-    instruction, tools = "", []
+    instruction = ""
+    tools: list[dict[str, Any]] = []
+    origins: dict[str, dict[str, str]] = {}
     if isinstance(agent, LlmAgent):
         instruction = agent.instruction if isinstance(agent.instruction, str) else ""
-        tools = await _tool_declarations(cast(LlmAgent, agent))
+        for tool in await cast(LlmAgent, agent).canonical_tools():
+            declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
+            if declaration is not None:
+                entry = types.Tool(function_declarations=[declaration])
+                tools.append(entry.model_dump(by_alias=True, exclude_none=True, mode="json"))
+                origins[declaration.name or tool.name] = describe_origin(tool).to_json()
     return AgentInfo(
         name=agent.name,
         description=agent.description,
         instruction=instruction,
         tools=tools,
         sub_agents=[one.name for one in agent.sub_agents],
+        tool_origins=origins,
     )
-
-
-async def _tool_declarations(agent: LlmAgent) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for tool in await agent.canonical_tools():
-        declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
-        if declaration is not None:
-            entry = types.Tool(function_declarations=[declaration])
-            found.append(entry.model_dump(by_alias=True, exclude_none=True, mode="json"))
-    return found
 
 
 ENDPOINTS = (

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, cast, get_args
 from .. import types
 from ..context.context import Context as ToolContext
 from ..errors import AgentConfigError
+from ..events.tool_origin import ToolOrigin
 from ..models.llm_request import LlmRequest
 from .json_fit import check_schema
 from .tool_configs import ToolArgsConfig, arguments_for
@@ -84,6 +85,11 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             self.in_doubt = in_doubt
         if check is not None:
             self.in_doubt_check = check
+
+    @property
+    def tool_origin(self) -> ToolOrigin | None:
+        """Where the tool comes from if it is not code of the program; None for a function."""
+        return None
 
     def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
         """Return the tool that replaces this one beside other tools.
@@ -181,3 +187,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
 
         other._get_declaration = get_declaration
         return other
+
+
+def describe_origin(tool: BaseTool) -> ToolOrigin:
+    """Return where any tool comes from; the policy of a function is that for calls in doubt."""
+    return tool.tool_origin or ToolOrigin("function", policy=tool.in_doubt)

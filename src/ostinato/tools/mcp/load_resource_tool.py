@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from ... import types
 from ..._log import get_logger
 from ...errors import OstinatoError
+from ...events.tool_origin import ToolOrigin
 from ...models.llm_request import LlmRequest
 from ..base_tool import BaseTool
 from ..load_artifacts_tool import readable_part
@@ -72,6 +73,12 @@ class LoadMcpResourceTool(BaseTool):
         super().__init__(name=NAME, description=_DESCRIPTION)
         self._mcp_toolset = mcp_toolset
         self._declaration: types.FunctionDeclaration | None = None
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The server whose resources it reads."""
+        label = getattr(self._mcp_toolset, "label", "")
+        return ToolOrigin("mcp", label if isinstance(label, str) else "", "", "read_only")
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         if self._declaration is None:

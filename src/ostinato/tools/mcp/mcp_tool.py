@@ -12,6 +12,7 @@ from ...auth.auth_tool import AuthConfig
 from ...auth.credential_manager import CredentialManager
 from ...context.context import Context as ToolContext
 from ...errors import AgentConfigError
+from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
@@ -19,6 +20,7 @@ from ..function_tool import REJECTED, UNCONFIRMED
 from .annotations import (
     Conditions,
     choose_in_doubt,
+    choose_policy,
     condition_of,
     needs_confirmation,
     read_annotations,
@@ -132,6 +134,16 @@ class McpTool(BaseAuthenticatedTool):
     def raw_mcp_tool(self) -> Any:
         """The server's description of the tool."""
         return self._mcp_tool
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The server, its name of the tool, and the policy that follows from its hints."""
+        return ToolOrigin(
+            "mcp",
+            self._mcp_session_manager.label,
+            self._mcp_tool.name,
+            choose_policy(self.in_doubt, self._annotations, asks=self._condition is not False),
+        )
 
     @property
     def annotations(self) -> dict[str, Any]:
