@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from .. import types
 from ..agents.base_agent import BaseAgent
@@ -24,6 +24,12 @@ class ListQuery(BaseModel):
 
     detailed: bool = False
     relative_path: str | None = None
+
+
+class InfoQuery(BaseModel):
+    """How much to tell of agents: what google-adk's server tells, or their tools' origins, too."""
+
+    detailed: bool = False
 
 
 class AppSummary(WireRecord):
@@ -59,7 +65,7 @@ class AgentInfo(BaseModel):
     """An agent; its keys are as google-adk's server has them.
 
     Attributes:
-      tool_origins: where each tool comes from, by its name (docs/server.md); google-adk has none.
+      tool_origins: where each tool comes from, by its name (docs/server.md), if it was asked for.
     """
 
     name: str
@@ -67,7 +73,7 @@ class AgentInfo(BaseModel):
     instruction: str
     tools: list[dict[str, Any]]
     sub_agents: list[str]
-    tool_origins: dict[str, dict[str, str]] = Field(default_factory=dict)
+    tool_origins: dict[str, dict[str, str]] | None = None
 
 
 async def list_apps(call: Call) -> Any:
@@ -100,7 +106,7 @@ async def get_app_info(call: Call) -> AppInfo:
     app: ServedApp = await call.host.agents.get_app(call.path["app"])
     root = as_agent(app.runner.agent)
     agents: dict[str, AgentInfo] = {}
-    await _add_agent(root, agents)
+    await _add_agent(root, agents, call.query.detailed)
     return AppInfo(
         name=app.name,
         root_agent_name=root.name,
@@ -109,16 +115,21 @@ async def get_app_info(call: Call) -> AppInfo:
     )
 
 
-async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
+async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo], with_origins: bool) -> None:
     if agent.name in agents:
         return
-    agents[agent.name] = await describe_agent(agent)
+    agents[agent.name] = await describe_agent(agent, with_origins=with_origins)
     for one in agent.sub_agents:
-        await _add_agent(one, agents)
+        await _add_agent(one, agents, with_origins)
 
 
-async def describe_agent(agent: BaseAgent) -> AgentInfo:
-    """Return an agent's description, instruction, tools and sub-agents."""
+async def describe_agent(agent: BaseAgent, *, with_origins: bool = False) -> AgentInfo:
+    """Return an agent's description, instruction, tools and sub-agents.
+
+    Args:
+      agent: the agent.
+      with_origins: also where its tools come from.
+    """
     instruction = ""
     tools: list[dict[str, Any]] = []
     origins: dict[str, dict[str, str]] = {}
@@ -136,7 +147,7 @@ async def describe_agent(agent: BaseAgent) -> AgentInfo:
         instruction=instruction,
         tools=tools,
         sub_agents=[one.name for one in agent.sub_agents],
-        tool_origins=origins,
+        tool_origins=origins if with_origins else None,
     )
 
 
@@ -154,6 +165,7 @@ ENDPOINTS = (
         "/apps/{app}/app-info",
         "Tell what an app is made of",
         get_app_info,
+        query=InfoQuery,
         answer=AppInfo,
     ),
 )

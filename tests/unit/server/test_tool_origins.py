@@ -34,7 +34,7 @@ async def test_clients_learn_the_origin_of_tools_and_calls(serve: Serve, tmp_pat
     folder.mkdir(parents=True)
     (folder / "agent.py").write_text(AGENT)
     async with serve(agents=folder.parent) as served:
-        info = (await served.ask("GET", "/apps/good/app-info")).json()
+        info = (await served.ask("GET", "/apps/good/app-info?detailed=true")).json()
         assert info["agents"]["root"]["tool_origins"] == {
             "count": {"kind": "function", "policy": "rerun"},
             "drop": ORIGIN,
