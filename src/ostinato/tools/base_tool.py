@@ -43,6 +43,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       wants_own_agent: whether the tool that `in_own_agent` returns replaces this one beside other
         tools.
       returns_media: whether `split_media` is called for each response.
+      reports_progress: whether a call may report its progress in the stream of its run.
 
     Raises:
       AgentConfigError: `in_doubt` is unknown, or the runtime reserves the name.
@@ -54,6 +55,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
     asks_first: bool = False
     wants_own_agent: bool = False
     returns_media: ClassVar[bool] = False
+    reports_progress: ClassVar[bool] = False
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 

@@ -17,6 +17,7 @@ from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.events.pending import pending_calls
 from ostinato.events.tool_origin import TOOL_ORIGINS
+from ostinato.events.tool_progress import ToolProgress, make_progress_event
 from ostinato.hosting.stand_in import stand_in_line
 
 
@@ -311,3 +312,17 @@ def test_approval_says_where_the_tool_comes_from() -> None:
     (waiting,) = pending_calls([calling("x" * 500 + "\u202e")])
     (_, (text, _), _) = call_lines(waiting, 80)[0][1]
     assert len(text) < 80 and "\u202e" not in text
+
+
+def test_progress_of_a_call_is_a_line_for_each_tenth_and_message() -> None:
+    def progress(done: float, total: float | None, message: str = "") -> Event:
+        one = ToolProgress("c1", done, total, message)
+        return make_progress_event(one, invocation_id="i", author="a", branch=None)
+
+    events = [progress(n / 10, 3) for n in range(40)]
+    assert shown(*events).count("%") == 11 and "100 %" in shown(*events)
+    hostile = [progress(1e308, 1e-308, "\x1b[2J"), progress(1, -1), progress(float("nan"), None)]
+    assert "\x1b" not in shown(*hostile)
+    many = [progress(0, None, f"step {n}") for n in range(500)]
+    assert shown(*many).count("step") == 20
+    assert shown(*many, verbose=True).count("step") == 500

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ... import types
@@ -35,6 +33,7 @@ from .elicitation import (
     read_question,
     request_answer,
 )
+from .progress import ProgressReport, find_progress_callback
 from .server_call import PendingQuestions, ServerCall
 from .tool_result import dump_result, settle_media, split_media
 
@@ -89,6 +88,7 @@ class McpTool(BaseAuthenticatedTool):
     """
 
     returns_media = True
+    reports_progress = True
 
     def __init__(
         self,
@@ -211,6 +211,7 @@ class McpTool(BaseAuthenticatedTool):
             except ValueError as error:
                 request_answer(question, tool_context, str(error))
                 return {"status": WAITING}
+        callback = await find_progress_callback(self._progress_callback, self.name, tool_context)
         call = ServerCall(
             self._mcp_session_manager,
             tool=self._mcp_tool,
@@ -221,7 +222,7 @@ class McpTool(BaseAuthenticatedTool):
             args,
             meta={IDEMPOTENCY_KEY: tool_context.idempotency_key},
             before=lambda: self._begin(tool_context),
-            on_progress=await self._find_progress_callback(tool_context),
+            on_progress=ProgressReport(tool_context, callback).note,
             resumption=resumption,
         )
         if isinstance(result, PendingQuestions):
@@ -279,16 +280,6 @@ class McpTool(BaseAuthenticatedTool):
         if self.asks_first and issubclass(kind, ToolContext):  # not a mock
             ctx = tool_context.get_invocation_context()
             await ctx.begin_call(tool_context.function_call_id, self.name)
-
-    async def _find_progress_callback(self, tool_context: ToolContext) -> Any:
-        callback = self._progress_callback
-        call: Callable[..., Any] | None = getattr(callback, "__call__", None)  # noqa: B004
-        if callback is None or inspect.iscoroutinefunction(callback):
-            return callback
-        if inspect.iscoroutinefunction(call):
-            return callback
-        made = callback(self.name, callback_context=tool_context)
-        return await made if inspect.isawaitable(made) else made
 
     def _read_meta(self) -> dict[str, Any] | None:
         meta: Any = getattr(self._mcp_tool, "meta", None)
