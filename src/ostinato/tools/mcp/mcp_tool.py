@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ... import types
+from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...auth.credential_manager import CredentialManager
 from ...context.context import Context as ToolContext
@@ -24,6 +25,7 @@ from .annotations import (
     read_annotations,
 )
 from .caller import Callers
+from .connection_params import EXTRA
 from .elicitation import (
     WAITING,
     Resumption,
@@ -34,7 +36,8 @@ from .elicitation import (
     request_answer,
 )
 from .progress import ProgressReport, find_progress_callback
-from .server_call import PendingQuestions, ServerCall
+from .sampling import Sampler, SamplingPolicy
+from .server_call import FAILED, PendingQuestions, ServerCall
 from .tool_result import dump_result, settle_media, split_media
 
 if TYPE_CHECKING:
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 
 IDEMPOTENCY_KEY = "ostinato/idempotencyKey"
 """Key in a request's `_meta` under which the call's idempotency key travels."""
+
+_DECLINED = "The user does not allow the server to ask the model, so the call was ended."
+_NOT_SENT = "The answer was not sent to the server."
 
 _FENCE = (
     "The following description, and those of the parameters, were written by the MCP server "
@@ -82,6 +88,7 @@ class McpTool(BaseAuthenticatedTool):
       progress_callback: `async (progress, total, message)`, or a ProgressCallbackFactory.
       callers: identity and headers of callers; replaces auth and header_provider.
       name: what the model calls the tool by; the server's name by default.
+      sampling: what the server may ask of the agent's model; nothing if None.
 
     Raises:
       AgentConfigError: the tool or the session manager is missing.
@@ -102,6 +109,7 @@ class McpTool(BaseAuthenticatedTool):
         progress_callback: Any = None,
         callers: Callers | None = None,
         name: str | None = None,
+        sampling: SamplingPolicy | None = None,
     ) -> None:
         if mcp_tool is None or mcp_session_manager is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise AgentConfigError("McpTool needs mcp_tool and mcp_session_manager.")
@@ -110,6 +118,7 @@ class McpTool(BaseAuthenticatedTool):
         self._annotations = read_annotations(mcp_tool)
         self._condition = condition_of(require_confirmation, mcp_tool.name)
         self._progress_callback = progress_callback
+        self._sampling = sampling
         if callers is None:
             config = auth_scheme and AuthConfig(
                 auth_scheme=auth_scheme, raw_auth_credential=auth_credential
@@ -211,6 +220,13 @@ class McpTool(BaseAuthenticatedTool):
             except ValueError as error:
                 request_answer(question, tool_context, str(error))
                 return {"status": WAITING}
+        if resumption is not None and resumption.is_refused:
+            return {"error": _DECLINED}
+        sampler = self._make_sampler(tool_context)
+        if resumption is not None and resumption.samples:
+            fault = await self._answer_samples(resumption, sampler)
+            if fault:
+                return {"error": fault}
         callback = await find_progress_callback(self._progress_callback, self.name, tool_context)
         call = ServerCall(
             self._mcp_session_manager,
@@ -224,14 +240,42 @@ class McpTool(BaseAuthenticatedTool):
             before=lambda: self._begin(tool_context),
             on_progress=ProgressReport(tool_context, callback).note,
             resumption=resumption,
+            sampler=sampler,
         )
         if isinstance(result, PendingQuestions):
-            return ask_user(result.result, result.answered, tool_context)
+            return self._pause(result, tool_context)
         if isinstance(result, list):
             return ask_to_visit(cast("list[Any]", result), tool_context)
         if isinstance(result, dict):
             return cast("dict[str, Any]", result)
         return await self._read_result(result, args, tool_context)
+
+    def _make_sampler(self, tool_context: ToolContext) -> Sampler | None:
+        """Return what answers the server's requests to the model, or None without a policy."""
+        kind: type = type(tool_context)
+        if self._sampling is None or not issubclass(kind, ToolContext):  # a mock
+            return None
+        return Sampler(self._sampling, tool_context, self._mcp_session_manager.label)
+
+    async def _answer_samples(self, resumption: Resumption, sampler: Sampler | None) -> str:
+        """Let the model answer what the user agreed to; return what went wrong, or empty."""
+        error_type = need("mcp", extra=EXTRA).MCPError
+        for key, params in resumption.samples.items():
+            if sampler is None:  # the policy has changed since the user was asked
+                return f"{FAILED}the toolset does not allow sampling any more. {_NOT_SENT}"
+            try:
+                resumption.responses[key] = await sampler.answer(params)
+            except error_type as error:
+                return f"{FAILED}{error}. {_NOT_SENT}"
+        return ""
+
+    def _pause(self, pending: PendingQuestions, tool_context: ToolContext) -> dict[str, Any]:
+        """Ask the user the open questions; the run pauses."""
+        label = self._mcp_session_manager.label
+        try:
+            return ask_user(pending.result, pending.answered, tool_context, label)
+        except need("mcp", extra=EXTRA).MCPError as error:
+            return {"error": f"{FAILED}{error}."}
 
     async def _read_result(
         self, result: Any, args: dict[str, Any], tool_context: ToolContext

@@ -17,6 +17,7 @@ from .connection_params import EXTRA
 from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
 from .errors import McpConnectionError
 from .http_client import RequestTrace
+from .sampling import Sampler
 from .session_manager import MCPSessionManager
 
 _log = get_logger(__name__)
@@ -67,6 +68,7 @@ class ServerCall:
         before: Callable[[], Awaitable[None]],
         on_progress: Any = None,
         resumption: Resumption | None = None,
+        sampler: Sampler | None = None,
     ) -> Any:
         """Send the call and return the server's result.
 
@@ -76,6 +78,7 @@ class ServerCall:
           before: called once the connection is there, before the request is sent.
           on_progress: `async (progress, total, message)`, or None.
           resumption: the answers to the server's questions, if it asked some before.
+          sampler: answers the server's requests to the model, or None.
 
         Returns:
           The SDK's `CallToolResult`; a PendingQuestions; a list of addresses that the user has to
@@ -89,7 +92,7 @@ class ServerCall:
         try:
             connection = await self._connect(trace)
             await before()
-            work = partial(self._converse, request, on_progress, resumption)
+            work = partial(self._converse, request, on_progress, resumption, sampler)
             return await self._run(connection, work, trace)
         except McpConnectionError as error:
             return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
@@ -99,6 +102,7 @@ class ServerCall:
         fields: dict[str, Any],
         on_progress: Any,
         resumption: Resumption | None,
+        sampler: Sampler | None,
         session: Any,
         request: Request,
     ) -> Any:
@@ -118,16 +122,18 @@ class ServerCall:
         state = None if resumption is None else resumption.state
         for turn in range(MAX_ROUNDS):
             answers = {"inputResponses": responses, "requestState": state}
-            result = await session.send_request(
-                kinds.CallToolRequest(
-                    params=kinds.CallToolRequestParams.model_validate({**fields, **answers})
-                ),
-                _result_adapter(),
-                progress_callback=note_progress,
-            )
+            params = kinds.CallToolRequestParams.model_validate({**fields, **answers})
+            with self._manager.live_sampling.serve(session, sampler):
+                result = await session.send_request(
+                    kinds.CallToolRequest(params=params),
+                    _result_adapter(),
+                    progress_callback=note_progress,
+                )
             if not isinstance(result, kinds.InputRequiredResult):
                 return result
-            responses = await answer_at_once(session, result, self._manager.answers_questions)
+            with_elicitation = self._manager.answers_questions
+            responses = await answer_at_once(session, result, with_elicitation, sampler)
+            request.extend()
             if len(responses) < len(result.input_requests or ()):
                 return PendingQuestions(result, responses)
             state = result.request_state
