@@ -19,7 +19,6 @@ from ..._log import get_logger
 from ..._optional import need
 from ...errors import AgentConfigError, BudgetExceededError
 from ...models.llm_request import LlmRequest
-from ...telemetry.model_call import model_call
 from .connection_params import EXTRA
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Sampler:
         self._ctx.increment_llm_call_count()
         try:
             text, is_cut = await self._ask_model(model, request)
-        except Exception as error:
+        except Exception as error:  # boundary: the server learns no more than its type
             if isinstance(error, BudgetExceededError):
                 raise
             _log.warning("MCP server %s: sampling failed.", self._server, exc_info=True)
@@ -116,32 +115,21 @@ class Sampler:
 
     async def _ask_model(self, model: Any, request: LlmRequest) -> tuple[str, bool]:
         """Return the model's text, and whether it was cut at the token limit."""
-        telemetry = None if self._ctx.run_config is None else self._ctx.run_config.telemetry
-        call = model_call(request, telemetry, invocation_id=self._ctx.invocation_id)
         spending, pieces, is_cut = self._ctx.services.budget_usage, list[str](), False
-        failure: BaseException | None = None
-        try:
-            call.begin(request)
-            async with Aclosing(model.generate_content_async(request, stream=False)) as responses:
-                while True:
-                    response = await (
-                        anext(responses, None)
-                        if spending is None
-                        else spending.next_response(responses, self._ctx.agent)
-                    )
-                    if response is None:
-                        break
-                    call.note(response)
-                    if response.error_code:
-                        raise RuntimeError(response.error_code)
-                    is_cut = is_cut or response.finish_reason == types.FinishReason.MAX_TOKENS
-                    for part in (response.content.parts if response.content else None) or ():
-                        pieces += [part.text] if part.text and not part.thought else []
-        except BaseException as error:
-            failure = error
-            raise
-        finally:
-            call.end(failure)
+        async with Aclosing(model.generate_content_async(request, stream=False)) as responses:
+            while True:
+                response = await (
+                    anext(responses, None)
+                    if spending is None
+                    else spending.next_response(responses, self._ctx.agent)
+                )
+                if response is None:
+                    break
+                if response.error_code:
+                    raise RuntimeError(response.error_code)
+                is_cut = is_cut or response.finish_reason == types.FinishReason.MAX_TOKENS
+                for part in (response.content.parts if response.content else None) or ():
+                    pieces += [part.text] if part.text and not part.thought else []
         return "".join(pieces), is_cut
 
 
