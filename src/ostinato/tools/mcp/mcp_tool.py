@@ -35,6 +35,7 @@ from .elicitation import (
     read_question,
     request_answer,
 )
+from .long_result import bound_result
 from .progress import ProgressReport, find_progress_callback
 from .sampling import Sampler, SamplingPolicy
 from .server_call import FAILED, PendingQuestions, ServerCall
@@ -282,6 +283,7 @@ class McpTool(BaseAuthenticatedTool):
     ) -> dict[str, Any]:
         dumped = dump_result(result)
         await settle_media(dumped, self.name, tool_context)
+        await bound_result(dumped, self.name, tool_context)
         uri = self.mcp_app_resource_uri
         if uri is not None:
             tool = self._mcp_tool.model_dump(mode="json", by_alias=True, exclude_none=True)
