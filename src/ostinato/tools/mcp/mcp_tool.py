@@ -38,7 +38,7 @@ from .elicitation import (
 from .long_result import bound_result
 from .progress import ProgressReport, find_progress_callback
 from .sampling import Sampler, SamplingPolicy
-from .server_call import FAILED, PendingQuestions, ServerCall
+from .server_call import FAILED, PendingQuestions, ServerCall, has_header_parameters
 from .tool_result import dump_result, settle_media, split_media
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class McpTool(BaseAuthenticatedTool):
         self._condition = condition_of(require_confirmation, mcp_tool.name)
         self._progress_callback = progress_callback
         self._sampling = sampling
+        self._needs_list = has_header_parameters(mcp_tool)
         if callers is None:
             config = auth_scheme and AuthConfig(
                 auth_scheme=auth_scheme, raw_auth_credential=auth_credential
@@ -234,6 +235,7 @@ class McpTool(BaseAuthenticatedTool):
             tool=self._mcp_tool,
             identity=self._callers.identify(tool_context),
             headers=await self._callers.make_headers(tool_context, credential),
+            needs_list=self._needs_list,
         )
         result = await call.send(
             args,

@@ -149,16 +149,13 @@ class LiveSampling:
         self._active: dict[int, list[Sampler]] = {}
 
     @contextmanager
-    def serve(self, session: Any, sampler: Sampler | None) -> Generator[None]:
+    def serve(self, session: Any, sampler: Sampler) -> Generator[None]:
         """Let requests of a session be answered by a sampler meanwhile.
 
         Args:
           session: the SDK's session.
-          sampler: that of the call, or None.
+          sampler: that of the call.
         """
-        if sampler is None:
-            yield
-            return
         active = self._active.setdefault(id(session), [])
         active.append(sampler)
         try:
