@@ -20,6 +20,7 @@ from .errors import McpConnectionError
 from .http_client import RequestTrace
 from .sampling import Sampler
 from .session_manager import MCPSessionManager
+from .transports import UNREADABLE
 
 _log = get_logger(__name__)
 
@@ -196,7 +197,7 @@ class ServerCall:
             return f"{error.message}. {_NOT_RUN} The server has changed the tool."
         if trace.never_sent:
             return f"{error.message}. {_NOT_RUN}"
-        if error.code == closed or (trace.status or 0) >= 500:
+        if error.code in (closed, UNREADABLE) or (trace.status or 0) >= 500:
             return f"{error.message}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 
