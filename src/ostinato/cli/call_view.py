@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..events.pending import Pending
-from .escape import cells, exact_json, fold, label, shorten, take_cells
+from ..events.tool_origin import ToolOrigin
+from .escape import cells, exact_json, fold, label, reveal, shorten, take_cells
 
 Line = tuple[str | tuple[str, str], ...]
 
@@ -58,6 +59,7 @@ def call_lines(one: Pending, width: int, *, whole: bool = False) -> tuple[list[L
       The lines, and whether something was left out; the last lines then name what.
     """
     items = list(one.args.items())
+    origin = origin_line(one, width)
     kept = items if whole else items[:_VALUE_LINES]
     most = None if whole else min(max(_VALUE_LINES // max(len(kept), 1), 1), _LONGEST_VALUE)
     names = [label(key) if whole else shorten(label(key), _KEY_WIDTH) for key, _ in kept]
@@ -69,6 +71,7 @@ def call_lines(one: Pending, width: int, *, whole: bool = False) -> tuple[list[L
     name_room = max(width - len("  Call ") - len(size), _KEY_WIDTH)
     title = shorten(label(one.tool), min(name_room, _NAME_WIDTH))
     lines: list[Line] = [(("  Call ", "dim"), (title, "bold"), (size, "dim"))]
+    lines += [origin] if origin else []
     cut_names: list[str] = []
     for name, (_, value) in zip(names, kept, strict=True):
         shown, cut = _value_lines(exact_json(value), room, most)
@@ -89,6 +92,23 @@ def call_lines(one: Pending, width: int, *, whole: bool = False) -> tuple[list[L
         start = "    … cut short: "
         lines.append(((start + _join_names(cut_names, width - cells(start)), "yellow"),))
     return lines, bool(cut_names or hidden)
+
+
+def origin_text(origin: ToolOrigin) -> str:
+    """Return where a tool comes from, without hidden characters, such as `MCP server files`."""
+    return reveal(origin.source_text)
+
+
+def origin_line(one: Pending, width: int) -> Line | None:
+    """Return the line that says where a call's tool comes from, or None for a function."""
+    if one.origin is None or not one.origin.source_text:
+        return None
+    pieces = [origin_text(one.origin)]
+    if one.origin.operation not in ("", one.tool):
+        pieces.append(reveal(one.origin.operation))
+    policy = "" if one.origin.policy == "ask" else f" ({one.origin.policy_text})"
+    text = shorten(", ".join(pieces), max(width - len("  From ") - len(policy), _KEY_WIDTH))
+    return (("  From ", "dim"), (text, "yellow"), (policy, "dim"))
 
 
 def _value_lines(text: str, room: int, most: int | None) -> tuple[list[str], bool]:

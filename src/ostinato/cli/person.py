@@ -10,7 +10,15 @@ from .. import types
 from ..errors import InvalidAnswerError
 from ..events.pending import Pending
 from ..hosting.input_answers import read_answer
-from .call_view import SAID_LINES, Line, call_lines, call_name, said_lines, title_of
+from .call_view import (
+    SAID_LINES,
+    Line,
+    call_lines,
+    call_name,
+    origin_line,
+    said_lines,
+    title_of,
+)
 from .escape import exact_json, label, reveal
 from .printer import Printer
 from .question_view import (
@@ -122,6 +130,9 @@ def _is_cut(one: Pending, width: int) -> bool:
 async def _ask_input(one: Pending, person: Person, printer: Printer) -> dict[str, Any]:
     """Ask a workflow's question until the answer fits."""
     printer.section(("◆ ", "bold yellow"), (title_of(one), "bold"), " asks you")
+    origin = origin_line(one, printer.width)
+    if origin is not None:
+        printer.note(*origin)
     for line in question_lines(one, printer.width):
         printer.note(*line)
     if takes_object(one.response_schema):

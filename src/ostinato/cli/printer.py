@@ -8,7 +8,10 @@ from .. import types
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
+from ..events.tool_origin import read_tool_origin
+from ..events.tool_progress import ToolProgress
 from ..models.llm_response import RESTARTED
+from .call_view import origin_text
 from .escape import label, reveal
 from .screen import Screen
 from .shorten import (
@@ -28,6 +31,8 @@ _PARENT_KEYS = ("_code_execution_context", "_code_executor")
 _RESULT_TITLE = "Code execution result:\n"
 _RESULT_LINES = 4
 _CODE_LINES = 12
+_SOURCE = 60  # characters of a tool's source
+_PROGRESS_LINES = 20  # of one call
 _PIPED = 160  # characters of a value in a file, where no line is broken
 
 
@@ -47,6 +52,7 @@ class Printer:
         self._streamed = ""
         self._kind = ""
         self._last_call: str | None = None
+        self._progress: dict[str, list[str]] = {}
 
     @property
     def width(self) -> int:
@@ -70,6 +76,7 @@ class Printer:
                 self.note(("The answer was interrupted; it starts again.", "dim"))
             elif event.branch is None:  # partial texts of parallel agents would mix
                 self._show_parts(event)
+                self._show_progress(event)
             return
         if event.author == "user":
             self._show_user(event)
@@ -82,6 +89,7 @@ class Printer:
         """End the current line and forget the speaker."""
         self._screen.end_text()
         self._speaker, self._streamed, self._last_call = None, "", None
+        self._progress.clear()
 
     def apart(self) -> None:
         """Leave a blank line before something that goes to standard error."""
@@ -195,10 +203,14 @@ class Printer:
         if self._room_for(4) is None and not self._verbose:
             lines = [cut(lines[0], _PIPED)]
         waits = call.id in (event.long_running_tool_ids or ())
+        origin = read_tool_origin(event, call.id)
+        source = "" if origin is None else f"  {cut(origin_text(origin), _SOURCE)}"
         for number, line in enumerate(lines):
             last = number == len(lines) - 1
-            tail = ("  (answered later)", "dim") if waits and last else ""
-            self._screen.line(("● " if not number else "  ", "green"), line, tail, indent=2)
+            tail = f"{source}{'  (answered later)' if waits else ''}" if last else ""
+            self._screen.line(
+                ("● " if not number else "  ", "green"), line, (tail, "dim"), indent=2
+            )
 
     def _show_response(self, event: Event, response: types.FunctionResponse) -> None:
         actions = event.actions
@@ -220,6 +232,21 @@ class Printer:
             self._screen.line(("● ", "green"), title, indent=2)
         if text:
             self._write_lines("└ ", f"{name}{text}", style, 4)
+
+    def _show_progress(self, event: Event) -> None:
+        """Show how far a call has come: a line for each message, and for each tenth of the way."""
+        found = ToolProgress.of(event)
+        if found is None:
+            return
+        share = min(max(found.progress / found.total, 0.0), 1.0) if found.total else None
+        step = "" if share is None else f"{int(10 * share) * 10} %"
+        text = " ".join(filter(None, (step, one_line(found.message)))) or "working"
+        lines = self._progress.setdefault(found.call_id, [])
+        if text in lines[-1:] or (len(lines) >= _PROGRESS_LINES and not self._verbose):
+            return
+        lines.append(text)
+        self._begin_speaker(event.author, "tool")
+        self._screen.line(("· ", "dim"), (cut(text, self._room_for(6) or _PIPED), "dim"), indent=4)
 
     def _write_lines(self, sign: str, text: str, style: str, indent: int) -> None:
         room = self._room_for(indent + len(sign))

@@ -244,6 +244,7 @@ class SendsEvents(Protocol):
     """Takes the events of a run within a call; `Relay` does."""
 
     async def send(self, event: Event) -> None: ...
+    def offer(self, event: Event) -> None: ...
 
 
 class NodeLike(Protocol):

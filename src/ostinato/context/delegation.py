@@ -103,12 +103,19 @@ class Relay(Generic[T]):
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[tuple[Event, asyncio.Event] | None] = asyncio.Queue()
+        self._offered: asyncio.Event | None = None
 
     async def send(self, event: Event) -> None:
         """Relay an event; return when it was taken."""
         taken = asyncio.Event()
         self._queue.put_nowait((event, taken))
         await taken.wait()
+
+    def offer(self, event: Event) -> None:
+        """Relay an event without waiting; drop it if the one offered before was not taken yet."""
+        if self._offered is None or self._offered.is_set():
+            self._offered = asyncio.Event()
+            self._queue.put_nowait((event, self._offered))
 
     async def events(self, work: Coroutine[Any, Any, T]) -> AsyncGenerator[Event, None]:
         """Run the work and yield the events sent meanwhile.

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from .. import types
 from .event import Event, path_in_graph
 from .request_input import REQUEST_INPUT
+from .tool_origin import ToolOrigin, read_tool_origin
 
 CONFIRMATION = "adk_request_confirmation"
 CREDENTIAL = "adk_request_credential"
@@ -19,6 +20,9 @@ IMPORTED = "ostinato:imported"
 no caller waits for an answer to them."""
 
 Kind = Literal["approval", "credential", "input", "result"]
+
+
+_KnownCall = tuple[Event, types.FunctionCall]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Pending:
       asker_path: the path of that node; empty outside of workflows.
       message: the question of a request for input; empty for other kinds.
       response_schema: JSON schema of the answer to a request for input, or None.
+      origin: where the tool comes from; None for a function, or if it is unknown.
     """
 
     kind: Kind
@@ -54,6 +59,7 @@ class Pending:
     asker_path: str = ""
     message: str = ""
     response_schema: dict[str, Any] | None = None
+    origin: ToolOrigin | None = None
 
     def answer(self, response: dict[str, Any]) -> types.Part:
         """Return the part that answers the call."""
@@ -67,7 +73,7 @@ class Pending:
 def pending_calls(events: Iterable[Event]) -> list[Pending]:
     """Return the calls of a session that wait for an answer, oldest first."""
     found: dict[str, tuple[int, Pending]] = {}
-    tools: dict[str, types.FunctionCall] = {}
+    tools: dict[str, _KnownCall] = {}
     starts: dict[str, int] = {}
     for index, event in enumerate(events):
         starts.setdefault(event.invocation_id, index)
@@ -77,7 +83,7 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
             if event.author == "user":
                 found.pop(response.id or "", None)
         for call in event.get_function_calls():
-            tools[call.id or ""] = call
+            tools[call.id or ""] = event, call
             if call.id in (event.long_running_tool_ids or ()):
                 found[call.id or ""] = (index, _pending(event, call, tools))
         if event.error_code and event.content is None and path_in_graph(event):
@@ -98,15 +104,15 @@ def _withdraw(found: dict[str, tuple[int, Pending]], failed: Event) -> None:
             del found[key]
 
 
-def _pending(
-    event: Event, call: types.FunctionCall, tools: dict[str, types.FunctionCall]
-) -> Pending:
+def _pending(event: Event, call: types.FunctionCall, tools: dict[str, _KnownCall]) -> Pending:
     args: dict[str, Any] = call.args or {}
     kind: Kind = "result"
     tool, hint, payload, message, schema = call, "", None, "", None
+    call_id = call.id
     if call.name == CONFIRMATION:
         kind = "approval"
         tool = types.FunctionCall.model_validate(args.get("originalFunctionCall") or {})
+        call_id = tool.id
         asked: dict[str, Any] = args.get("toolConfirmation") or {}
         payload = asked.get("payload")
         hint = str(asked.get("hint") or "")
@@ -114,14 +120,17 @@ def _pending(
             hint = ""
     elif call.name == CREDENTIAL:
         kind = "credential"
-        tool = tools.get(str(args.get("functionCallId")), call)
+        call_id = str(args.get("functionCallId"))
+        tool = tools.get(call_id, (event, call))[1]
     elif call.name == REQUEST_INPUT:
         kind = "input"
+        call_id = str(args.get("functionCallId"))
         payload = args.get("payload")
         message = str(args.get("message") or "")
         given: Any = args.get("response_schema")
         # A model may have written the schema: what is no schema is left out, not shown.
         schema = cast("dict[str, Any]", given) if isinstance(given, dict) and given else None
+    source = tools[call_id or ""][0] if (call_id or "") in tools else None
     return Pending(
         kind=kind,
         call=call,
@@ -136,4 +145,5 @@ def _pending(
         asker_path=path_in_graph(event),
         message=message,
         response_schema=schema,
+        origin=read_tool_origin(source, call_id) if source is not None else None,
     )

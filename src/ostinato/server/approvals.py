@@ -36,6 +36,7 @@ class OpenCall(WireRecord):
       payload: what the tool wants filled in, or what a question is about.
       message: the question, for kind `input`.
       response_schema: JSON schema of the answer, for kind `input`; None if any answer will do.
+      origin: where the tool comes from (docs/server.md); None for a function.
       since: when it was asked, seconds since 1970.
     """
 
@@ -53,6 +54,7 @@ class OpenCall(WireRecord):
     payload: Any = None
     message: str = ""
     response_schema: dict[str, Any] | None = None
+    origin: dict[str, str] | None = None
     since: float
 
 
@@ -216,6 +218,7 @@ def _open_call(one: WaitingCall) -> OpenCall:
         payload=pending.payload,
         message=pending.message,
         response_schema=pending.response_schema,
+        origin=pending.origin and pending.origin.to_json(),
         since=one.event.timestamp,
     )
 

@@ -10,6 +10,7 @@ from .. import types
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import as_agent
+from ..tools.base_tool import describe_origin
 from .agents import ServedApp
 from .endpoint import Call, Endpoint
 from .problems import Problem
@@ -23,6 +24,12 @@ class ListQuery(BaseModel):
 
     detailed: bool = False
     relative_path: str | None = None
+
+
+class InfoQuery(BaseModel):
+    """How much to tell of agents: what google-adk's server tells, or their tools' origins, too."""
+
+    detailed: bool = False
 
 
 class AppSummary(WireRecord):
@@ -55,13 +62,18 @@ class AppInfo(WireRecord):
 
 
 class AgentInfo(BaseModel):
-    """An agent; its keys are as google-adk's server has them."""
+    """An agent; its keys are as google-adk's server has them.
+
+    Attributes:
+      tool_origins: where each tool comes from, by its name (docs/server.md), if it was asked for.
+    """
 
     name: str
     description: str
     instruction: str
     tools: list[dict[str, Any]]
     sub_agents: list[str]
+    tool_origins: dict[str, dict[str, str]] | None = None
 
 
 async def list_apps(call: Call) -> Any:
@@ -94,7 +106,7 @@ async def get_app_info(call: Call) -> AppInfo:
     app: ServedApp = await call.host.agents.get_app(call.path["app"])
     root = as_agent(app.runner.agent)
     agents: dict[str, AgentInfo] = {}
-    await _add_agent(root, agents)
+    await _add_agent(root, agents, call.query.detailed)
     return AppInfo(
         name=app.name,
         root_agent_name=root.name,
@@ -103,37 +115,40 @@ async def get_app_info(call: Call) -> AppInfo:
     )
 
 
-async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo]) -> None:
+async def _add_agent(agent: BaseAgent, agents: dict[str, AgentInfo], with_origins: bool) -> None:
     if agent.name in agents:
         return
-    agents[agent.name] = await describe_agent(agent)
+    agents[agent.name] = await describe_agent(agent, with_origins=with_origins)
     for one in agent.sub_agents:
-        await _add_agent(one, agents)
+        await _add_agent(one, agents, with_origins)
 
 
-async def describe_agent(agent: BaseAgent) -> AgentInfo:
-    """Return an agent's description, instruction, tools and sub-agents."""
-    instruction, tools = "", []
+async def describe_agent(agent: BaseAgent, *, with_origins: bool = False) -> AgentInfo:
+    """Return an agent's description, instruction, tools and sub-agents.
+
+    Args:
+      agent: the agent.
+      with_origins: also where its tools come from.
+    """
+    instruction = ""
+    tools: list[dict[str, Any]] = []
+    origins: dict[str, dict[str, str]] = {}
     if isinstance(agent, LlmAgent):
         instruction = agent.instruction if isinstance(agent.instruction, str) else ""
-        tools = await _tool_declarations(cast(LlmAgent, agent))
+        for tool in await cast(LlmAgent, agent).canonical_tools():
+            declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
+            if declaration is not None:
+                entry = types.Tool(function_declarations=[declaration])
+                tools.append(entry.model_dump(by_alias=True, exclude_none=True, mode="json"))
+                origins[declaration.name or tool.name] = describe_origin(tool).to_json()
     return AgentInfo(
         name=agent.name,
         description=agent.description,
         instruction=instruction,
         tools=tools,
         sub_agents=[one.name for one in agent.sub_agents],
+        tool_origins=origins if with_origins else None,
     )
-
-
-async def _tool_declarations(agent: LlmAgent) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for tool in await agent.canonical_tools():
-        declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
-        if declaration is not None:
-            entry = types.Tool(function_declarations=[declaration])
-            found.append(entry.model_dump(by_alias=True, exclude_none=True, mode="json"))
-    return found
 
 
 ENDPOINTS = (
@@ -150,6 +165,7 @@ ENDPOINTS = (
         "/apps/{app}/app-info",
         "Tell what an app is made of",
         get_app_info,
+        query=InfoQuery,
         answer=AppInfo,
     ),
 )

@@ -10,9 +10,15 @@ from .. import types
 from ..errors import CallNotOpenError, SessionNotFoundError
 from ..events.event import Event, NodeInfo
 from ..events.pending import Pending, pending_calls
+from ..events.tool_origin import TOOL_ORIGINS
 from ..execution.store_access import durable_store
 from ..sessions.base_session_service import BaseSessionService
-from ..sessions.log.call_requests import call_requests, read_node_path, read_question
+from ..sessions.log.call_requests import (
+    call_requests,
+    read_node_path,
+    read_origin,
+    read_question,
+)
 from ..sessions.log.event_log import EventLog, EventRecord
 from ..sessions.store.durable_store import OpenRequest, Place
 from .place import load_records
@@ -46,6 +52,8 @@ class WaitingPage:
 def _to_waiting_call(one: OpenRequest) -> WaitingCall | None:
     """Convert a stored request to a waiting call."""
     call, tool = read_question(one.request)
+    origin = read_origin(one.request)
+    origins = {(tool or call).id or "": origin.to_json()} if origin is not None else None
     parts = [types.Part(function_call=each) for each in (tool, call) if each is not None]
     event = Event(
         id=one.request.event_id,
@@ -55,6 +63,7 @@ def _to_waiting_call(one: OpenRequest) -> WaitingCall | None:
         content=types.Content(role="model", parts=parts),
         long_running_tool_ids={one.request.call_id},
         node_info=NodeInfo(path=read_node_path(one.request)),
+        custom_metadata=origins and {TOOL_ORIGINS: origins},
     )
     found = pending_calls([event])
     return WaitingCall(one.place, found[0], event) if found else None

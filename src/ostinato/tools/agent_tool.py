@@ -25,6 +25,7 @@ from ..events.child_event import child_event
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
+from ..events.tool_origin import ToolOrigin
 from ..sessions.log.resume import RERUN
 from .base_tool import BaseTool
 from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
@@ -96,6 +97,11 @@ class AgentTool(BaseTool):
         self._output_schema = _output_schema_of(agent)
         self._output_adapter: TypeAdapter[Any] | None = None
         self._declaration: types.FunctionDeclaration | None = None
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The agent that runs."""
+        return ToolOrigin("agent", self.agent.name)
 
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, cast, get_args
 from .. import types
 from ..context.context import Context as ToolContext
 from ..errors import AgentConfigError
+from ..events.tool_origin import ToolOrigin
 from ..models.llm_request import LlmRequest
 from .json_fit import check_schema
 from .tool_configs import ToolArgsConfig, arguments_for
@@ -42,6 +43,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       wants_own_agent: whether the tool that `in_own_agent` returns replaces this one beside other
         tools.
       returns_media: whether `split_media` is called for each response.
+      reports_progress: whether a call may report its progress in the stream of its run.
 
     Raises:
       AgentConfigError: `in_doubt` is unknown, or the runtime reserves the name.
@@ -53,6 +55,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
     asks_first: bool = False
     wants_own_agent: bool = False
     returns_media: ClassVar[bool] = False
+    reports_progress: ClassVar[bool] = False
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 
@@ -84,6 +87,11 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             self.in_doubt = in_doubt
         if check is not None:
             self.in_doubt_check = check
+
+    @property
+    def tool_origin(self) -> ToolOrigin | None:
+        """Where the tool comes from if it is not code of the program; None for a function."""
+        return None
 
     def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
         """Return the tool that replaces this one beside other tools.
@@ -181,3 +189,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
 
         other._get_declaration = get_declaration
         return other
+
+
+def describe_origin(tool: BaseTool) -> ToolOrigin:
+    """Return where any tool comes from; the policy of a function is that for calls in doubt."""
+    return tool.tool_origin or ToolOrigin("function", policy=tool.in_doubt)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from .. import types
 from ..context._ports import AgentLike
+from ..events.tool_origin import ToolOrigin
 from ..models.invalid_args import INVALID_ARGS_KEY
 from ..sessions.log.resume import waits_for_answer
 from .agent_tool import text_of
@@ -44,6 +45,11 @@ class TaskTool(BaseTool):
         super().__init__(name=agent.name, description="\n".join(described))
         self.agent = agent
         self._declaration: types.FunctionDeclaration | None = None
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The agent that does the task."""
+        return ToolOrigin("agent", self.agent.name)
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         if self._declaration is None:

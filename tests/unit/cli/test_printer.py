@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.cli.call_view import call_lines
 from ostinato.cli.interactive import event_line
 from ostinato.cli.printer import Printer
 from ostinato.cli.screen import Screen
@@ -15,6 +16,8 @@ from ostinato.cli.shown import Tally
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.events.pending import pending_calls
+from ostinato.events.tool_origin import TOOL_ORIGINS
+from ostinato.events.tool_progress import ToolProgress, make_progress_event
 from ostinato.hosting.stand_in import stand_in_line
 
 
@@ -276,3 +279,50 @@ def test_outputs_of_nodes_are_shown_and_that_of_the_workflow_in_full() -> None:
     ).splitlines()
     assert lines[0] == "flow" and lines[1].startswith('    a = {"k": "xxx')
     assert len(lines[1]) < 300 and lines[2] == "    b = " + "y" * 300
+
+
+def calling(source: str, **origin: str) -> Event:
+    """Return an event with a call of an MCP server's tool, which waits for approval."""
+    drop: dict[str, Any] = {"id": "c1", "name": "drop", "args": {"table": "users"}}
+    asked = {"originalFunctionCall": drop, "toolConfirmation": {"hint": "Sure?"}}
+    origin = {"kind": "mcp", "source": source, "policy": "at_most_once", **origin}
+    ask = {"id": "c2", "name": "adk_request_confirmation", "args": asked}
+    return said(
+        "a",
+        {"function_call": drop},
+        {"function_call": ask},
+        long_running_tool_ids={"c2"},
+        custom_metadata={TOOL_ORIGINS: {"c1": origin}},
+    )
+
+
+def test_call_says_which_server_its_tool_is_from() -> None:
+    assert '● drop(table="users")  MCP server files\n' in shown(calling("files"))
+    assert "\x1b" not in shown(calling("files\x1b[2J"))
+
+
+def test_approval_says_where_the_tool_comes_from() -> None:
+    (waiting,) = pending_calls([calling("files", operation="drop_table")])
+    lines, _ = call_lines(waiting, 100)
+    assert lines[1] == (
+        ("  From ", "dim"),
+        ("MCP server files, drop_table", "yellow"),
+        (" (runs at most once)", "dim"),
+    )
+    (waiting,) = pending_calls([calling("x" * 500 + "\u202e")])
+    (_, (text, _), _) = call_lines(waiting, 80)[0][1]
+    assert len(text) < 80 and "\u202e" not in text
+
+
+def test_progress_of_a_call_is_a_line_for_each_tenth_and_message() -> None:
+    def progress(done: float, total: float | None, message: str = "") -> Event:
+        one = ToolProgress("c1", done, total, message)
+        return make_progress_event(one, invocation_id="i", author="a", branch=None)
+
+    events = [progress(n / 10, 3) for n in range(40)]
+    assert shown(*events).count("%") == 11 and "100 %" in shown(*events)
+    hostile = [progress(1e308, 1e-308, "\x1b[2J"), progress(1, -1), progress(float("nan"), None)]
+    assert "\x1b" not in shown(*hostile)
+    many = [progress(0, None, f"step {n}") for n in range(500)]
+    assert shown(*many).count("step") == 20
+    assert shown(*many, verbose=True).count("step") == 500

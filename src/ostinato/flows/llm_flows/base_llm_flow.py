@@ -51,6 +51,7 @@ from .model_call.response_retry import generate_responses, mark_as_empty, requir
 from .resume.resume_point import consume_resume_point, find_pending_calls, replay_response
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
+from .tool_calls.call_origins import record_origins
 from .tool_calls.model_calls import make_calls_readable
 from .tool_calls.tool_bundle import ToolBundle, is_foreign, toolsets_of
 
@@ -338,6 +339,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             if ctx.log.scopes:
                 delegation.rename_taken_calls(ctx, event, llm_request)
             register_calls(ctx, event, llm_request.tools_dict)
+            record_origins(event, llm_request.tools_dict)
         by_schema = ctx.agent.output_schema is not None and ctx.agent.mode != "task"
         wrong = reject_output(ctx, event) if by_schema else None
         yield event

@@ -17,6 +17,7 @@ from ...errors import CallAlreadyAnsweredError, CallNotOpenError, InvalidAnswerE
 from ...events.event import Event, path_in_graph
 from ...events.pending import IMPORTED
 from ...events.request_input import REQUEST_INPUT
+from ...events.tool_origin import ToolOrigin, read_tool_origin
 from ...types import FunctionCall, FunctionResponse
 from ..session import Session, log_of
 from ..store.durable_store import CallAnswer, CallChanges, CallRequest, RequestKind
@@ -100,11 +101,14 @@ def call_requests(event: Event, log: EventLog) -> list[CallRequest]:
         original = original_call_id(name, call.args or {})
         record = log.find_call(original) if original else None
         tool = None if record is None else call_of(record, original)
+        origin = read_tool_origin(event if record is None else record.event(), original or call.id)
         question = {
             "call": call.model_dump(mode="json", by_alias=True, exclude_none=True),
             "tool": tool and tool.model_dump(mode="json", by_alias=True, exclude_none=True),
             "path": path_in_graph(event),
         }
+        if origin is not None:
+            question["origin"] = origin.to_json()
         found.append(
             CallRequest(
                 call_id=call.id,
@@ -144,6 +148,11 @@ def read_question(request: CallRequest) -> tuple[FunctionCall, FunctionCall | No
         FunctionCall.model_validate(question["call"]),
         None if tool is None else FunctionCall.model_validate(tool),
     )
+
+
+def read_origin(request: CallRequest) -> ToolOrigin | None:
+    """Return where the tool behind a request comes from, or None for a function."""
+    return ToolOrigin.from_json(json.loads(request.question).get("origin"))
 
 
 def read_node_path(request: CallRequest) -> str:

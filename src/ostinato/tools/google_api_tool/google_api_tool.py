@@ -11,6 +11,7 @@ from ...auth.auth_credential import (
     OAuth2Auth,
     ServiceAccount,
 )
+from ...events.tool_origin import ToolOrigin
 from ..base_tool import BaseTool
 from ..openapi.auth_helpers import service_account_scheme_credential
 from ..openapi.rest_api_tool import RestApiTool
@@ -52,6 +53,11 @@ class GoogleApiTool(BaseTool):
             self.configure_sa_auth(service_account)
         elif client_id is not None and client_secret is not None:
             self.configure_auth(client_id, client_secret)
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The API, and the method's place in it."""
+        return self._rest_api_tool.tool_origin
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         return self._rest_api_tool._get_declaration()  # pyright: ignore[reportPrivateUsage]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...context.context import Context
+from ...events.tool_origin import ToolPolicy
 from ..base_tool import InDoubt
 from ..function.function_signature import CONTEXT_PARAMETER, find_context_parameter
 
@@ -42,6 +43,21 @@ def choose_in_doubt(annotations: Mapping[str, Any], *, asks: bool = False) -> In
     if annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True:
         return "rerun"
     return "ask" if asks or annotations.get("destructiveHint") is True else "at_most_once"
+
+
+def choose_policy(in_doubt: InDoubt, annotations: Mapping[str, Any], *, asks: bool) -> ToolPolicy:
+    """Return what a person is told about repeated calls of a tool.
+
+    Args:
+      in_doubt: the policy for a call whose process died.
+      annotations: as `read_annotations` returns them.
+      asks: whether a person confirms the tool's calls.
+    """
+    if asks or in_doubt != "rerun":
+        return "ask" if asks else in_doubt
+    if annotations.get("readOnlyHint") is True:
+        return "read_only"
+    return "idempotent" if annotations.get("idempotentHint") is True else "rerun"
 
 
 def condition_of(conditions: Conditions, tool: str) -> Condition:

@@ -187,6 +187,10 @@ class McpConnection:
         Raises:
           McpConnectionError: it failed; the message names the server and the reason.
         """
+        if self._ready.done():
+            self._ready.result()
+            self._used_at = self._loop.time()
+            return
         self._in_flight += 1
         try:
             await asyncio.shield(self._ready)

@@ -17,6 +17,7 @@ from ...auth.tool_confirmation import ToolConfirmation
 from ...events.request_input import TOOL_QUESTION
 from ..json_fit import fit_schema
 from .connection_params import EXTRA
+from .sampling import CONSENT_SCHEMA, METHOD, SAMPLING, Sampler, describe_request, dump_params
 
 if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
@@ -33,10 +34,14 @@ class Resumption(NamedTuple):
     Attributes:
       responses: answers by the key of the question, as JSON of the protocol.
       state: the server's state, or None.
+      samples: by the same keys, requests to the model that the user agreed to.
+      is_refused: whether the user did not agree to a request to the model, which ends the call.
     """
 
-    responses: Mapping[str, Any]
+    responses: dict[str, Any]
     state: str | None
+    samples: Mapping[str, dict[str, Any]] = {}
+    is_refused: bool = False
 
 
 async def cancel_live_question(context: Any, params: Any) -> Any:
@@ -51,25 +56,40 @@ async def cancel_live_question(context: Any, params: Any) -> Any:
     return need("mcp.types", extra=EXTRA).ElicitResult(action="cancel")
 
 
-def ask_user(result: Any, answered: Mapping[str, Any], tool_context: ToolContext) -> dict[str, Any]:
+def ask_user(
+    result: Any, answered: Mapping[str, Any], tool_context: ToolContext, server: str
+) -> dict[str, Any]:
     """Ask the user the open questions of a result; the run pauses.
 
     Args:
       result: the SDK's InputRequiredResult.
       answered: answers that callbacks gave already, by key, as JSON.
       tool_context: the call's context.
+      server: the server's name.
 
     Returns:
       The call's response until then.
     """
     open_requests = {
-        key: request.params.model_dump(mode="json", by_alias=True, exclude_none=True)
+        key: _read_request(request, server)
         for key, request in result.input_requests.items()
         if key not in answered
     }
     state = {"state": result.request_state, "answered": dict(answered), "open": open_requests}
     request_answer(state, tool_context)
     return {"status": WAITING}
+
+
+def _read_request(request: Any, server: str) -> dict[str, Any]:
+    """Return a request of a server as the event log keeps it."""
+    if request.method != METHOD:
+        return request.params.model_dump(mode="json", by_alias=True, exclude_none=True)
+    params = dump_params(request.params)
+    return {
+        "message": describe_request(params, server),
+        "requestedSchema": CONSENT_SCHEMA,
+        SAMPLING: params,
+    }
 
 
 def ask_to_visit(elicitations: list[Any], tool_context: ToolContext) -> dict[str, Any]:
@@ -144,8 +164,11 @@ def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumptio
         return None
     opened: dict[str, dict[str, Any]] = question["open"]
     responses: dict[str, Any] = dict(question["answered"])
+    samples: dict[str, dict[str, Any]] = {}
     for key, asked in opened.items():
         if not answer.confirmed:
+            if SAMPLING in asked:
+                return Resumption({}, None, is_refused=True)
             responses[key] = {"action": "decline"}
             continue
         responses[key] = {"action": "accept"}
@@ -154,17 +177,27 @@ def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumptio
             if len(opened) > 1:
                 given = given.get(key) if isinstance(given, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             schema: dict[str, Any] = asked.get("requestedSchema") or {"type": "object"}
-            responses[key]["content"] = fit_schema(given, schema, "the answer")
-    return Resumption(responses, question.get("state"))
+            fitting = fit_schema(given, schema, "the answer")
+            if SAMPLING not in asked:
+                responses[key]["content"] = fitting
+                continue
+            if not fitting:
+                return Resumption({}, None, is_refused=True)
+            samples[key] = asked[SAMPLING]
+            del responses[key]
+    return Resumption(responses, question.get("state"), samples)
 
 
-async def answer_at_once(client: Any, result: Any, with_elicitation: bool) -> dict[str, Any]:
+async def answer_at_once(
+    client: Any, result: Any, with_elicitation: bool, sampler: Sampler | None
+) -> dict[str, Any]:
     """Return the answers that the program's callbacks give, by key, as JSON of the protocol.
 
     Args:
       client: the SDK's session.
       result: its InputRequiredResult.
       with_elicitation: whether the program answers questions to the user itself.
+      sampler: answers requests to the model; None leaves them to the program's callback.
 
     Raises:
       MCPError: a callback refuses, or a request has no callback.
@@ -175,6 +208,10 @@ async def answer_at_once(client: Any, result: Any, with_elicitation: bool) -> di
     requests: dict[str, Any] = result.input_requests or {}
     for key, request in requests.items():
         if request.method == "elicitation/create" and not with_elicitation:
+            continue
+        if request.method == METHOD and sampler is not None:
+            if not sampler.policy.consent:
+                answers[key] = await sampler.answer(dump_params(request.params))
             continue
         meta = request.params.meta if request.params else None
         asked = context(session=client, request_id=key, meta=meta)

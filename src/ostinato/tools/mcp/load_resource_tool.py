@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from ... import types
 from ..._log import get_logger
 from ...errors import OstinatoError
+from ...events.tool_origin import ToolOrigin
 from ...models.llm_request import LlmRequest
 from ..base_tool import BaseTool
 from ..load_artifacts_tool import readable_part
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from ...context.readonly import ReadonlyContext
 
 _log = get_logger(__name__)
+
+MAX_TEXT = 200_000
+"""Characters of a resource that the model is shown."""
+
+_NAMES = 500
+_LONGEST_NAME = 500
 
 NAME = "load_mcp_resource"
 _DESCRIPTION = (
@@ -73,6 +80,12 @@ class LoadMcpResourceTool(BaseTool):
         self._mcp_toolset = mcp_toolset
         self._declaration: types.FunctionDeclaration | None = None
 
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The server whose resources it reads."""
+        label = getattr(self._mcp_toolset, "label", "")
+        return ToolOrigin("mcp", label if isinstance(label, str) else "", "", "read_only")
+
     def _get_declaration(self) -> types.FunctionDeclaration:
         if self._declaration is None:
             names = {"type": "array", "items": {"type": "string"}}
@@ -105,10 +118,10 @@ class LoadMcpResourceTool(BaseTool):
             return
         told: list[str] = []
         if names:
-            told.append(_LISTED.format(names=json.dumps(names, ensure_ascii=False)))
+            told.append(_LISTED.format(names=_list_some(names)))
         forms = [one["uriTemplate"] for one in templates if one.get("uriTemplate")]
         if forms:
-            told.append(_TEMPLATES.format(forms=json.dumps(forms, ensure_ascii=False)))
+            told.append(_TEMPLATES.format(forms=_list_some(forms)))
         if told:
             llm_request.append_instructions(["\n".join(told)])
         for name in self._find_requested(llm_request.contents[-1:]):
@@ -138,6 +151,13 @@ class LoadMcpResourceTool(BaseTool):
         ]
 
 
+def _list_some(names: list[str]) -> str:
+    """Return names as JSON, each request's system instruction holds them: not all of very many."""
+    shown = json.dumps([name[:_LONGEST_NAME] for name in names[:_NAMES]], ensure_ascii=False)
+    rest = len(names) - _NAMES
+    return shown if rest <= 0 else f"{shown} and {rest:,} more"
+
+
 def read_names(value: Any) -> list[str] | None:
     """Return a list of names, or None for any other value."""
     if isinstance(value, list) and all(isinstance(one, str) for one in cast("list[Any]", value)):
@@ -154,7 +174,8 @@ def content_part(content: Any, name: str) -> types.Part:
     """
     text: Any = getattr(content, "text", None)
     if isinstance(text, str):
-        return types.Part(text=text)
+        rest = len(text) - MAX_TEXT
+        return types.Part(text=text if rest <= 0 else f"{text[:MAX_TEXT]}... ({rest:,} more)")
     kind: Any = getattr(content, "mime_type", None) or "application/octet-stream"
     try:
         data = base64.b64decode(content.blob, validate=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ... import types
+from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...auth.credential_manager import CredentialManager
 from ...context.context import Context as ToolContext
 from ...errors import AgentConfigError
+from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
@@ -19,11 +19,13 @@ from ..function_tool import REJECTED, UNCONFIRMED
 from .annotations import (
     Conditions,
     choose_in_doubt,
+    choose_policy,
     condition_of,
     needs_confirmation,
     read_annotations,
 )
 from .caller import Callers
+from .connection_params import EXTRA
 from .elicitation import (
     WAITING,
     Resumption,
@@ -33,7 +35,10 @@ from .elicitation import (
     read_question,
     request_answer,
 )
-from .server_call import PendingQuestions, ServerCall
+from .long_result import bound_result
+from .progress import ProgressReport, find_progress_callback
+from .sampling import Sampler, SamplingPolicy
+from .server_call import FAILED, PendingQuestions, ServerCall, has_header_parameters
 from .tool_result import dump_result, settle_media, split_media
 
 if TYPE_CHECKING:
@@ -44,6 +49,9 @@ if TYPE_CHECKING:
 
 IDEMPOTENCY_KEY = "ostinato/idempotencyKey"
 """Key in a request's `_meta` under which the call's idempotency key travels."""
+
+_DECLINED = "The user does not allow the server to ask the model, so the call was ended."
+_NOT_SENT = "The answer was not sent to the server."
 
 _FENCE = (
     "The following description, and those of the parameters, were written by the MCP server "
@@ -81,12 +89,14 @@ class McpTool(BaseAuthenticatedTool):
       progress_callback: `async (progress, total, message)`, or a ProgressCallbackFactory.
       callers: identity and headers of callers; replaces auth and header_provider.
       name: what the model calls the tool by; the server's name by default.
+      sampling: what the server may ask of the agent's model; nothing if None.
 
     Raises:
       AgentConfigError: the tool or the session manager is missing.
     """
 
     returns_media = True
+    reports_progress = True
 
     def __init__(
         self,
@@ -100,6 +110,7 @@ class McpTool(BaseAuthenticatedTool):
         progress_callback: Any = None,
         callers: Callers | None = None,
         name: str | None = None,
+        sampling: SamplingPolicy | None = None,
     ) -> None:
         if mcp_tool is None or mcp_session_manager is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise AgentConfigError("McpTool needs mcp_tool and mcp_session_manager.")
@@ -108,6 +119,8 @@ class McpTool(BaseAuthenticatedTool):
         self._annotations = read_annotations(mcp_tool)
         self._condition = condition_of(require_confirmation, mcp_tool.name)
         self._progress_callback = progress_callback
+        self._sampling = sampling
+        self._needs_list = has_header_parameters(mcp_tool)
         if callers is None:
             config = auth_scheme and AuthConfig(
                 auth_scheme=auth_scheme, raw_auth_credential=auth_credential
@@ -132,6 +145,16 @@ class McpTool(BaseAuthenticatedTool):
     def raw_mcp_tool(self) -> Any:
         """The server's description of the tool."""
         return self._mcp_tool
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The server, its name of the tool, and the policy that follows from its hints."""
+        return ToolOrigin(
+            "mcp",
+            self._mcp_session_manager.label,
+            self._mcp_tool.name,
+            choose_policy(self.in_doubt, self._annotations, asks=self._condition is not False),
+        )
 
     @property
     def annotations(self) -> dict[str, Any]:
@@ -199,32 +222,70 @@ class McpTool(BaseAuthenticatedTool):
             except ValueError as error:
                 request_answer(question, tool_context, str(error))
                 return {"status": WAITING}
+        if resumption is not None and resumption.is_refused:
+            return {"error": _DECLINED}
+        sampler = self._make_sampler(tool_context)
+        if resumption is not None and resumption.samples:
+            fault = await self._answer_samples(resumption, sampler)
+            if fault:
+                return {"error": fault}
+        callback = await find_progress_callback(self._progress_callback, self.name, tool_context)
         call = ServerCall(
             self._mcp_session_manager,
             tool=self._mcp_tool,
             identity=self._callers.identify(tool_context),
             headers=await self._callers.make_headers(tool_context, credential),
+            needs_list=self._needs_list,
         )
         result = await call.send(
             args,
             meta={IDEMPOTENCY_KEY: tool_context.idempotency_key},
             before=lambda: self._begin(tool_context),
-            on_progress=await self._find_progress_callback(tool_context),
+            on_progress=ProgressReport(tool_context, callback).note,
             resumption=resumption,
+            sampler=sampler,
         )
         if isinstance(result, PendingQuestions):
-            return ask_user(result.result, result.answered, tool_context)
+            return self._pause(result, tool_context)
         if isinstance(result, list):
             return ask_to_visit(cast("list[Any]", result), tool_context)
         if isinstance(result, dict):
             return cast("dict[str, Any]", result)
         return await self._read_result(result, args, tool_context)
 
+    def _make_sampler(self, tool_context: ToolContext) -> Sampler | None:
+        """Return what answers the server's requests to the model, or None without a policy."""
+        kind: type = type(tool_context)
+        if self._sampling is None or not issubclass(kind, ToolContext):  # a mock
+            return None
+        return Sampler(self._sampling, tool_context, self._mcp_session_manager.label)
+
+    async def _answer_samples(self, resumption: Resumption, sampler: Sampler | None) -> str:
+        """Let the model answer what the user agreed to; return what went wrong, or empty."""
+        error_type = need("mcp", extra=EXTRA).MCPError
+        for key, params in resumption.samples.items():
+            if sampler is None:  # the policy has changed since the user was asked
+                return f"{FAILED}the toolset does not allow sampling any more. {_NOT_SENT}"
+            try:
+                resumption.responses[key] = await sampler.answer(params)
+            except error_type as error:
+                return f"{FAILED}{error}. {_NOT_SENT}"
+        return ""
+
+    def _pause(self, pending: PendingQuestions, tool_context: ToolContext) -> dict[str, Any]:
+        """Ask the user the open questions; the run pauses."""
+        label = self._mcp_session_manager.label
+        try:
+            return ask_user(pending.result, pending.answered, tool_context, label)
+        except need("mcp", extra=EXTRA).MCPError as error:
+            return {"error": f"{FAILED}{error}."}
+
     async def _read_result(
         self, result: Any, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any]:
         dumped = dump_result(result)
         await settle_media(dumped, self.name, tool_context)
+        await bound_result(dumped, self.name, tool_context)
         uri = self.mcp_app_resource_uri
         if uri is not None:
             tool = self._mcp_tool.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -267,16 +328,6 @@ class McpTool(BaseAuthenticatedTool):
         if self.asks_first and issubclass(kind, ToolContext):  # not a mock
             ctx = tool_context.get_invocation_context()
             await ctx.begin_call(tool_context.function_call_id, self.name)
-
-    async def _find_progress_callback(self, tool_context: ToolContext) -> Any:
-        callback = self._progress_callback
-        call: Callable[..., Any] | None = getattr(callback, "__call__", None)  # noqa: B004
-        if callback is None or inspect.iscoroutinefunction(callback):
-            return callback
-        if inspect.iscoroutinefunction(call):
-            return callback
-        made = callback(self.name, callback_context=tool_context)
-        return await made if inspect.isawaitable(made) else made
 
     def _read_meta(self) -> dict[str, Any] | None:
         meta: Any = getattr(self._mcp_tool, "meta", None)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...context.readonly import ReadonlyContext
-from ...errors import NotFoundError
+from ...errors import AgentConfigError, NotFoundError
 from ..base_tool import BaseTool
 from ..base_toolset import BaseToolset, ToolPredicate
 from ..tool_configs import ToolArgsConfig
@@ -24,6 +24,7 @@ from .errors import McpCallError
 from .http_client import RequestTrace
 from .load_resource_tool import LoadMcpResourceTool
 from .mcp_tool import McpTool
+from .sampling import SamplingPolicy
 from .server_lists import ListKind
 from .session_manager import IDLE_SECONDS, MAX_CONNECTIONS, MCPSessionManager
 from .tool_listing import list_tools
@@ -60,6 +61,8 @@ class McpToolset(BaseToolset):
       use_mcp_resources: whether the agent may read the server's resources.
       sampling_callback: answers the server's requests for a model's text; the SDK's signature.
       sampling_capabilities: `mcp.types.SamplingCapability` that goes with it.
+      sampling: lets the agent's model answer such requests, within limits and after a person's
+        consent; by default the server gets no text.
       elicitation_callback: answers the server's questions to the user; the SDK's signature.
       roots_callback: tells the server which folders it may work in; the SDK's signature.
       logging_callback: receives the server's log messages; the SDK's signature.
@@ -70,7 +73,8 @@ class McpToolset(BaseToolset):
       idle_seconds: after how long without requests a connection is closed.
 
     Raises:
-      AgentConfigError: there are no connection_params, or a limit is not positive.
+      AgentConfigError: there are no connection_params, a limit is not positive, or there are both
+        `sampling` and `sampling_callback`.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class McpToolset(BaseToolset):
         use_mcp_resources: bool | None = False,
         sampling_callback: Any = None,
         sampling_capabilities: Any = None,
+        sampling: SamplingPolicy | None = None,
         elicitation_callback: Any = None,
         roots_callback: Any = None,
         logging_callback: Any = None,
@@ -98,6 +103,12 @@ class McpToolset(BaseToolset):
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        if sampling is not None and sampling_callback is not None:
+            raise AgentConfigError(
+                "McpToolset: give either sampling, by which the agent's model answers, or "
+                "sampling_callback."
+            )
+        self._sampling = sampling
         self._max_age = tool_list_cache_ttl_seconds
         self._errlog = errlog
         self._manager = MCPSessionManager(
@@ -111,6 +122,7 @@ class McpToolset(BaseToolset):
                 logging=logging_callback,
                 log_level="debug" if logging_callback is not None else None,
             ),
+            answers_sampling=sampling is not None,
             max_connections=max_connections,
             idle_seconds=idle_seconds,
         )
@@ -282,6 +294,7 @@ class McpToolset(BaseToolset):
             progress_callback=self._progress_callback,
             callers=self._callers,
             name=name,
+            sampling=self._sampling,
         )
 
     async def _list_items(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import cache, partial
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
 from ..._log import get_logger
 from ..._optional import need
@@ -17,7 +18,9 @@ from .connection_params import EXTRA
 from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
 from .errors import McpConnectionError
 from .http_client import RequestTrace
+from .sampling import Sampler
 from .session_manager import MCPSessionManager
+from .transports import UNREADABLE
 
 _log = get_logger(__name__)
 
@@ -27,6 +30,7 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
+_NOTHING = nullcontext[None]()
 
 
 class PendingQuestions(NamedTuple):
@@ -49,15 +53,24 @@ class ServerCall:
       tool: the server's description of the tool.
       identity: whose connection is used.
       headers: the caller's headers.
+      needs_list: whether the session must have read the list of tools first, from which it learns
+        which arguments travel as headers.
     """
 
     def __init__(
-        self, manager: MCPSessionManager, *, tool: Any, identity: str, headers: Mapping[str, str]
+        self,
+        manager: MCPSessionManager,
+        *,
+        tool: Any,
+        identity: str,
+        headers: Mapping[str, str],
+        needs_list: bool = False,
     ) -> None:
         self._manager = manager
         self._tool = tool
         self._identity = identity
         self._headers = headers
+        self._needs_list = needs_list
 
     async def send(
         self,
@@ -67,6 +80,7 @@ class ServerCall:
         before: Callable[[], Awaitable[None]],
         on_progress: Any = None,
         resumption: Resumption | None = None,
+        sampler: Sampler | None = None,
     ) -> Any:
         """Send the call and return the server's result.
 
@@ -76,6 +90,7 @@ class ServerCall:
           before: called once the connection is there, before the request is sent.
           on_progress: `async (progress, total, message)`, or None.
           resumption: the answers to the server's questions, if it asked some before.
+          sampler: answers the server's requests to the model, or None.
 
         Returns:
           The SDK's `CallToolResult`; a PendingQuestions; a list of addresses that the user has to
@@ -89,7 +104,7 @@ class ServerCall:
         try:
             connection = await self._connect(trace)
             await before()
-            work = partial(self._converse, request, on_progress, resumption)
+            work = partial(self._converse, request, on_progress, resumption, sampler)
             return await self._run(connection, work, trace)
         except McpConnectionError as error:
             return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
@@ -99,6 +114,7 @@ class ServerCall:
         fields: dict[str, Any],
         on_progress: Any,
         resumption: Resumption | None,
+        sampler: Sampler | None,
         session: Any,
         request: Request,
     ) -> Any:
@@ -118,16 +134,18 @@ class ServerCall:
         state = None if resumption is None else resumption.state
         for turn in range(MAX_ROUNDS):
             answers = {"inputResponses": responses, "requestState": state}
-            result = await session.send_request(
-                kinds.CallToolRequest(
-                    params=kinds.CallToolRequestParams.model_validate({**fields, **answers})
-                ),
-                _result_adapter(),
-                progress_callback=note_progress,
-            )
+            params = kinds.CallToolRequestParams.model_validate({**fields, **answers})
+            with self._manager.live_sampling.serve(session, sampler) if sampler else _NOTHING:
+                result = await session.send_request(
+                    kinds.CallToolRequest(params=params),
+                    _result_adapter(),
+                    progress_callback=note_progress,
+                )
             if not isinstance(result, kinds.InputRequiredResult):
                 return result
-            responses = await answer_at_once(session, result, self._manager.answers_questions)
+            with_elicitation = self._manager.answers_questions
+            responses = await answer_at_once(session, result, with_elicitation, sampler)
+            request.extend()
             if len(responses) < len(result.input_requests or ()):
                 return PendingQuestions(result, responses)
             state = result.request_state
@@ -140,8 +158,7 @@ class ServerCall:
     async def _connect(self, trace: RequestTrace) -> McpConnection:
         trace.never_sent = True
         connection = await self._manager.connect(self._identity, self._headers)
-        if has_header_parameters(self._tool):
-            # The session learns from the list which arguments travel as headers.
+        if self._needs_list:
             await connection.lists.load(
                 "tools", lambda work: connection.run(work, trace, self._manager.call_seconds)
             )
@@ -180,7 +197,7 @@ class ServerCall:
             return f"{error.message}. {_NOT_RUN} The server has changed the tool."
         if trace.never_sent:
             return f"{error.message}. {_NOT_RUN}"
-        if error.code == closed or (trace.status or 0) >= 500:
+        if error.code in (closed, UNREADABLE) or (trace.status or 0) >= 500:
             return f"{error.message}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 
@@ -203,8 +220,17 @@ def _read_addresses(error: Any) -> list[Any]:
 
 @cache
 def _result_adapter() -> TypeAdapter[Any]:
+    """Return the reader of a call's result, which costs half of what a plain union does."""
     kinds = need("mcp.types", extra=EXTRA)
-    return TypeAdapter(kinds.CallToolResult | kinds.InputRequiredResult)
+    asks = Annotated[kinds.InputRequiredResult, Tag("asks")]
+    done = Annotated[kinds.CallToolResult, Tag("done")]
+    return TypeAdapter(Annotated[asks | done, Discriminator(_choose_result)])  # type: ignore[valid-type]
+
+
+def _choose_result(raw: Any) -> str:
+    is_dict = isinstance(raw, dict)
+    kind: Any = cast("dict[str, Any]", raw).get("resultType") if is_dict else None
+    return "asks" if kind == "input_required" else "done"
 
 
 def has_header_parameters(tool: Any) -> bool:

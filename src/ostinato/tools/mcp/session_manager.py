@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ from .connection_params import (
 )
 from .errors import McpConnectionError
 from .http_client import RequestTrace
+from .sampling import LiveSampling
 
 _log = get_logger(__name__)
 
@@ -43,6 +45,7 @@ class MCPSessionManager:
       sampling_callback: answers the server's requests for a model's text.
       sampling_capabilities: `mcp.types.SamplingCapability` that goes with it.
       callbacks: all that the server may ask for; replaces the two arguments before.
+      answers_sampling: whether the agents' models answer the server's requests for text.
       max_connections: connections that may be open in one event loop.
       idle_seconds: after how long without requests a connection is closed.
     """
@@ -55,6 +58,7 @@ class MCPSessionManager:
         sampling_callback: Any = None,
         sampling_capabilities: Any = None,
         callbacks: ServerCallbacks | None = None,
+        answers_sampling: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
@@ -66,6 +70,9 @@ class MCPSessionManager:
         self.params: ConnectionParams = make_connection_params(connection_params)
         self._errlog = errlog
         self._callbacks = callbacks or ServerCallbacks(sampling_callback, sampling_capabilities)
+        self.live_sampling = LiveSampling(server_label(self.params))
+        if answers_sampling:
+            self._callbacks = replace(self._callbacks, sampling=self.live_sampling.answer)
         self._max_connections = max_connections
         self._idle_seconds = idle_seconds
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, McpConnection]] = (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
+
+from pydantic import ValidationError
 
 from ..._optional import need
 from .connection_params import (
@@ -21,8 +24,15 @@ Headers = Callable[[], Mapping[str, str]]
 Lost = Callable[[str], None]
 
 
+UNREADABLE = -32_091
+"""Code of the error that a call ends with if its answer cannot be read; no server sends it."""
+
+_ID = re.compile(r'"id"\s{0,9}:\s{0,9}(\d{1,15})\b')
+_HEAD = 1_000  # characters of a broken line in which its id is looked for
+
+
 class _WatchedReader:
-    """A stream of messages that reports its end."""
+    """A stream of messages that reports its end, and fails the calls whose answers are broken."""
 
     def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
         self._inner = inner
@@ -37,7 +47,7 @@ class _WatchedReader:
         """Return the next message."""
         anyio = need("anyio", extra=EXTRA)
         try:
-            return await self._inner.receive()
+            return _answer_broken(await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             self._on_end()
             raise
@@ -47,7 +57,7 @@ class _WatchedReader:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._inner.__anext__()
+            return _answer_broken(await self._inner.__anext__())
         except StopAsyncIteration:
             self._on_end()
             raise
@@ -66,6 +76,30 @@ class _WatchedReader:
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self._inner.__aexit__(*error)
+
+
+def _answer_broken(message: Any) -> Any:
+    """Return a message; an error response in place of an answer that cannot be read.
+
+    The SDK drops what is not JSON-RPC, as it should with lines of a log; the call that such an
+    answer belongs to would wait until its time is over.
+    """
+    if not isinstance(message, ValidationError):
+        return message
+    given: Any = message.errors(include_url=False, include_context=False)[0].get("input")
+    number: Any = None
+    if isinstance(given, dict):
+        fields = cast("dict[str, Any]", given)
+        number = None if "method" in fields else fields.get("id")
+    elif isinstance(given, str) and '"method"' not in given[:_HEAD]:
+        found = _ID.search(given[:_HEAD])
+        number = None if found is None else int(found[1])
+    if type(number) is not int:
+        return message
+    kinds = need("mcp.types", extra=EXTRA)
+    error = kinds.ErrorData(code=UNREADABLE, message="its answer is not valid JSON-RPC")
+    response = kinds.JSONRPCError(jsonrpc="2.0", id=number, error=error)
+    return need("mcp.shared.message", extra=EXTRA).SessionMessage(message=response)
 
 
 @asynccontextmanager

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ostinato.tools.mcp.mcp_tool import McpTool as McpTool
     from ostinato.tools.mcp.mcp_toolset import MCPToolset as MCPToolset
     from ostinato.tools.mcp.mcp_toolset import McpToolset as McpToolset
+    from ostinato.tools.mcp.sampling import SamplingPolicy as SamplingPolicy
     from ostinato.tools.mcp.server_file import mcp_toolsets_from_file as mcp_toolsets_from_file
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from ... import types
 from ..._clock import new_id
@@ -16,6 +17,7 @@ from ...auth.auth_schemes import AuthScheme, as_scheme
 from ...context.context import Context as ToolContext
 from ...context.readonly import ReadonlyContext
 from ...errors import AgentConfigError
+from ...events.tool_origin import ToolOrigin, ToolPolicy
 from ...version import __version__
 from ..base_tool import BaseTool, InDoubt
 from .api_parameter import ApiParameter
@@ -196,6 +198,18 @@ class RestApiTool(BaseTool):
                 "should_parse_operation=True, or with from_parsed_operation."
             )
         return self._operation_parser
+
+    @property
+    def tool_origin(self) -> ToolOrigin:
+        """The API, the operation's method and path, and the policy that follows from them."""
+        endpoint = self.endpoint
+        method = endpoint.method.upper()
+        policy: ToolPolicy = self.in_doubt
+        if policy == "rerun":
+            known = self._operation_parser is not None and self._idempotency_parameters()
+            policy = "read_only" if method in SAFE_METHODS else "idempotent" if known else "rerun"
+        source = self._document or urlsplit(endpoint.base_url).hostname or ""
+        return ToolOrigin("openapi", source, f"{method} {endpoint.path}", policy)
 
     def configure_auth_scheme(
         self, auth_scheme: AuthScheme | Mapping[str, Any] | str | None

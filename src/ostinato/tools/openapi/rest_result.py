@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast
 
+from pydantic_core import from_json
+
 from ... import types
 from .rest_client import RestResponse, redact
 
@@ -14,6 +16,7 @@ _PREVIEW = 2_000  # characters of a response that is an artifact
 _MAX_ERROR = 8_000  # characters of an error response that the model reads
 _TEXT_TYPES = ("application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES = ("+json", "+xml", "json-seq", "/x-ndjson", "/yaml", "/x-yaml", "/csv")
+_EXPONENT = re.compile(r"[eE]\+?\d{3}")
 _EXTENSIONS = {"application/json": "json", "text/csv": "csv", "text/plain": "txt"}
 
 
@@ -48,7 +51,7 @@ class ResultShaper:
             return await self._save_bytes(response, tool_context)
         text = response.body.decode("utf-8", "replace")
         try:
-            value = None if response.is_cut else json.loads(text)
+            value = None if response.is_cut else _read_json(text)
         except ValueError:
             return await self._bound({"text": text}, text, response, tool_context)
         if response.is_cut:
@@ -108,6 +111,19 @@ class ResultShaper:
         kind = response.media_type
         last = _EXTENSIONS.get(kind) or re.sub(r"[^a-z0-9]", "", kind.rpartition("/")[2]) or "bin"
         return f"{self._tool_name}_{call}.{last}"
+
+
+def _read_json(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+      ValueError: it is not JSON, or no event could hold it: numbers that are not finite, halves of
+        surrogate pairs, more than 200 levels.
+    """
+    value = from_json(text, allow_inf_nan=False)
+    if _EXPONENT.search(text):
+        json.dumps(value, allow_nan=False)  # such as 1e999, which is read as infinite
+    return value
 
 
 def error_text(tool_name: str, details: str) -> str:

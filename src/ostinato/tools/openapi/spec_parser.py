@@ -23,6 +23,8 @@ from .spec_record import Operation, dict_of, list_of
 _log = get_logger(__name__)
 
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options", "trace", "query")
+# The runtime gives an agent tools of these names.
+_RESERVED: tuple[str, ...] = ("transfer_to_agent", "set_model_response", "finish_task")
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _KEPT = ("summary", "description", "tags", "deprecated", "externalDocs", "security")
 
@@ -67,7 +69,7 @@ class OpenApiSpecParser:
         """
         document = SpecDocument(openapi_spec_dict, load_reference=self._load_reference)
         recursive: dict[str, bool] = {}
-        taken: set[str] = set()
+        taken = dict.fromkeys(_RESERVED, 1)
         parsed: list[ParsedOperation] = []
         for path, method, item, raw in self._find_operations(document):
             try:
@@ -81,7 +83,6 @@ class OpenApiSpecParser:
                 self._report_broken(document, path, method, error)
                 continue
             found.name = _unique_name(found.name, taken)
-            taken.add(found.name)
             parsed.append(found)
         return parsed
 
@@ -328,13 +329,20 @@ def _resolve_path_item(document: SpecDocument, given: Any) -> dict[str, Any]:
     return target | beside
 
 
-def _unique_name(name: str, taken: set[str]) -> str:
-    """Return a name, with a number behind it if it is taken."""
-    unique, number = name, 1
+def _unique_name(name: str, taken: dict[str, int]) -> str:
+    """Return a name, with a number behind it if it is taken, and take it.
+
+    Args:
+      name: the wanted name.
+      taken: the taken names, each with the last number that it got.
+    """
+    unique, number = name, taken.get(name, 0)
     while unique in taken:
         number += 1
         end = f"_{number}"
         unique = f"{name[: MAX_NAME - len(end)]}{end}"
+    taken[name] = max(number, 1)
+    taken.setdefault(unique, 1)
     return unique
 
 

@@ -50,3 +50,10 @@ def test_one_broken_part_breaks_nothing_else(name: str) -> None:
         lost += len(tools) < len(whole) - 1
     # A part that operations share may be broken, too.
     assert lost < count / 3
+
+
+def test_names_of_the_runtime_get_a_number() -> None:
+    operation = {"operationId": "transfer_to_agent", "responses": {}}
+    document = {"openapi": "3.1.0", "info": {}, "paths": {"/x": {"get": operation}}}
+    (tool,) = OpenAPIToolset(spec_dict=document).tools
+    assert tool.name == "transfer_to_agent_2"

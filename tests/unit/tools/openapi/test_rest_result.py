@@ -99,3 +99,21 @@ async def test_fields_shorten_a_result_before_it_is_bounded() -> None:
 def test_a_field_that_is_no_pointer_is_refused() -> None:
     with pytest.raises(ValueError, match="'id' is not a JSON pointer"):
         ResultShaper("tool", ["id"], 10)
+
+
+DEEP = "[" * 5_000 + "]" * 5_000
+
+
+@pytest.mark.parametrize(
+    "body", ['{"a": NaN}', '{"a": 1e999}', '{"a": -Infinity}', '{"a": "\\ud800"}', DEEP]
+)
+async def test_json_that_no_event_can_hold_stays_text(body: str) -> None:
+    """A service could end a run with it, which only the developer can prevent."""
+    assert await shape(make_response(body.encode()), max_chars=20_000) == {"text": body}
+
+
+async def test_large_numbers_and_hashes_are_json() -> None:
+    assert await shape(make_response(b'{"a": 1e300, "b": "feb3e123456"}')) == {
+        "a": 1e300,
+        "b": "feb3e123456",
+    }

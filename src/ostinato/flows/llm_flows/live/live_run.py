@@ -37,6 +37,7 @@ from ..model_call.model_hooks import (
 )
 from ..tool_calls.call_events import execute_calls
 from ..tool_calls.call_journal import register_calls
+from ..tool_calls.call_origins import record_origins
 from .live_connection import LiveLink, LiveSender
 from .live_tools import (
     STOP_STREAMING,
@@ -349,6 +350,7 @@ class LiveRun:
     def _begin_calls(self, event: Event) -> None:
         """Emit an event with calls, and run each call as soon as the event is committed."""
         register_calls(self._ctx, event, self._tools)
+        record_origins(event, self._tools)
         item = _QueuedEvent(event, shown=True)
         self._out.put_nowait(item)
         for call in event.get_function_calls():

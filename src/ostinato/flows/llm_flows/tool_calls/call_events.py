@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .... import context as contexts
 from .... import types
 from ...._aclosing import Aclosing
 from ....auth.redaction import public_config
@@ -47,8 +48,8 @@ async def execute_calls(
       confirmations: the user's answers by call id.
 
     Yields:
-      The events of agents that run as tools; then, each if there is one, a request for credentials,
-      a request for confirmation and the response event.
+      The events of agents that run as tools, and of progress; then, each if there is one, a request
+      for credentials, a request for confirmation and the response event.
 
     Raises:
       Exception: a tool's exception, after the response event was committed.
@@ -56,7 +57,7 @@ async def execute_calls(
     calls = call_event.get_function_calls()
     work = functions.run_function_calls(ctx, calls, tools, filters, confirmations)
     wanted = calls if filters is None else [call for call in calls if call.id in filters]
-    if any([_has_agent_events(tools.get(call.name or "")) for call in wanted]):
+    if any([_sends_events(ctx, tools.get(call.name or "")) for call in wanted]):
         relay = Relay[CallOutcome]()
         ctx.run_state.relays.update({call.id or "": relay for call in wanted})
         async with Aclosing(relay.events(work)) as events:
@@ -89,9 +90,13 @@ async def execute_calls(
         raise outcome.error
 
 
-def _has_agent_events(tool: BaseTool | None) -> bool:
-    """Return whether a tool runs an agent whose events this run yields."""
-    return isinstance(tool, (SingleTurnTool, TaskTool)) or getattr(tool, "stream", False) is True
+def _sends_events(ctx: InvocationContext, tool: BaseTool | None) -> bool:
+    """Return whether this run yields events of a tool: an agent's, or progress if it streams."""
+    if isinstance(tool, (SingleTurnTool, TaskTool)) or getattr(tool, "stream", False) is True:
+        return True
+    if tool is None or tool.reports_progress is not True or ctx.run_config is None:
+        return False
+    return ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
 
 
 def _drop_unknown_arguments(call_event: Event, tools: Mapping[str, BaseTool]) -> Event:

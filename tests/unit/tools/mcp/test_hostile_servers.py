@@ -1,0 +1,171 @@
+"""Servers that break the protocol or try to do harm: the run goes on with a readable log."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.agents import Agent
+from ostinato.agents.run_config import RunConfig, StreamingMode
+from ostinato.events.event import Event
+from ostinato.runners import Runner
+from ostinato.sessions import SqliteSessionService
+from ostinato.testing import Conversation, ScriptedModel, call
+from ostinato.tools.mcp_tool import McpToolset, StdioConnectionParams
+from tests.support.mcp import RAW_SERVER
+
+pytestmark = pytest.mark.long
+
+
+def result(body: str) -> str:
+    return '{"jsonrpc": "2.0", "id": ID, "result": ' + body + "}"
+
+
+def content(*blocks: str) -> str:
+    return result('{"content": [' + ", ".join(blocks) + "]}")
+
+
+def text(words: str) -> str:
+    return '{"type": "text", "text": "' + words + '"}'
+
+
+def tools(*described: str) -> str:
+    return result('{"tools": [' + ", ".join([*described, ACT]) + "]}")
+
+
+def note(progress: str, token: str = "TOKEN") -> str:
+    params = f'{{"progressToken": {token}, "progress": {progress}}}'
+    return f'{{"jsonrpc": "2.0", "method": "notifications/progress", "params": {params}}}'
+
+
+ACT = '{"name": "act", "inputSchema": {"type": "object"}}'
+FINE = content(text("fine"))
+DEEP = "[" * 3_000 + "]" * 3_000
+DEEP_SCHEMA = '{"type": "object", "properties": {"a": ' * 400 + "{}" + "}}" * 400
+CHANGED = '{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}'
+ASK = '{"jsonrpc": "2.0", "id": 77, "method": "%s", "params": {}}'
+IMAGE = '{"type": "image", "data": "%s", "mimeType": "%s"}'
+FILE = '{"type": "resource", "resource": {"uri": "%s", "blob": "aGk="}}'
+
+CALLS: dict[str, list[Any]] = {
+    "result is null": [result("null")],
+    "result is a list": [result("[]")],
+    "content is no list": [result('{"content": "fine"}')],
+    "content of an unknown type": [content('{"type": "virus", "text": 1}')],
+    "structured content of 3,000 levels": [
+        result(f'{{"content": [], "structuredContent": {DEEP}}}')
+    ],
+    "structured content that is no number": [
+        result('{"content": [], "structuredContent": {"a": NaN, "b": 1e999}}')
+    ],
+    "half of a surrogate pair": [content(text("a\\ud800b"))],
+    "NUL and escape characters": [content(text("\\u0000\\u001b[2J\\u202e"))],
+    "five megabytes on one line": [content(text("x" * 5_000_000))],
+    "twenty thousand blocks": [content(*[text("y")] * 20_000)],
+    "isError is a text": [result('{"content": [], "isError": "yes"}')],
+    "another request's id": ['{"jsonrpc": "2.0", "id": 4711, "result": {}}', FINE],
+    "two answers": [FINE, FINE],
+    "answer and error at once": [
+        '{"jsonrpc": "2.0", "id": ID, "result": {"content": []}, "error": {"code": 1}}'
+    ],
+    "error that is a text": ['{"jsonrpc": "2.0", "id": ID, "error": "no"}', {"exit": 0}],
+    "error of a megabyte": [
+        '{"jsonrpc": "2.0", "id": ID, "error": {"code": 1, "message": "%s"}}' % ("z" * 1_000_000)
+    ],
+    "no JSON-RPC": ['{"id": ID}', "[1, 2]", "null", '"text"', FINE],
+    "progress of no number": [note('"much"'), note("null"), note("1e999"), note("-5"), FINE],
+    "progress for another call": [note("1", '"other"'), note("1", "null"), FINE, note("2")],
+    "flood of progress": [{"repeat": [note("1"), 20_000]}, FINE],
+    "flood of changes": [{"repeat": [CHANGED, 2_000]}, FINE],
+    "requests of the server": [
+        ASK % "sampling/createMessage",
+        ASK % "roots/list",
+        ASK % "elicitation/create",
+        ASK % "no/such",
+        FINE,
+    ],
+    "image that is none": [
+        content(IMAGE % ("?", "image/png"), IMAGE % ("aGk=", "image/png\\r\\nX: y"))
+    ],
+    "file names that lead out": [
+        content(FILE % "../../etc/passwd", FILE % "user:secret", FILE % "")
+    ],
+    "exit without an answer": [{"exit": 3}],
+}
+
+NAMES = ("", "a\\u001b[2J", "x" * 3_000, "transfer_to_agent", "adk_request_input")
+SCHEMAS = (
+    DEEP_SCHEMA,
+    '{"type": "array"}',
+    '{"type": "object", "properties": 7}',
+    '{"type": "object", "$ref": "#"}',
+    '{"type": "object", "$ref": "file:///etc/passwd"}',
+    '{"type": "object", "properties": {"a": {"pattern": "(a+)+$"}}}',
+    '{"$schema": "no", "type": "object", "required": [1]}',
+)
+LISTS: dict[str, list[Any]] = {
+    "names of all kinds": [
+        tools(*[f'{{"name": "{name}", "inputSchema": {{"type": "object"}}}}' for name in NAMES])
+    ],
+    "schemas of all kinds": [
+        tools(*[f'{{"name": "t{n}", "inputSchema": {one}}}' for n, one in enumerate(SCHEMAS)])
+    ],
+    "list that is none": [result('{"tools": {}}')],
+    "list without an end": [result('{"tools": [], "nextCursor": "again"}')],
+    "list of nothing": [result("{}")],
+}
+
+
+async def talk_to(
+    tmp_path: Path, script: dict[str, Any], *turns: Any, call_seconds: float = 20
+) -> list[Event]:
+    """Play the turns of a model against a hostile server; return the stored events."""
+    file = tmp_path / "script.json"
+    file.write_text(json.dumps(script))
+    program = str(RAW_SERVER.with_name("hostile_server.py"))
+    server = {"command": sys.executable, "args": ["-I", "-S", program, str(file)]}
+    params = StdioConnectionParams(server_params=server, timeout=30, call_timeout=call_seconds)
+    model = ScriptedModel([*turns, "Done."])
+    agent = Agent(name="root", model=model, tools=[McpToolset(connection_params=params)])
+    service = SqliteSessionService(str(tmp_path / "sessions.db"))
+    talk = Conversation(Runner(app_name="app", agent=agent, session_service=service))
+    try:
+        config = RunConfig(streaming_mode=StreamingMode.SSE)
+        events = await talk.say("Go", run_config=config)
+        assert talk.text == "Done." and len(events) < 1_000
+        stored = (await talk.session()).events
+        assert len("".join(event.model_dump_json() for event in stored)) < 500_000
+        return stored
+    finally:
+        await talk.runner.close()
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_answer_of_a_call(name: str, tmp_path: Path):
+    stored = await talk_to(tmp_path, {"tools/call": CALLS[name]}, call("act"))
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert response.response
+    written = {path.name for path in tmp_path.parent.iterdir()}
+    assert "passwd" not in written
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_list_of_tools(name: str, tmp_path: Path):
+    await talk_to(tmp_path, {"tools/list": LISTS[name]})
+
+
+async def test_broken_answer_fails_its_call_at_once(tmp_path: Path):
+    """The SDK drops it like a line of a log, and the call would wait for minutes."""
+    script = {"tools/call": ['INFO "id": 7', content(text("a\\ud800b"))]}
+    stored = await talk_to(tmp_path, script, call("act"), call_seconds=3_000)
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert "not valid JSON-RPC" in str(response.response)
+    assert "may have taken effect" in str(response.response)
+
+
+@pytest.mark.parametrize("version", ['"9999-99-99"', "1", "null", '""'])
+async def test_unknown_version_of_the_protocol(version: str, tmp_path: Path):
+    hello = '{"protocolVersion": %s, "capabilities": {}, "serverInfo": {"name": "x"}}'
+    await talk_to(tmp_path, {"initialize": [result(hello % version)]})
