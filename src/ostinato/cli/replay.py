@@ -18,6 +18,7 @@ from ..evaluation.replay.comparison import compare_runs
 from ..evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, list_models, read_recorded
 from ..evaluation.replay.recording import Exchange
 from ..evaluation.replay.replay_report import (
+    DEFAULT_GATES,
     InvocationReport,
     ReplayReport,
     describe,
@@ -110,7 +111,7 @@ class Replay:
     def __init__(self, args: argparse.Namespace) -> None:
         self._args = args
         self._screen = Screen(sys.stdout)
-        self._gates: str = args.fail_on
+        self._gates: str = DEFAULT_GATES if args.fail_on is None else args.fail_on
         parse_gates(self._gates)
         self._options = read_options(args)
         self._settings = make_settings(self._options)
@@ -127,9 +128,7 @@ class Replay:
         selected = asyncio.run(self._select(selection))
         if not selected.exchanges:
             reasons = "".join(f" {n} cannot be replayed: {r}." for r, n in selected.skipped.items())
-            raise CliError(
-                f"The store has no invocation to replay in this selection.{reasons}", USAGE
-            )
+            raise CliError(f"The store has no invocation to replay in this range.{reasons}", USAGE)
         runner = LaneRunner(loaded.app or loaded.root, self._settings)
         report = ReplayReport(self._args.agent, [], dict(selected.skipped))
         old: list[LaneRun] | None = None
@@ -141,7 +140,13 @@ class Replay:
             report.interrupted = True
         models = list_models(loaded.root)
         report.invocations = [
-            make_row(one, self._done[number], old and old[number], self._settings, models)
+            make_row(
+                one,
+                self._done[number],
+                None if old is None else old[number],
+                self._settings,
+                models,
+            )
             for number, one in enumerate(selected.exchanges)
             if number in self._done
         ]

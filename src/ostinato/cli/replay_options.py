@@ -36,6 +36,8 @@ examples:
   ostinato diff main..HEAD my_agent --markdown diff.md
   ostinato diff main.. my_agent --db sessions.db --since 7d --sample 100 --fail-on "calls>2%"
 
+gates of --fail-on: those of `ostinato replay`, and those of `ostinato eval` with eval_ in front
+
 exit codes: 0 passed, 1 a gate failed, 2 could not run, 130 interrupted
 """
 
@@ -63,7 +65,7 @@ def add_replay(commands: Any) -> None:
     _add_policy(lanes)
     report = command.add_argument_group("report")
     report.add_argument("--json", metavar="FILE", help="write JSON")
-    _add_report(report)
+    _add_report(report, "failed>0")
     report.add_argument(
         "--resume-check",
         action="store_true",
@@ -91,7 +93,7 @@ def add_diff(commands: Any) -> None:
     lanes = command.add_argument_group("run")
     lanes.add_argument("--replay", action="store_true", help="replay recorded invocations")
     _add_policy(lanes)
-    _add_report(command.add_argument_group("report"))
+    _add_report(command.add_argument_group("report"), "failed>0,eval_worse>0")
 
 
 def _add_selection(chosen: Any) -> None:
@@ -143,8 +145,8 @@ def _add_policy(lanes: Any) -> None:
     )
 
 
-def _add_report(report: Any) -> None:
+def _add_report(report: Any, gates: str) -> None:
     report.add_argument("--markdown", metavar="FILE", help="write Markdown")
     report.add_argument(
-        "--fail-on", metavar="GATES", default="failed>0", help='when to exit with 1 ("failed>0")'
+        "--fail-on", metavar="GATES", help=f'when to exit with 1 (default: "{gates}")'
     )

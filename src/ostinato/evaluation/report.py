@@ -187,9 +187,7 @@ def parse_gates(expression: str) -> list[Gate]:
     gates = read_gates(expression, "failed>0 or pass_rate<90%")
     for gate in gates:
         if gate.is_signed:
-            raise InputValidationError(
-                f"The gate {gate.text!r} compares a number: leave + or - out."
-            )
+            raise InputValidationError(f"The gate {gate.text!r} is no change: leave + or - out.")
         EvaluationReport([]).measure(gate.name)
     return gates
 

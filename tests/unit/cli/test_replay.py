@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+from asyncio import to_thread
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostinato.cli.main import main
+from ostinato.evaluation.replay.lane import LaneRunner
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
+from ostinato.sessions.store.durable_store import Claim
 from tests.support.recorded_store import make_agent, record
 
 AGENT = """
@@ -115,8 +118,6 @@ def test_the_old_agent_may_be_a_revision(
 def test_ctrl_c_keeps_the_results_so_far(
     tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ostinato.evaluation.replay.lane import LaneRunner
-
     run = LaneRunner.run
     seen: list[Any] = []
 
@@ -173,8 +174,6 @@ def test_a_store_that_is_not_there_is_an_error(
 async def test_resume_check_lists_what_would_be_parked(
     tmp_path: Path, store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ostinato.sessions.store.durable_store import Claim
-
     service = SqliteSessionService(store)
     session = await service.get_session(app_name="shop", user_id="ann", session_id="s3")
     assert session is not None
@@ -182,8 +181,6 @@ async def test_resume_check_lists_what_would_be_parked(
     await service.append(session, (), claim=claim)
     await service.close()
     agent = write_agent(tmp_path / "replayed_resume")
-
-    from asyncio import to_thread
 
     assert await to_thread(replay, agent, store, "--resume-check") == 1
     out = capsys.readouterr().out

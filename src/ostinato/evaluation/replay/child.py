@@ -85,6 +85,16 @@ def replay_elsewhere(
     return _RUNS.validate_python(run_child(task, folder))
 
 
+def make_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a process that prefers the code of a folder.
+
+    Args:
+      folder: the root of the code.
+    """
+    paths = [str(folder), str(folder / "src"), *filter(None, sys.path)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 def run_child(task: dict[str, Any], folder: Path) -> Any:
     """Return the result of a task that runs in a process of its own.
 
@@ -95,8 +105,6 @@ def run_child(task: dict[str, Any], folder: Path) -> Any:
     Raises:
       InputValidationError: the task failed.
     """
-    paths = [str(folder), str(folder / "src"), *filter(None, sys.path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with tempfile.TemporaryDirectory(prefix="ostinato-replay-") as scratch:
         given, result = Path(scratch, "task.json"), Path(scratch, "result.json")
         given.write_text(json.dumps(task), encoding="utf-8")
@@ -104,7 +112,7 @@ def run_child(task: dict[str, Any], folder: Path) -> Any:
         with subprocess.Popen(
             command,
             cwd=folder,
-            env=environment,
+            env=make_environment(folder),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -138,7 +146,8 @@ def perform_task(task: dict[str, Any]) -> Any:
     if options.get("model"):
         use_model(loaded.root, options["model"])
     if task["work"] == "render":
-        return asyncio.run(render_agents(loaded.app or loaded.root))
+        agents = asyncio.run(render_agents(loaded.app or loaded.root))
+        return {"app_name": loaded.app_name, "agents": agents}
     return _RUNS.dump_python(asyncio.run(_replay(task, loaded, options)), mode="json")
 
 

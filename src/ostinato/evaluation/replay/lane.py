@@ -257,7 +257,7 @@ class LaneRunner:
     async def _run_messages(self, exchange: Exchange, came: list[Event], run: LaneRun) -> float:
         """Send the messages of an exchange; return the seconds that the answers took."""
         recorded = exchange.session
-        names = {"user_id": recorded.user_id, "session_id": recorded.session_id}
+        names: dict[str, Any] = {"user_id": recorded.user_id, "session_id": recorded.session_id}
         service = InMemorySessionService()
         runner = self._make_runner(recorded.app_name, service)
         state = exchange.initial_state()
@@ -283,9 +283,9 @@ class LaneRunner:
             delta = dict(message.actions.state_delta) or None
             stream = runner.run_async(new_message=content, state_delta=delta, **names)
             async with Aclosing(stream) as events:
-                async for event in events:  # one by one: the run may end with an error
+                async for event in events:
                     if not event.partial:
-                        came.append(event)
+                        came.append(event)  # noqa: PERF401 - kept if the run ends with an error
         return asyncio.get_running_loop().time() - began
 
     def _make_runner(self, app_name: str, service: InMemorySessionService) -> Runner:

@@ -57,8 +57,7 @@ def make_model_mock(model: str) -> MockAnswer:
             result: Any = json.loads(text)
         except ValueError as error:
             raise InputValidationError(
-                f"The mock model {model!r} answered the call of {tool.name!r} with text that is not "
-                "JSON."
+                f"The mock model {model!r} did not answer the call of {tool.name!r} with JSON."
             ) from error
         return cast(dict[str, Any], result) if isinstance(result, dict) else {"result": result}
 

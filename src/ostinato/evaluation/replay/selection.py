@@ -23,6 +23,7 @@ _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SHARED = ("user:", "app:")
 _PAGE = 500
+_PARKED = "the agents' names, kinds, parents or tools are not those with which it began"
 
 
 @dataclass(slots=True)
@@ -161,7 +162,7 @@ async def list_parked(service: Any, root: Any, app_name: str | None) -> list[dic
             "user_id": lease.place.user_id,
             "session_id": lease.place.session_id,
             "invocation_id": lease.invocation_id,
-            "reason": "names, kinds, parents or tools of the agents differ from those it began with",
+            "reason": _PARKED,
         }
         for lease in await service.open_leases(app_name)
         if lease.digest not in (digest, LIVE_DIGEST)

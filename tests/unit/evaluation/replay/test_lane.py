@@ -18,6 +18,7 @@ from ostinato.evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, r
 from ostinato.evaluation.replay.recording import Exchange
 from ostinato.evaluation.replay.selection import Selection, select_exchanges
 from ostinato.models.llm_request import LlmRequest
+from ostinato.models.llm_response import LlmResponse
 from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.runners import Runner
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
@@ -305,8 +306,6 @@ async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> 
 
 
 async def test_recorded_usage_has_cost_where_prices_are_known() -> None:
-    from ostinato.models.llm_response import LlmResponse
-
     def priced(request: LlmRequest) -> Any:
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=1_000_000, candidates_token_count=0, total_token_count=1_000_000
