@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from typing import Any
 from ..errors import InputValidationError
 from ..evaluation.evaluation_run import EvaluationRun
 from ..evaluation.replay.behaviour import BehaviourReport, compare_rendered, format_behaviour
-from ..evaluation.replay.child import make_environment, make_settings, replay_elsewhere, run_child
+from ..evaluation.replay.child import make_settings, replay_elsewhere, run_child
 from ..evaluation.replay.replay_report import ReplayReport
 from ..evaluation.replay.replay_report import parse_gates as parse_replay_gates
 from ..evaluation.replay.selection import Selected, select_exchanges
@@ -113,7 +114,7 @@ class _Comparison:
     def _is_touched(self, after: Path, agent: Path) -> bool:
         folder = agent.parent if agent.suffix else agent
         words = [self._base, self._head] if self._head else [self._base]
-        # `after` is a worktree of the head, or the files as they are now.
+        # `after` is a worktree of the head, or the current files.
         return bool(run_git(after, "diff", "--name-only", *words, "--", str(folder)).strip())
 
     def _evaluate(
@@ -141,7 +142,7 @@ class _Comparison:
         done = subprocess.run(
             command,
             cwd=folder,
-            env=make_environment(folder),
+            env=_make_environment(folder),
             capture_output=True,
             text=True,
             check=False,
@@ -183,6 +184,12 @@ class _Comparison:
         if report.replay is not None and report.replay.invocations and self._replay_gates:
             broken += report.replay.find_broken_gates(",".join(self._replay_gates))
         return [f"{report.agent}: {one}" for one in broken]
+
+
+def _make_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a process that prefers the code of a folder."""
+    paths = [str(folder), str(folder / "src"), *filter(None, sys.path)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _is_eval(gate: str) -> bool:

@@ -10,7 +10,7 @@ from .store_options import add_allow_code, add_db, add_filters
 _RAW = argparse.RawDescriptionHelpFormatter
 
 _REPLAY_EXAMPLES = """\
-Each recorded invocation runs again with the agent as it is now: the user's messages come from the
+Each recorded invocation runs again with the current agent: the user's messages come from the
 log, and a tool call that equals a recorded one gets the recorded result. Another call runs if its
 tool only reads. A tool that may have effects never runs: the invocation counts as diverged there,
 or a model answers (--mock-model).
@@ -30,7 +30,7 @@ exit codes: 0 passed, 1 a gate failed, 2 could not run, 130 interrupted (results
 _DIFF_EXAMPLES = """\
 Renders the request of each agent at both commits, names the agents that changed, runs the eval
 sets in the agent's folder at both commits, and replays a sample of recorded invocations. The second
-commit is the files as they are now if it is left out, as in `main..`.
+commit is the current files if it is left out, as in `main..`.
 
 examples:
   ostinato diff main..HEAD my_agent --markdown diff.md

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -85,16 +84,6 @@ def replay_elsewhere(
     return _RUNS.validate_python(run_child(task, folder))
 
 
-def make_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a process that prefers the code of a folder.
-
-    Args:
-      folder: the root of the code.
-    """
-    paths = [str(folder), str(folder / "src"), *filter(None, sys.path)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
 def run_child(task: dict[str, Any], folder: Path) -> Any:
     """Return the result of a task that runs in a process of its own.
 
@@ -107,12 +96,12 @@ def run_child(task: dict[str, Any], folder: Path) -> Any:
     """
     with tempfile.TemporaryDirectory(prefix="ostinato-replay-") as scratch:
         given, result = Path(scratch, "task.json"), Path(scratch, "result.json")
-        given.write_text(json.dumps(task), encoding="utf-8")
+        paths = [str(folder), str(folder / "src"), *filter(None, sys.path)]
+        given.write_text(json.dumps({**task, "paths": paths}), encoding="utf-8")
         command = [sys.executable, "-m", __name__, str(given), str(result)]
         with subprocess.Popen(
             command,
             cwd=folder,
-            env=make_environment(folder),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -120,7 +109,7 @@ def run_child(task: dict[str, Any], folder: Path) -> Any:
         ) as process:
             try:
                 _, errors = process.communicate()
-            except BaseException:
+            except BaseException:  # boundary: Ctrl-C ends the child, too
                 process.terminate()
                 raise
         try:
@@ -169,6 +158,9 @@ def main(given: str, result: str) -> None:
       result: file of the result.
     """
     task = json.loads(Path(given).read_text(encoding="utf-8"))
+    known = set(sys.path)
+    sys.path[:0] = [one for one in task["paths"][:2] if one not in known]
+    sys.path += [one for one in task["paths"][2:] if one not in known]
     try:
         answer = {"result": perform_task(task)}
     except SetupError as error:

@@ -11,7 +11,7 @@ from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
 from ...apps.app import App
 from ...context.callbacks import first_answer
-from ...context.context import Context
+from ...context.context import Context, invocation_of
 from ...execution.routing.agent_choice import agents_below
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
@@ -35,7 +35,7 @@ class _RequestCapture(BasePlugin):
         self, *, callback_context: Context, llm_request: LlmRequest
     ) -> LlmResponse:
         name = callback_context.agent_name
-        agent: Any = callback_context._invocation_context.agent  # pyright: ignore[reportPrivateUsage]
+        agent: Any = invocation_of(callback_context).agent
         # The runtime asks the agent's callbacks after the plugins; their edits belong in here.
         await first_answer(
             agent.canonical_before_model_callbacks,
