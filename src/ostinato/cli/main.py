@@ -42,6 +42,7 @@ _HOMES = {
     "eval_set": "ostinato.cli.eval_sets",
     "replay": "ostinato.cli.replay",
     "diff": "ostinato.cli.diff",
+    "test": "ostinato.cli.session_tests",
 }
 
 

@@ -10,8 +10,7 @@ from ..._aclosing import Aclosing
 from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
 from ...apps.app import App
-from ...context.callbacks import first_answer
-from ...context.context import Context, invocation_of
+from ...context.context import Context
 from ...execution.routing.agent_choice import agents_below
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
@@ -19,6 +18,7 @@ from ...models.request_text import instruction_text
 from ...plugins.base_plugin import BasePlugin
 from ...runners import Runner
 from ...sessions.in_memory_session_service import InMemorySessionService
+from ..session_tests.recorded_answers import ask_own_callbacks
 
 _MESSAGE = "Hello."
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z_][A-Za-z0-9_]*)?)\??\}")
@@ -35,16 +35,7 @@ class _RequestCapture(BasePlugin):
         self, *, callback_context: Context, llm_request: LlmRequest
     ) -> LlmResponse:
         name = callback_context.agent_name
-        agent: Any = invocation_of(callback_context).agent
-        # The runtime asks the agent's callbacks after the plugins; their edits belong in here.
-        await first_answer(
-            agent.canonical_before_model_callbacks,
-            LlmResponse,
-            "before_model_callback",
-            name,
-            callback_context=callback_context,
-            llm_request=llm_request,
-        )
+        await ask_own_callbacks(callback_context, llm_request)  # for their edits
         self.requests.setdefault(name, llm_request)
         return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="done")]))
 
