@@ -43,6 +43,7 @@ _HOMES = {
     "replay": "ostinato.cli.replay",
     "diff": "ostinato.cli.diff",
     "test": "ostinato.cli.session_tests",
+    "conformance": "ostinato.cli.conformance",
 }
 
 

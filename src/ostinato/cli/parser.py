@@ -17,7 +17,7 @@ from .openapi_options import add_openapi
 from .policy_options import add_policy_command
 from .replay_options import add_diff, add_replay
 from .serve_options import add_mcp, add_serve
-from .session_test_options import add_session_tests
+from .session_test_options import add_conformance, add_session_tests
 from .store_options import (
     add_allow_code,
     add_artifacts,
@@ -124,6 +124,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_replay(commands)
     add_diff(commands)
     add_session_tests(commands)
+    add_conformance(commands)
     add_openapi(commands)
     add_policy_command(commands)
     _add_generate(commands)
