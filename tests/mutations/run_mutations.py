@@ -28,7 +28,7 @@ def evaluate_all(package: str) -> dict[str, list[bool]]:
         kind: [
             asyncio.run(_is_caught(package, case.behaviour, change(case, kind))) for case in CASES
         ]
-        for kind in (*KINDS, HARMLESS)
+        for kind in (*KINDS, HARMLESS, UNCHANGED)
     }
 
 
