@@ -44,6 +44,7 @@ _HOMES = {
     "diff": "ostinato.cli.diff",
     "test": "ostinato.cli.session_tests",
     "conformance": "ostinato.cli.conformance",
+    "optimize": "ostinato.cli.optimize",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
-from .eval_options import add_eval, add_eval_set
+from .eval_options import add_eval, add_eval_set, add_optimize
 from .mcp_options import ACTIONS, parse_client_arguments
 from .openapi_options import add_openapi
 from .policy_options import add_policy_command
@@ -125,6 +125,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_diff(commands)
     add_session_tests(commands)
     add_conformance(commands)
+    add_optimize(commands)
     add_openapi(commands)
     add_policy_command(commands)
     _add_generate(commands)
