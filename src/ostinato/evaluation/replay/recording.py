@@ -22,7 +22,7 @@ class Step:
     """The calls of one model response.
 
     Attributes:
-      branch: the branch of the agent; "" outside of parallel branches.
+      branch: the branch of the agent, without ids; "" outside of parallel branches.
       calls: the calls.
     """
 
@@ -163,7 +163,7 @@ def list_steps(events: Sequence[Event]) -> list[Step]:
     Args:
       events: the events of agents.
     """
-    steps: list[Step] = []
+    by_branch: dict[str, list[Step]] = {}
     for event in events:
         calls: list[Call] = [
             (call.name or "", call.args or {})
@@ -171,25 +171,44 @@ def list_steps(events: Sequence[Event]) -> list[Step]:
             if not (call.name or "").startswith(FRAMEWORK_CALLS)
         ]
         if calls:
-            steps.append(Step(event.branch or "", calls))
-    return sorted(steps, key=lambda step: step.branch)
+            branch = event.branch or ""
+            by_branch.setdefault(branch, []).append(Step(name_branch(branch), calls))
+    groups = sorted(by_branch.values(), key=lambda steps: (steps[0].branch, _first_key(steps)))
+    return [step for steps in groups for step in steps]
+
+
+def name_branch(branch: str) -> str:
+    """Return a branch without the ids of the calls that began it.
+
+    Args:
+      branch: such as `root.helper@adk-1`.
+    """
+    return ".".join(one.partition("@")[0] for one in branch.split("."))
+
+
+def _first_key(steps: list[Step]) -> str:
+    return min(call_key(*call) for call in steps[0].calls)
 
 
 def read_answer(events: Sequence[Event]) -> str:
-    """Return the text of the last final response.
+    """Return the text of the last final response; of parallel branches, that of each branch.
 
     Args:
       events: the events of agents.
     """
-    for event in reversed(events):
+    found: dict[str, str] = {}
+    for event in events:
         texts = [
             part.text
             for part in (event.content.parts if event.content else None) or ()
             if part.text and not part.thought
         ]
         if texts and event.is_final_response():
-            return "".join(texts)
-    return ""
+            found[event.branch or ""] = "".join(texts)
+    last = found.pop("", None)  # that of the agent that the branches belong to
+    if last is not None:
+        return last
+    return "\n".join(text for _, text in sorted((name_branch(k), v) for k, v in found.items()))
 
 
 def call_key(name: str, args: Any) -> str:

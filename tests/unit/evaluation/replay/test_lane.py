@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostinato import types
-from ostinato.agents import Agent, BaseAgent, RunConfig
+from ostinato.agents import Agent, BaseAgent, ParallelAgent, RunConfig
 from ostinato.apps import App
 from ostinato.context.budget import Price
 from ostinato.errors import InputValidationError
@@ -25,6 +25,7 @@ from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.testing import FunctionModel, call
 from ostinato.tools.agent_tool import AgentTool
 from ostinato.tools.function_tool import FunctionTool
+from ostinato.tools.long_running_tool import LongRunningFunctionTool
 from tests.support.recorded_store import (
     APP,
     Effects,
@@ -318,3 +319,92 @@ async def test_recorded_usage_has_cost_where_prices_are_known() -> None:
     run = read_recorded(exchanges[0], prices, {"clerk": "m"})
     assert (run.usage.cost, run.usage.tokens) == (2.0, 1_000_000)
     assert read_recorded(exchanges[0], {}, {"clerk": "m"}).usage.unpriced == ["m"]
+
+
+async def test_the_order_in_time_of_parallel_branches_does_not_count() -> None:
+    def make(order: str) -> Agent:
+        def answer(request: LlmRequest) -> Any:
+            if not results(request):
+                return [call("refund", order=order), call("find_order", order=order)]
+            return f"done {order}"
+
+        return make_agent(answer).clone({"name": order})
+
+    def make_tree(*orders: str) -> ParallelAgent:
+        return ParallelAgent(name="all", sub_agents=[make(one) for one in orders])
+
+    exchanges = await record_exchanges([["go"]] * 3, make_tree("a", "b", "c"))
+    runs, found = await replay(exchanges, make_tree("c", "a", "b"))
+    assert [one.outcome for one in found] == ["same"] * 3
+    assert runs[0].answer.split() == ["done", "a", "done", "b", "done", "c"]
+
+
+async def test_transfers_delegates_and_their_calls_are_replayed() -> None:
+    effects = Effects()
+
+    def work(request: LlmRequest) -> Any:
+        done = [
+            part.function_response for content in request.contents for part in content.parts or ()
+        ]
+        return "paid" if any(one is not None for one in done) else call("refund", order="A1")
+
+    def transfer(request: LlmRequest) -> Any:
+        return call("transfer_to_agent", agent_name="worker")
+
+    def make_tree(order: str) -> Agent:
+        def changed(request: LlmRequest) -> Any:
+            found = work(request)
+            return call("refund", order=order) if found != "paid" else found
+
+        worker = Agent(
+            name="worker",
+            description="works",
+            model=FunctionModel(changed),
+            tools=effects.tools(),
+        )
+        return Agent(name="desk", model=FunctionModel(transfer), sub_agents=[worker])
+
+    exchanges = await record_exchanges([["go"]], make_tree("A1"))
+    assert effects.refunds == ["A1"]
+    _, found = await replay(exchanges, make_tree("A1"))
+    assert found[0].outcome == "same"
+    _, found = await replay(exchanges, make_tree("B2"))
+    assert (found[0].outcome, found[0].step) == ("diverged", 2)
+    assert effects.refunds == ["A1"]
+
+
+async def test_a_long_running_call_gets_the_recorded_answer_of_the_user() -> None:
+    started: list[str] = []
+
+    def ask_boss(amount: int) -> dict[str, str]:
+        """Ask the boss."""
+        started.append("asked")
+        return {"status": "pending"}
+
+    def answer(request: LlmRequest) -> Any:
+        done = results(request)
+        if not done:
+            return call("ask_boss", amount=3)
+        return f"The boss says {(done[-1].response or {}).get('status')}."
+
+    service = InMemorySessionService()
+    agent = Agent(
+        name="clerk", model=FunctionModel(answer), tools=[LongRunningFunctionTool(ask_boss)]
+    )
+    await record(service, agent, [["go"]])
+    session = await service.get_session(app_name=APP, user_id="ann", session_id="s0")
+    assert session is not None
+    asked = next(one for event in session.events for one in event.get_function_calls())
+    part = types.Part(
+        function_response=types.FunctionResponse(
+            id=asked.id, name=asked.name, response={"status": "yes"}
+        )
+    )
+    runner = Runner(app_name=APP, agent=agent, session_service=service)
+    content = types.Content(role="user", parts=[part])
+    async for _ in runner.run_async(user_id="ann", session_id="s0", new_message=content):
+        pass
+    exchanges = (await select_exchanges(service, Selection())).exchanges
+    runs, found = await replay(exchanges, agent)
+    assert (found[0].outcome, runs[0].answer) == ("same", "The boss says yes.")
+    assert started == ["asked"]
