@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -259,22 +259,7 @@ async def optimize_instruction(
         wanted = sampler.validation_eval_set or sampler.train_eval_set
         validation = _list_examples(sets, sampler, wanted, sampler.validation_eval_case_ids)
     loop = asyncio.get_running_loop()
-    model = LLMRegistry.new_llm(optimizer.optimizer_model)
-
-    async def ask(prompt: Any) -> str:
-        text = prompt if isinstance(prompt, str) else json.dumps(prompt, default=str)
-        request = LlmRequest(
-            model=optimizer.optimizer_model,
-            contents=[types.Content(role="user", parts=[types.Part(text=text)])],
-            config=optimizer.model_configuration.model_copy(deep=True),
-        )
-        answer = ""
-        async with Aclosing(model.generate_content_async(request)) as responses:
-            async for response in responses:
-                if not response.partial:
-                    answer = get_text_from_content(response.content) or ""
-        return answer
-
+    ask = _make_writer(optimizer)
     found = await asyncio.to_thread(
         gepa.optimize,
         seed_candidate={PROMPT: root.instruction},
@@ -291,6 +276,27 @@ async def optimize_instruction(
     return OptimizationResult(
         found.best_candidate[PROMPT], scores[found.best_idx], scores[0], len(scores)
     )
+
+
+def _make_writer(optimizer: OptimizerConfig) -> Callable[[Any], Coroutine[Any, Any, str]]:
+    """Return a function that asks the model which writes instructions."""
+    model = LLMRegistry.new_llm(optimizer.optimizer_model)
+
+    async def ask(prompt: Any) -> str:
+        text = prompt if isinstance(prompt, str) else json.dumps(prompt, default=str)
+        request = LlmRequest(
+            model=optimizer.optimizer_model,
+            contents=[types.Content(role="user", parts=[types.Part(text=text)])],
+            config=optimizer.model_configuration.model_copy(deep=True),
+        )
+        answer = ""
+        async with Aclosing(model.generate_content_async(request)) as responses:
+            async for response in responses:
+                if not response.partial:
+                    answer = get_text_from_content(response.content) or ""
+        return answer
+
+    return ask
 
 
 def _list_examples(
