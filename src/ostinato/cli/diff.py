@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputValidationError
 from ..evaluation.evaluation_run import EvaluationRun
 from ..evaluation.replay.behaviour import BehaviourReport, compare_rendered, format_behaviour
 from ..evaluation.replay.child import make_settings, replay_elsewhere, run_child
@@ -21,8 +20,8 @@ from ..evaluation.replay.selection import Selected, select_exchanges
 from ..evaluation.replay.worktree import check_out, find_repository, run_git
 from ..evaluation.report import EvaluationReport, load_baseline, parse_gates
 from ..hosting.store_address import parse_store
-from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
-from .replay import make_row, read_options, read_selection, write_report
+from .cli_error import FAILED, USAGE, CliError
+from .replay import errors_end_with_2, make_row, read_options, read_selection, write_report
 from .screen import Screen
 from .session_index import existing_store
 
@@ -33,12 +32,8 @@ _HISTORY = ".adk/eval_history"
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    try:
+    with errors_end_with_2():
         return _Comparison(args).run()
-    except InputValidationError as error:
-        raise CliError(str(error), USAGE) from error
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 class _Comparison:

@@ -6,13 +6,15 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..context.budget import Price
-from ..errors import AgentConfigError, InputValidationError, ModelUnavailableError
+from ..errors import OstinatoError
 from ..evaluation.replay.child import make_settings, replay_elsewhere
 from ..evaluation.replay.comparison import compare_runs
 from ..evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, list_models, read_recorded
@@ -36,6 +38,7 @@ from ..evaluation.replay.selection import (
 )
 from ..evaluation.replay.worktree import check_out, find_repository
 from ..hosting.loader import LoadedAgent, load_agent
+from ..hosting.setup_error import SetupError
 from ..hosting.stand_in import use_model
 from ..hosting.store_address import parse_store
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
@@ -48,9 +51,24 @@ _SHOWN = 20
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    try:
+    with errors_end_with_2():
         return Replay(args).run()
-    except (AgentConfigError, InputValidationError, ModelUnavailableError) as error:
+
+
+@contextmanager
+def errors_end_with_2() -> Iterator[None]:
+    """Let every error end the command with 2: 1 means that a gate is broken.
+
+    Raises:
+      CliError: the error, with the exit code 2.
+    """
+    try:
+        yield
+    except CliError as error:
+        raise CliError(error.message, USAGE) from error
+    except SetupError as error:
+        raise CliError(error.message, USAGE) from error
+    except OstinatoError as error:
         raise CliError(str(error), USAGE) from error
 
 

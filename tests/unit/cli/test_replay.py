@@ -167,8 +167,14 @@ def test_a_store_that_is_not_there_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agent = write_agent(tmp_path / "replayed_missing")
-    assert replay(agent, str(tmp_path / "none.db")) in (1, 2)
+    assert replay(agent, str(tmp_path / "none.db")) == 2
     assert "does not exist" in capsys.readouterr().err
+    (tmp_path / "garbage.db").write_text("garbage")
+    assert replay(agent, str(tmp_path / "garbage.db")) == 2
+    broken = tmp_path / "replayed_broken"
+    write_agent(broken)
+    (broken / "agent.py").write_text("1 / 0")
+    assert replay(str(broken), str(tmp_path / "none.db")) == 2
 
 
 async def test_resume_check_lists_what_would_be_parked(
