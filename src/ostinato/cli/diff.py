@@ -21,7 +21,7 @@ from ..evaluation.replay.worktree import check_out, find_repository, run_git
 from ..evaluation.report import EvaluationReport, load_baseline, parse_gates
 from ..hosting.store_address import parse_store
 from .cli_error import FAILED, USAGE, CliError
-from .replay import errors_end_with_2, make_row, read_options, read_selection, write_report
+from .replay import exit_with_2_on_error, make_row, read_options, read_selection, write_report
 from .screen import Screen
 from .session_index import existing_store
 
@@ -32,7 +32,7 @@ _HISTORY = ".adk/eval_history"
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    with errors_end_with_2():
+    with exit_with_2_on_error():
         return _Comparison(args).run()
 
 

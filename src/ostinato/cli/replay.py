@@ -51,12 +51,12 @@ _SHOWN = 20
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    with errors_end_with_2():
+    with exit_with_2_on_error():
         return Replay(args).run()
 
 
 @contextmanager
-def errors_end_with_2() -> Iterator[None]:
+def exit_with_2_on_error() -> Iterator[None]:
     """Let every error end the command with 2: 1 means that a gate is broken.
 
     Raises:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.agents import Agent
 from ostinato.cli.main import main
 from ostinato.evaluation.replay.behaviour import (
     BehaviourReport,
@@ -19,6 +20,7 @@ from ostinato.evaluation.replay.behaviour import (
 from ostinato.evaluation.replay.rendering import render_agents
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import FunctionModel
+from ostinato.tools.agent_tool import AgentTool
 from tests.support.recorded_store import make_agent, record
 
 AGENT = """
@@ -26,6 +28,7 @@ from tests.support.recorded_store import make_agent, said, serve
 from ostinato.agents import Agent
 from ostinato.apps import App
 from ostinato.testing import FunctionModel
+from ostinato.tools.agent_tool import AgentTool
 
 
 def answer(request):
@@ -154,6 +157,14 @@ async def test_requests_are_rendered_without_a_model() -> None:
     assert "Signed." in found["instructions"]
     assert [tool["name"] for tool in found["tools"]] == ["find_order", "refund"]
     assert found["model"] == FunctionModel(never).model
+
+
+async def test_agents_that_are_called_as_tools_are_rendered() -> None:
+    inner = make_agent(instruction="Look inside.")
+    outer = Agent(name="outer", model=inner.model, tools=[AgentTool(inner)])
+    found = await render_agents(outer)
+    assert set(found) == {"outer", "clerk"}
+    assert "Look inside." in found["clerk"]["instructions"]
 
 
 async def test_an_agent_that_cannot_be_rendered_says_why() -> None:

@@ -124,7 +124,7 @@ def list_models(root: BaseAgent) -> dict[str, str]:
     """
     return {
         agent.name: agent.named_model if isinstance(agent.named_model, str) else ""
-        for agent in agents_below(root)
+        for agent in list_agents(root)
         if isinstance(agent, LlmAgent)
     }
 
@@ -138,7 +138,7 @@ def check_tree(root: BaseAgent) -> None:
     Raises:
       InputValidationError: an agent executes code, or has code of its own.
     """
-    for agent in _walk_tree(root):
+    for agent in list_agents(root):
         if isinstance(agent, LlmAgent):
             if agent.code_executor is not None:
                 raise InputValidationError(
@@ -152,7 +152,12 @@ def check_tree(root: BaseAgent) -> None:
             )
 
 
-def _walk_tree(root: BaseAgent) -> list[BaseAgent]:
+def list_agents(root: BaseAgent) -> list[BaseAgent]:
+    """Return the agents of a tree, those that are called as tools included.
+
+    Args:
+      root: the root agent.
+    """
     found: dict[int, BaseAgent] = {}
     waiting = [root]
     while waiting:

@@ -11,7 +11,6 @@ from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
 from ...apps.app import App
 from ...context.context import Context
-from ...execution.routing.agent_choice import agents_below
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
 from ...models.request_text import instruction_text
@@ -19,6 +18,7 @@ from ...plugins.base_plugin import BasePlugin
 from ...runners import Runner
 from ...sessions.in_memory_session_service import InMemorySessionService
 from ..session_tests.recorded_answers import ask_own_callbacks
+from .lane import list_agents
 
 _MESSAGE = "Hello."
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z_][A-Za-z0-9_]*)?)\??\}")
@@ -55,7 +55,7 @@ async def render_agents(agent: Any) -> dict[str, dict[str, Any]]:
     root: BaseAgent = agent.root_agent if isinstance(agent, App) else agent
     given = list(agent.plugins) if isinstance(agent, App) else []
     rendered: dict[str, dict[str, Any]] = {}
-    for one in agents_below(root):
+    for one in list_agents(root):
         if not isinstance(one, LlmAgent) or one.name in rendered:
             continue
         capture = _RequestCapture()
