@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from ...context.callbacks import first_result
 from ...context.context import Context, invocation_of
-from ...errors import OstinatoError
+from ...errors import InputValidationError
 from ...events.event import Event
 from ...plugins.base_plugin import BasePlugin
 from ...tools.agent_tool import AgentTool
@@ -35,7 +35,7 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 MockAnswer = Callable[[BaseTool, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class EffectStoppedError(OstinatoError):
+class EffectStoppedError(InputValidationError):
     """A replayed agent called a tool of effect in a way that was not recorded."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ... import types
 from ...context.callbacks import first_answer
 from ...context.context import Context, invocation_of
-from ...errors import OstinatoError
+from ...errors import InputValidationError
 from ...events.event import Event
 from ...models.llm_request import LlmRequest
 from ...models.llm_response import LlmResponse
@@ -18,7 +18,7 @@ _REQUESTS = ("adk_request_confirmation", "adk_request_credential")
 _SET_RESPONSE = "set_model_response"
 
 
-class UnrecordedCallError(OstinatoError):
+class UnrecordedCallError(InputValidationError):
     """An agent asked its model or called a tool in a way that was not recorded."""
 
 
