@@ -47,8 +47,8 @@ ABSENCES = (
     ),
     Absence(
         "Optimization",
-        _LATER,
-        "Until then change the instruction by hand and compare runs with ostinato.testing.",
+        "is the command `ostinato optimize` here, which reads google-adk's files.",
+        "In a program use ostinato.evaluation.prompt_optimization.",
         "optimization",
     ),
     Absence(

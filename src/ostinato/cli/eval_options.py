@@ -151,3 +151,38 @@ def add_eval_set(commands: Any) -> None:
         required=True,
         help="file with the session to begin with",
     )
+
+
+def add_optimize(commands: Any) -> None:
+    """Add `optimize`."""
+    command = commands.add_parser(
+        "optimize",
+        help="improve an agent's instruction with its eval sets",
+        description="Improve the instruction of a root agent with GEPA: a model rewrites it, and "
+        "eval cases choose. The result is printed; no file is changed. Needs the extra optimize.",
+        epilog="exit codes: 0 done, 2 could not run, 130 interrupted",
+    )
+    command.add_argument("agent", metavar="AGENT", help="the agent's folder")
+    command.add_argument(
+        "--sampler-config-file-path",
+        "--sampler_config_file_path",
+        metavar="FILE",
+        required=True,
+        help="the eval sets, cases and criteria, as JSON",
+    )
+    command.add_argument(
+        "--optimizer-config-file-path",
+        "--optimizer_config_file_path",
+        metavar="FILE",
+        help="the model that rewrites, and limits, as JSON",
+    )
+    command.add_argument(
+        "--log-level",
+        "--log_level",
+        metavar="LEVEL",
+        type=str.lower,
+        choices=LEVELS,
+        default="error",
+        help=f"{', '.join(LEVELS[:-1])} or {LEVELS[-1]} (default: error)",
+    )
+    add_allow_code(command)

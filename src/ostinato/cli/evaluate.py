@@ -40,6 +40,7 @@ from ..evaluation.storage import open_results_manager, open_sets_manager
 from ..features.feature_registry import FeatureName, override_feature_enabled
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.log_setup import log_to_stderr
+from ..hosting.setup_error import SetupError
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .screen import Screen
@@ -60,6 +61,8 @@ def main(args: argparse.Namespace) -> int:
             return _Evaluation(args).run()
     except (NotFoundError, AgentConfigError, InputValidationError) as error:
         raise CliError(str(error), USAGE) from error
+    except SetupError as error:  # 1 would say that a gate is broken
+        raise CliError(error.message, USAGE) from error
 
 
 def _set_features(args: argparse.Namespace) -> None:

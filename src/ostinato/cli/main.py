@@ -40,6 +40,11 @@ _HOMES = {
     "policy": "ostinato.cli.policy_command",
     "eval": "ostinato.cli.evaluate",
     "eval_set": "ostinato.cli.eval_sets",
+    "replay": "ostinato.cli.replay",
+    "diff": "ostinato.cli.diff",
+    "test": "ostinato.cli.session_tests",
+    "conformance": "ostinato.cli.conformance",
+    "optimize": "ostinato.cli.optimize",
 }
 
 

@@ -11,11 +11,13 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
-from .eval_options import add_eval, add_eval_set
+from .eval_options import add_eval, add_eval_set, add_optimize
 from .mcp_options import ACTIONS, parse_client_arguments
 from .openapi_options import add_openapi
 from .policy_options import add_policy_command
+from .replay_options import add_diff, add_replay
 from .serve_options import add_mcp, add_serve
+from .session_test_options import add_conformance, add_session_tests
 from .store_options import (
     add_allow_code,
     add_artifacts,
@@ -43,6 +45,8 @@ examples:
   ostinato models                              list the models you can use
   ostinato serve agents                        serve a folder of agents over HTTP
   ostinato eval my_agent                       evaluate an agent with its eval sets
+  ostinato replay my_agent --since 7d          replay recorded invocations with changed code
+  ostinato diff main..HEAD my_agent            compare the agent at two commits
   ostinato openapi list openapi.json           list the tools of an OpenAPI document
   ostinato generate my_agent                   turn a YAML agent into a Python program
   ostinato policy check policy.yaml            check the rules about tool calls
@@ -117,6 +121,11 @@ def build_parser() -> argparse.ArgumentParser:
     add_mcp(commands)
     add_eval(commands)
     add_eval_set(commands)
+    add_replay(commands)
+    add_diff(commands)
+    add_session_tests(commands)
+    add_conformance(commands)
+    add_optimize(commands)
     add_openapi(commands)
     add_policy_command(commands)
     _add_generate(commands)

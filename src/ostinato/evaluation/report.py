@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,20 +12,12 @@ from .eval_metrics import EvalMetricResult
 from .eval_result import EvalCaseResult
 from .evaluation_run import EvaluationRun
 from .evaluator import EvalStatus
+from .gates import Gate, read_gates
 from .json_file import read_text
 from .run_statistics import CaseStatistics, count_runs
 from .turn_usage import TurnUsage, add_usage
 
 DEFAULT_GATES = "failed>0,errors>0"
-
-_GATE = re.compile(r"\s*([a-z_]+)\s*(<=|>=|==|<|>)\s*(\d+(?:\.\d+)?)(%?)\s*")
-_OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-}
 
 
 @dataclass(slots=True)
@@ -177,34 +167,28 @@ class EvaluationReport:
           InputValidationError: the expression is not valid.
         """
         broken: list[str] = []
-        for name, sign, bound in parse_gates(expression):
-            found = self.measure(name)
-            if _OPERATORS[sign](found, bound):
-                broken.append(f"{name} is {found:g} ({name}{sign}{bound:g} fails)")
+        for gate in parse_gates(expression):
+            found = self.measure(gate.name)
+            if gate.is_broken(found):
+                bound = f"{gate.name}{gate.sign}{gate.bound:g}"
+                broken.append(f"{gate.name} is {found:g} ({bound} fails)")
         return broken
 
 
-def parse_gates(expression: str) -> list[tuple[str, str, float]]:
-    """Return the gates of an expression as name, operator and bound.
+def parse_gates(expression: str) -> list[Gate]:
+    """Return the gates of an expression.
 
     Args:
       expression: gates separated by commas.
 
     Raises:
-      InputValidationError: a gate is not `NAME OPERATOR NUMBER`.
+      InputValidationError: a gate is not `NAME OPERATOR NUMBER`, or there is no such number.
     """
-    gates: list[tuple[str, str, float]] = []
-    for text in expression.split(","):
-        match = _GATE.fullmatch(text)
-        if match is None:
-            raise InputValidationError(
-                f"{text.strip()!r} is not a gate; write NAME>NUMBER, such as failed>0 or "
-                "pass_rate<90%."
-            )
-        bound = float(match[3]) / (100 if match[4] else 1)
-        gates.append((match[1], match[2], bound))
-    for name, _, _ in gates:
-        EvaluationReport([]).measure(name)
+    gates = read_gates(expression, "failed>0 or pass_rate<90%")
+    for gate in gates:
+        if gate.is_signed:
+            raise InputValidationError(f"The gate {gate.text!r} is no change: leave + or - out.")
+        EvaluationReport([]).measure(gate.name)
     return gates
 
 

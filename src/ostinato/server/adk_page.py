@@ -309,7 +309,7 @@ async def get_agent_file(call: Call) -> Response:
 
 
 async def list_nothing(call: Call) -> Any:
-    """Return an empty list: evaluation runs on the command line."""
+    """Return an empty list: without `ostinato web`, evaluation runs on the command line."""
     return []
 
 

@@ -20,6 +20,7 @@ from . import (
     approvals,
     apps,
     artifacts,
+    eval_routes,
     health,
     live_endpoint,
     page,
@@ -115,6 +116,7 @@ def build_app(
             *a2a_routes,
             *mcp.make_routes(prefix),
             *of_page,
+            *(eval_routes.make_routes(prefix) if settings.page else ()),
             *adk_page.make_routes(settings, prefix),
         ],
         middleware=[

@@ -277,3 +277,14 @@ def test_the_functions_of_google_adk_work(shop: Path, capsys: Any) -> None:
     capsys.readouterr()
     pretty_print_eval_result(evaluate.EvalCaseResult.model_validate(result))
     assert "response_match_score: PASSED, 1" in capsys.readouterr().out
+
+
+def test_an_agent_that_cannot_be_imported_ends_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "evaluated_broken"
+    folder.mkdir()
+    (folder / "agent.py").write_text("1 / 0")
+    write_set(folder / "s.evalset.json", case("a", "hi", "hi"))
+    assert main(["eval", str(folder)]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Replay of recorded invocations against a changed agent, without repeating any effect."""

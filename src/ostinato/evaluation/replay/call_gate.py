@@ -1,0 +1,247 @@
+"""CallGate: decides about every tool call of a replay. No effect passes it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ...context.callbacks import first_result
+from ...context.context import Context, invocation_of
+from ...errors import InputValidationError
+from ...events.event import Event
+from ...plugins.base_plugin import BasePlugin
+from ...tools.agent_tool import AgentTool
+from ...tools.base_tool import BaseTool
+from ...tools.exit_loop_tool import exit_loop
+from ...tools.function_tool import FunctionTool
+from .recording import Call, call_key
+
+# Tools of the runtime that steer the run; matched by class, because names are the users'.
+_STEERING = frozenset(
+    (
+        "ostinato.tools.transfer_to_agent_tool.TransferToAgentTool",
+        "ostinato.tools.set_model_response_tool.SetModelResponseTool",
+        "ostinato.tools.finish_task_tool.FinishTaskTool",
+        "ostinato.tools.single_turn_tool.SingleTurnTool",
+        "ostinato.tools.task_tool.TaskTool",
+    )
+)
+
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+MockAnswer = Callable[[BaseTool, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class EffectStoppedError(InputValidationError):
+    """A replayed agent called a tool of effect in a way that was not recorded."""
+
+
+@dataclass(slots=True)
+class RecordedCall:
+    """One recorded call.
+
+    Attributes:
+      name, args: the call.
+      responses: the events with its responses, each with the response.
+      call_id: its id in the recording.
+    """
+
+    name: str
+    args: dict[str, Any]
+    call_id: str
+    responses: list[tuple[Event, dict[str, Any]]] = field(
+        default_factory=list[tuple[Event, dict[str, Any]]]
+    )
+
+
+class CallTable:
+    """The recorded calls of one exchange, and what its replay made of them.
+
+    Args:
+      events: the events of the recorded agents.
+
+    Attributes:
+      stopped: the call of effect at which the replay was stopped, or None.
+      mocked: the calls that the mock answered.
+      ran: the calls of tools that ran.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.stopped: Call | None = None
+        self.mocked: list[Call] = []
+        self.ran: list[Call] = []
+        self._waiting: dict[str, list[RecordedCall]] = {}
+        self._last: dict[str, RecordedCall] = {}
+        self._claimed: dict[str, tuple[RecordedCall, int]] = {}
+        self._applied: set[str] = set()
+        by_id: dict[str, RecordedCall] = {}
+        for event in events:
+            for call in event.get_function_calls():
+                known = RecordedCall(call.name or "", call.args or {}, call.id or "")
+                by_id[known.call_id] = known
+                self._waiting.setdefault(call_key(known.name, known.args), []).append(known)
+            for answer in event.get_function_responses():
+                found = by_id.get(answer.id or "")
+                if found is not None:
+                    found.responses.append((event, answer.response or {}))
+
+    def list_responses(self, name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return arguments and last response of the recorded calls of a tool."""
+        known = {id(one): one for calls in self._waiting.values() for one in calls}
+        known |= {id(one): one for one in self._last.values()}
+        return [
+            (one.args, one.responses[-1][1])
+            for one in known.values()
+            if one.name == name and one.responses
+        ]
+
+    def answer(self, tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+        """Return the recorded result of an equal call, and make its changes of state; None if no
+        equal call was recorded."""
+        call_id = context.function_call_id or ""
+        known, used = self._claimed.get(call_id, (None, 0))
+        if known is None:
+            key = call_key(tool.name, args)
+            waiting = self._waiting.get(key)
+            known = waiting.pop(0) if waiting else self._last.get(key)
+            if known is None:
+                return None
+            self._last[key] = known
+        if not known.responses:
+            return {} if tool.is_long_running else None
+        event, response = known.responses[min(used, len(known.responses) - 1)]
+        self._claimed[call_id] = known, used + 1
+        self._apply(event, known, context)
+        return response
+
+    def _apply(self, event: Event, known: RecordedCall, context: Context) -> None:
+        actions = event.actions
+        asked = actions.requested_tool_confirmations.get(known.call_id)
+        if asked is not None:
+            context.request_confirmation(hint=asked.hint, payload=asked.payload)
+        if event.id in self._applied:  # parallel calls share one event
+            return
+        self._applied.add(event.id)
+        for key, value in actions.state_delta.items():
+            context.state[key] = value
+        for name in ("skip_summarization", "escalate", "transfer_to_agent"):
+            value = getattr(actions, name)
+            if value is not None:
+                setattr(context.actions, name, value)
+
+
+current_table: ContextVar[CallTable | None] = ContextVar("replayed_calls", default=None)
+"""The recorded calls of the exchange that the running task replays."""
+
+
+class CallGate(BasePlugin):
+    """Answers tool calls from the recording; it is the last plugin of a replayed run.
+
+    A call that equals a recorded one gets the recorded result. Another one runs if its tool only
+    reads. A call of effect is answered by the mock, or stops the replay: it never runs.
+
+    Args:
+      read_only: patterns of the names of tools that only read.
+      mock: answers calls of effect that were not recorded; without it they stop the replay.
+    """
+
+    def __init__(self, read_only: Sequence[str] = (), mock: MockAnswer | None = None) -> None:
+        super().__init__(name="ostinato_replay")
+        self._read_only = tuple(read_only)
+        self._mock = mock
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: Context
+    ) -> Any:
+        """Return the result of a call, or None if the tool may run.
+
+        Raises:
+          EffectStoppedError: the call has an effect, and was not recorded.
+        """
+        table = current_table.get()
+        if is_steering(tool):
+            return None
+        answer = await _run_agent_callbacks(tool, tool_args, tool_context)
+        if answer is not None:
+            return answer
+        if table is not None:
+            if table.stopped is not None:
+                raise EffectStoppedError("The replay was stopped at an earlier call.")
+            answer = table.answer(tool, tool_args, tool_context)
+            if answer is not None:
+                return answer
+            if self._may_run(tool):
+                table.ran.append((tool.name, dict(tool_args)))
+                return None
+            if self._mock is not None:
+                table.mocked.append((tool.name, dict(tool_args)))
+                return await self._mock(tool, tool_args)
+            table.stopped = (tool.name, dict(tool_args))
+        raise EffectStoppedError(
+            f"The call of the tool {tool.name!r} was not recorded, and the tool may have effects. "
+            "Name it with --read-only if it only reads."
+        )
+
+    def _may_run(self, tool: BaseTool) -> bool:
+        if isinstance(tool, AgentTool):
+            return tool.include_plugins  # its own calls then pass this gate
+        return is_read_only(tool, self._read_only)
+
+
+def is_steering(tool: BaseTool) -> bool:
+    """Return whether a tool only steers the run, such as a transfer.
+
+    Args:
+      tool: the tool.
+    """
+    kind = type(tool)
+    if kind is FunctionTool:
+        return cast(Any, tool).func is exit_loop
+    if isinstance(tool, AgentTool) and not tool.include_plugins:
+        return False  # the gate would not see the calls of its agent
+    return f"{kind.__module__}.{kind.__qualname__}" in _STEERING
+
+
+def is_read_only(tool: BaseTool, patterns: Sequence[str] = ()) -> bool:
+    """Return whether running a tool has no effect.
+
+    A tool says so by `custom_metadata={"read_only": True}`, an MCP server by `readOnlyHint`, an
+    HTTP operation by a safe method. Nothing is concluded from a tool's name.
+
+    Args:
+      tool: the tool.
+      patterns: patterns of names that the caller vouches for, such as `get_*`.
+    """
+    if any(fnmatch.fnmatchcase(tool.name, one) for one in patterns):
+        return True
+    if (tool.custom_metadata or {}).get("read_only") is True:
+        return True
+    kind = type(tool)
+    if not kind.__module__.startswith("ostinato."):
+        return False
+    annotations: Any = getattr(tool, "annotations", None)
+    if isinstance(annotations, dict):
+        return cast(dict[str, Any], annotations).get("readOnlyHint") is True
+    endpoint: Any = getattr(tool, "endpoint", None)
+    if endpoint is not None:
+        return str(getattr(endpoint, "method", "")).upper() in _SAFE_METHODS
+    return tool.repeatable
+
+
+async def _run_agent_callbacks(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    """Return the answer of the agent's own callbacks, which the runtime asks after plugins."""
+    agent: Any = invocation_of(context).agent
+    callbacks = getattr(agent, "canonical_before_tool_callbacks", None)
+    if not callbacks:
+        return None
+    return await first_result(
+        callbacks,
+        "before_tool_callback",
+        agent.name,
+        tool=tool,
+        args=args,
+        tool_context=context,
+    )

@@ -1,0 +1,1 @@
+"""Recorded sessions as tests, in google-adk's formats."""

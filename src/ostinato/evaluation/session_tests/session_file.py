@@ -1,0 +1,178 @@
+"""Tests of `ostinato test`: `tests/*.json` beside an agent, each with the events of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from ..._aclosing import Aclosing
+from ...apps.app import App
+from ...artifacts.in_memory_artifact_service import InMemoryArtifactService
+from ...errors import InputValidationError
+from ...events.event import Event
+from ...memory.in_memory_memory_service import InMemoryMemoryService
+from ...plugins.base_plugin import BasePlugin
+from ...runners import Runner
+from ...sessions.in_memory_session_service import InMemorySessionService
+from ...sessions.session import Session
+from ..json_file import parse_json, read_text
+from ..replay.recording import list_answer_keys, readdress_answers
+from .event_comparison import compare_events
+from .recorded_answers import RecordedAnswers
+
+_AGENT_FILES = ("agent.py", "__init__.py", "root_agent.yaml")
+_EXPECTED_TO_FAIL = "_xfail"
+_USER = "test_user"
+
+
+@dataclass(slots=True)
+class SessionTestResult:
+    """The result of one file.
+
+    Attributes:
+      file: the file.
+      passed: whether it passed; one that is expected to fail passes if it does.
+      problem: lines that say what differs.
+    """
+
+    file: Path
+    passed: bool
+    problem: list[str] = field(default_factory=list[str])
+
+
+def find_test_files(folder: Path) -> list[tuple[Path, Path]]:
+    """Return the folders of agents below a folder, each with one of its test files.
+
+    Args:
+      folder: an agent's folder, or one with several.
+    """
+    return [
+        (file.parent.parent, file)
+        for file in sorted(folder.rglob("tests/*.json"))
+        if any((file.parent.parent / name).exists() for name in _AGENT_FILES)
+    ]
+
+
+def read_session_file(file: Path) -> tuple[dict[str, Any], list[Event]]:
+    """Return the content of a file, and its events.
+
+    Args:
+      file: the file.
+
+    Raises:
+      InputValidationError: it does not hold the events of a session that a user began.
+    """
+    document = parse_json(read_text(file), str(file))
+    if not isinstance(document, dict):
+        raise InputValidationError(f"{file} does not hold a session.")
+    session = cast(dict[str, Any], document)
+    if session.get("mocks"):
+        raise InputValidationError(
+            f"{file}: `mocks` patches functions of Python, which is not supported. Give the agent "
+            "a tool that a test can replace."
+        )
+    try:
+        events = [Event.model_validate(one) for one in session.get("events") or ()]
+    except (ValidationError, TypeError) as error:
+        raise InputValidationError(f"{file}: an event is not valid: {error}") from error
+    if not events or events[0].author != "user" or not events[0].content:
+        raise InputValidationError(f"{file}: the first event has to be a message of the user.")
+    return session, events
+
+
+async def run_session_file(agent: Any, file: Path) -> SessionTestResult:
+    """Run the messages of a file with recorded answers of the models, and compare the events.
+
+    Tools run.
+
+    Args:
+      agent: the root agent, or an App with its plugins.
+      file: the file.
+
+    Raises:
+      InputValidationError: the file is not valid.
+    """
+    _, recorded = read_session_file(file)
+    answers = RecordedAnswers(recorded)
+    try:
+        session = await send_messages(agent, recorded, [answers])
+        problem = compare_events(session.events, recorded)
+        if answers.count_left():
+            problem.append(f"{answers.count_left()} recorded answers of models were not asked for.")
+    except Exception as error:  # boundary: the agent's code may raise anything
+        problem = [f"{type(error).__name__}: {error}"]
+    is_expected = file.stem.endswith(_EXPECTED_TO_FAIL)
+    if is_expected and not problem:
+        return SessionTestResult(file, False, ["It is expected to fail, and passes."])
+    return SessionTestResult(file, is_expected or not problem, [] if is_expected else problem)
+
+
+def rebuild_session_file(agent: Any, file: Path) -> None:
+    """Run the messages of a file with the agent's models, and write the events into it.
+
+    Args:
+      agent: the root agent, or an App.
+      file: the file.
+
+    Raises:
+      InputValidationError: the file is not valid.
+      Exception: what the agent raised; the file is unchanged then.
+    """
+    document, recorded = read_session_file(file)
+    session = asyncio.run(send_messages(agent, recorded, []))
+    events = [
+        one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in session.events
+    ]
+    text = json.dumps({**document, "events": events}, indent=2, ensure_ascii=False)
+    file.write_text(f"{text}\n", encoding="utf-8")
+
+
+async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlugin]) -> Session:
+    """Send the recorded messages of the user to an agent; return the session at the end.
+
+    Args:
+      agent: the root agent, or an App.
+      recorded: the recorded events.
+      plugins: further plugins, after those of the App.
+
+    Raises:
+      InputValidationError: an answer of the user has no call to go to.
+    """
+    service = InMemorySessionService()
+    services: dict[str, Any] = {
+        "session_service": service,
+        "artifact_service": InMemoryArtifactService(),
+        "memory_service": InMemoryMemoryService(),
+    }
+    if isinstance(agent, App):
+        name = agent.name
+        app = agent.model_copy(update={"plugins": [*agent.plugins, *plugins]})
+        runner = Runner(app=app, **services)
+    else:
+        name = "test_app"
+        runner = Runner(app_name=name, agent=agent, plugins=plugins, **services)
+    session = await service.create_session(app_name=name, user_id=_USER)
+    keys, came, used = list_answer_keys(recorded), list[Event](), set[str]()
+    for message in recorded:
+        if message.author != "user" or message.node_info.path or message.content is None:
+            continue
+        waiting: dict[str, list[str]] = {}
+        for call_id, key in list_answer_keys(came).items():
+            if call_id not in used:
+                waiting.setdefault(key, []).append(call_id)
+        content = readdress_answers(message.content, keys, waiting)
+        if content is None:
+            raise InputValidationError("The agent did not make a call that the user answered.")
+        answered = [part.function_response for part in content.parts or ()]
+        used |= {one.id or "" for one in answered if one is not None}
+        stream = runner.run_async(user_id=_USER, session_id=session.id, new_message=content)
+        async with Aclosing(stream) as events:
+            async for event in events:
+                came.append(event)
+    found = await service.get_session(app_name=name, user_id=_USER, session_id=session.id)
+    return found or session

@@ -1,0 +1,1 @@
+"""Fifty changed agents, and which gates catch them."""

@@ -1,0 +1,111 @@
+"""`ostinato conformance`: record and test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli.main import main
+
+pytest.importorskip("yaml")
+
+AGENT = """
+from tests.support.recorded_store import make_agent, serve
+from ostinato.tools import ToolContext
+
+
+def answer(request):
+    {change}
+    return serve(request)
+
+
+def find_order(order: str, tool_context: ToolContext) -> dict:
+    tool_context.state["seen"] = order
+    return {{"order": order, "amount": {amount}}}
+
+
+root_agent = make_agent(answer, instruction="{instruction}")
+root_agent.tools = [find_order, *root_agent.tools[1:]]
+"""
+SPEC = """
+description: finds an order
+agent: {agent}
+initial_state: {{known: 1}}
+user_messages:
+  - text: find A1
+  - text: bye
+    state_delta: {{more: 2}}
+"""
+
+
+def write(top: Path, agent: str, **changes: str) -> list[str]:
+    fields = {"change": "pass", "amount": "10", "instruction": "Serve.", **changes}
+    folder, case = top / agent, top / "cases" / "orders" / "finds"
+    for one in (folder, case):
+        one.mkdir(parents=True, exist_ok=True)
+    (folder / "agent.py").write_text(AGENT.format(**fields))
+    (case / "spec.yaml").write_text(SPEC.format(agent=agent))
+    return [str(top / "cases"), "--agents", str(top)]
+
+
+def move_recording(top: Path, agent: str, **changes: str) -> list[str]:
+    """Let another agent play the recording: a module is loaded once per process."""
+    return write(top, agent, **changes)
+
+
+def test_a_recorded_case_passes_without_its_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = write(tmp_path, "conform_a")
+    assert main(["conformance", "test", *words]) == 1  # nothing is recorded yet
+    assert main(["conformance", "record", *words]) == 0
+    recorded = (tmp_path / "cases/orders/finds/generated-recordings.yaml").read_text()
+    assert "user_message_index: 1" in recorded and "tool_call:" in recorded
+    assert main(["conformance", "test", *words]) == 0
+    other = move_recording(tmp_path, "conform_b", change="raise RuntimeError('asked')", amount="99")
+    assert main(["conformance", "test", *other]) == 0  # the recorded response counts
+    assert "1 of 1 passed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"instruction": "Serve better."}, "asks its model another thing"),
+    ],
+)
+def test_another_request_fails(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, str],
+    message: str,
+) -> None:
+    assert main(["conformance", "record", *write(tmp_path, "conform_c")]) == 0
+    words = move_recording(tmp_path, "conform_d", **changes)
+    assert main(["conformance", "test", *words]) == 1
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("description: x", "agent"),
+        ("description: x\nagent: none", "There is no agent 'none'"),
+        ("description: x\nagent: ../cases", "There is no agent"),
+        ("a: [", "spec.yaml"),
+        ("description: x\nagent: conform_e\nunknown: 1", "unknown"),
+        ("description: x\nagent: conform_e\nuser_messages: [{}]", "neither text nor content"),
+        (
+            "description: x\nagent: conform_e\nuser_messages:\n- content: {parts: "
+            "[{function_response: {name: f, response: {}}}]}",
+            "answers 'f', which was not called",
+        ),
+    ],
+)
+def test_bad_cases_end_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spec: str, message: str
+) -> None:
+    words = write(tmp_path, "conform_e")
+    (tmp_path / "cases/orders/finds/spec.yaml").write_text(spec)
+    assert main(["conformance", "record", *words]) == 2
+    assert message in capsys.readouterr().err

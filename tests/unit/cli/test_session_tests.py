@@ -1,0 +1,142 @@
+"""`ostinato test`: recorded sessions as tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.cli.main import main
+
+AGENT = """
+from tests.support.recorded_store import make_agent, serve
+
+
+def answer(request):
+    {change}
+    return serve(request)
+
+
+root_agent = make_agent(answer{fields})
+"""
+
+
+def event(author: str, *parts: dict[str, Any], role: str = "model", **fields: Any) -> Any:
+    return {"author": author, "content": {"role": role, "parts": list(parts)}, **fields}
+
+
+FIND = {"id": "fc-1", "name": "find_order", "args": {"order": "A1"}}
+SESSION: dict[str, Any] = {
+    "events": [
+        event("user", {"text": "find A1"}, role="user"),
+        event(
+            "clerk", {"functionCall": {"id": "fc-1", "name": "find_order", "args": {"order": "A1"}}}
+        ),
+        event(
+            "clerk",
+            {
+                "functionResponse": {
+                    "id": "fc-1",
+                    "name": "find_order",
+                    "response": {"order": "A1", "amount": 10},
+                }
+            },
+            role="user",
+        ),
+        event("clerk", {"text": "Recorded."}, usageMetadata={"totalTokenCount": 3}),
+        event("user", {"text": "bye"}, role="user"),
+        event("clerk", {"text": "Until then."}),
+    ]
+}
+
+
+def write(folder: Path, session: Any = SESSION, name: str = "a.json", **agent: str) -> Path:
+    (folder / "tests").mkdir(parents=True)
+    text = AGENT.format(change=agent.get("change", "pass"), fields=agent.get("fields", ""))
+    (folder / "agent.py").write_text(text)
+    file = folder / "tests" / name
+    file.write_text(json.dumps(session))
+    return file
+
+
+def test_the_models_answers_come_from_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "tested_same", change="raise RuntimeError('asked')")
+    assert main(["test", str(tmp_path)]) == 0
+    assert "1 of 1 passed" in capsys.readouterr().out
+
+
+def test_another_result_of_a_tool_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = json.loads(json.dumps(SESSION).replace('"amount": 10', '"amount": 11'))
+    write(tmp_path / "tested_other", session)
+    assert main(["test", str(tmp_path)]) == 1
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["-", '"amount":', "11,"] in lines
+    assert ["+", '"amount":', "10,"] in lines
+
+
+def test_more_and_fewer_requests_than_recorded_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fewer = {"events": SESSION["events"][:3]}
+    write(tmp_path / "tested_fewer", fewer)
+    assert main(["test", str(tmp_path)]) == 1
+    assert "asks its model more often than was recorded" in capsys.readouterr().out
+
+
+def test_a_file_that_has_to_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "tested_xfail", name="a_xfail.json")
+    assert main(["test", str(tmp_path)]) == 1
+    assert "expected to fail, and passes" in capsys.readouterr().out
+
+
+def test_confirmations_go_to_the_call_of_this_run(tmp_path: Path) -> None:
+    file = write(tmp_path / "tested_confirm", fields=", confirm=True")
+    session = {"events": [event("user", {"text": "refund A1"}, role="user")]}
+    file.write_text(json.dumps(session))
+    assert main(["test", str(tmp_path), "--rebuild"]) == 0
+    rebuilt = json.loads(file.read_text())["events"]
+    asked = [
+        part["functionCall"]
+        for one in rebuilt
+        for part in one["content"]["parts"]
+        if part.get("functionCall", {}).get("name") == "adk_request_confirmation"
+    ]
+    answer = {
+        "functionResponse": {
+            "id": asked[0]["id"],
+            "name": asked[0]["name"],
+            "response": {"confirmed": True},
+        }
+    }
+    session["events"] = [*rebuilt, event("user", answer, role="user")]
+    file.write_text(json.dumps(session))
+    assert main(["test", str(tmp_path), "--rebuild"]) == 0
+    assert "refunded" in file.read_text()
+    assert main(["test", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "a.json"),
+        ("[]", "does not hold a session"),
+        ('{"events": []}', "has to be a message of the user"),
+        ('{"events": [{"author": 3}]}', "an event is not valid"),
+        ('{"events": [], "mocks": {"random.random": [1]}}', "`mocks` patches functions"),
+    ],
+)
+def test_bad_files_end_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    write(tmp_path / "tested_bad").write_text(content)
+    assert main(["test", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_tests_ends_with_2(tmp_path: Path) -> None:
+    assert main(["test", str(tmp_path)]) == 2
+    assert main(["test", str(tmp_path / "none")]) == 2
