@@ -37,7 +37,6 @@ from ..flows.llm_flows.compaction import (
     is_window_due,
 )
 from ..sessions.log.call_requests import rewind_changes
-from ..sessions.log.ordered_delta import OrderedDelta
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
@@ -54,7 +53,8 @@ from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
 from .run_table import RunTable, keyed_invocation_id, stored_events
-from .turn import Step, Turn
+from .step import Step
+from .turn import Turn
 from .turns import TURNS, TurnGuard
 
 _R = TypeVar("_R")
@@ -510,22 +510,8 @@ class InvocationRunner:
         if not event.partial and not (is_live and has_inline_media(event)):
             journal = ctx.run_state.journal
             rows = () if journal is None else journal.rows_with(event)
-            delta = None if ctx.run_state.write_order is None else _order_writes(ctx, event)
             await ctx.services.commit((event,), rows)
-            if delta is not None:
-                delta.note_commit()
         return event
-
-
-def _order_writes(ctx: InvocationContext, event: Event) -> OrderedDelta | None:
-    """Number an event's state writes, and drop those that a parallel branch has overwritten."""
-    delta = event.actions.state_delta
-    if not delta or ctx.run_state.write_order is None:
-        return None
-    if not isinstance(delta, OrderedDelta):
-        delta = event.actions.state_delta = OrderedDelta(ctx.run_state.write_order, delta)
-    delta.drop_outdated()
-    return delta
 
 
 def _cancel_reason(place: Place) -> RunCancelledError:

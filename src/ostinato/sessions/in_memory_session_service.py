@@ -38,6 +38,7 @@ from .state import SCOPED_PREFIXES, State, check_state_value, write_key
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.lease_rules import find_clashes
 from .store.listing_page import page_of, token_of
+from .store.outside_writes import OverwrittenError, check_order
 from .store.search_words import PART, contains_words, document_text, query_tokens
 from .store.session_search import TITLE_KEY, FoundSessions, title_of
 from .store.stored_rows import STALE, session_not_found
@@ -426,6 +427,10 @@ class InMemorySessionService(MemoryOwnership):
         key, stored = self._find_session(session)
         if changes is not None:
             stored.need_requests().check_answers(changes.answers)
+        first = len(stored.log) + 1
+        is_behind = (fence or claim) and revision_of(session) < first - 1
+        if is_behind:
+            _settle_order(session, stored.log, events)
         batch: list[tuple[Event, EventRecord]] = []
         for event in events:
             if not event.id:
@@ -434,8 +439,9 @@ class InMemorySessionService(MemoryOwnership):
             for name, value in event.actions.state_delta.items():
                 check_state_value(name, value)
             batch.append((event, EventRecord.of(event, fallback=repr)))
+        if is_behind:
+            begin_append(session, [record.id for _, record in batch])
         given = None
-        first = len(stored.log) + 1
         if claim is not None:
             if claim.within is not None:
                 outer, held = claim.within
@@ -529,6 +535,15 @@ def _check_writer(
         _check_outside(session, stored.log, batch)
     else:
         stored.check_fence_of(fence)
+
+
+def _settle_order(session: Session, log: EventLog, events: Sequence[Event]) -> None:
+    """Take the keys out of a run's events that others have written later."""
+    newer = log.records[revision_of(session) :]
+    try:
+        check_order(session, events, newer, unacknowledged_ids(session))
+    except OverwrittenError as error:
+        error.settle(session, events)
 
 
 def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]) -> None:

@@ -39,7 +39,6 @@ from ...sessions.log.call_requests import (
     unfinished_decisions,
 )
 from ...sessions.log.event_log import EventLog, visible_records
-from ...sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ...sessions.log.resume import RERUN, SEALED, OpenCall, open_calls
 from ...sessions.store.durable_store import DurableStore, Place
 from ...tools.function_tool import REJECTED
@@ -87,7 +86,6 @@ async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreErro
 async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
     try:
         events = sealing_events(ctx, cause)
-        _settle_writes(events, ctx.run_state.write_order or WriteOrder())
         await ctx.services.commit([*events, *_end_of_key(ctx, cause)])
     except InputValidationError:
         # A result that cannot be stored ended the run: the error replaces the results.
@@ -95,18 +93,6 @@ async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
         await ctx.services.commit([*sealing_events(ctx, cause), *_end_of_key(ctx, cause)])
     for tidy_up in ctx.run_state.cleanup_callbacks.values():
         await tidy_up()
-
-
-def _settle_writes(events: Iterable[Event], order: WriteOrder) -> None:
-    """Let each key have the value written last, although its event may not be the last."""
-    for event in events:
-        delta = event.actions.state_delta
-        if isinstance(delta, OrderedDelta):
-            if delta.order is not order:
-                order.restore(delta.numbers)
-                delta = event.actions.state_delta = delta.join(order)
-            delta.drop_outdated()
-            delta.note_commit()
 
 
 def _end_of_key(ctx: InvocationContext, cause: BaseException) -> list[Event]:
@@ -347,7 +333,6 @@ async def close_parked_calls(
     journal = Journal(lease.invocation_id, rows, log)
     events = [_close_skipped_calls(journal, calls) for calls in _by_event(waiting)]
     events += [_close_decided_call(log, journal, call) for call in decided]
-    _settle_writes(events, WriteOrder())
     return events
 
 

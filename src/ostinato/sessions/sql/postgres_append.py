@@ -8,7 +8,7 @@ appends by the transaction of `sql_appends.py`, which knows every rule and tells
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..adk_format.adk_events import event_data
@@ -90,12 +90,13 @@ class PostgresAppends:
         self._texts: dict[tuple[bool, ...], tuple[str, tuple[str, ...]]] = {}
 
     def build_append(
-        self, batch: Batch, entry: Entry | None
+        self, batch: Batch, entry: Entry | None, seen: Callable[[], int]
     ) -> Single[tuple[Appended, Fence | None]] | None:
         """Return the statement that appends a batch to a session in its cached state.
 
         Args:
           entry: what is remembered of the session.
+          seen: gives the number of the newest event that the appender has seen.
 
         Returns:
           None if one statement is not enough.
@@ -105,6 +106,8 @@ class PostgresAppends:
         changes = _state_changes(batch)
         if changes is None or not _is_plain(batch, entry):
             return None
+        if changes.own and seen() < entry.seq:
+            return None  # others may have written these keys later
         values: dict[str, Any] = dict(zip(("app", "user", "id"), batch.key, strict=True))
         if batch.snapshot_token is not None:
             shared = self._shared_texts(batch, entry)

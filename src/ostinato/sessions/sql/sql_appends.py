@@ -47,6 +47,7 @@ class Batch(NamedTuple):
       fence, claim: as in `DurableStore.append`.
       snapshot_token: what the appender takes for stored without a query, or None.
       changes: what the append changes of the calls that wait for an answer; None for nothing.
+      check_order: refuses events that would overwrite later writes of others, see `check_order`.
     """
 
     key: Key
@@ -56,6 +57,7 @@ class Batch(NamedTuple):
     claim: Claim | None = None
     snapshot_token: Any = None
     changes: CallChanges | None = None
+    check_order: Callable[[Sequence[EventRecord]], None] | None = None
 
 
 class _Locked(NamedTuple):
@@ -124,6 +126,7 @@ class SqlAppends:
         Raises:
           SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError,
           CallAlreadyAnsweredError: see `DurableStore.append`.
+          OverwrittenError: others wrote state of these events later.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
         if batch.claim is not None and batch.claim.within is not None:
@@ -133,7 +136,8 @@ class SqlAppends:
         locked = await self._lock_row(db, batch.key, names)
         if tried is not None and (answer := _lost_answer(tried, locked)) is not None:
             return answer
-        lease = await self._check_rules(db, batch, locked, standing, names)
+        lease = await self._check_rules(db, batch, locked, names)
+        await self._check_outside(db, batch, locked, standing, names)
         if repeated:
             batch = batch._replace(events=await self._new_events(db, batch, names))
             changes = _merge_changes(batch)
@@ -237,7 +241,6 @@ class SqlAppends:
         db: AsyncConnection,
         batch: Batch,
         locked: _Locked,
-        standing: Callable[[], tuple[int, Set[str]]],
         names: Mapping[str, Any],
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
@@ -269,9 +272,6 @@ class SqlAppends:
             return lease
         if batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
-            return None
-        if any(changes is not None and changes.own for _, changes in batch.events):
-            await self._check_outside(db, batch, locked, standing(), names)
         return None
 
     async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
@@ -284,14 +284,24 @@ class SqlAppends:
         db: AsyncConnection,
         batch: Batch,
         locked: _Locked,
-        standing: tuple[int, Set[str]],
+        standing: Callable[[], tuple[int, Set[str]]],
         names: Mapping[str, Any],
     ) -> None:
-        """Reject an append without a lease that would overwrite a value unseen by its caller."""
-        seen, own = standing
+        """Reject an append that would overwrite a value unseen by its caller.
+
+        A run's append may overwrite values that are older than its own.
+        """
+        is_run = batch.fence is not None or batch.claim is not None
+        if not any(changes is not None and (is_run or changes.own) for _, changes in batch.events):
+            return
+        seen, own = standing()
         if seen >= locked.revision:
             return
         newer = await self._rows.read_newest(db, names, locked.last_micros, locked.revision - seen)
+        if is_run:
+            if batch.check_order is not None:
+                batch.check_order(newer)
+            return
         for record in find_clashes((record for record, _ in batch.events), newer, own):
             if not await self._is_stored(db, names, record.id):
                 raise StaleSessionError(STALE)
