@@ -65,6 +65,14 @@ _LONGEST_BUSY_PAUSE = 0.25  # seconds
 _STALE_TRIES, _STALE_PAUSE = 20, 0.02
 
 
+class _KeyHasEnded(Exception):
+    """The run of a request's idempotency key has ended; its events are in the session."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("The run of this key has ended.")
+        self.session = session
+
+
 class InvocationRunner:
     """Runs the requests of a runner.
 
@@ -243,6 +251,9 @@ class InvocationRunner:
                             raise
                 finally:
                     await events.aclose()
+        except _KeyHasEnded as ended:
+            async for event in stored_events(ended.session, request.id):
+                yield event
         finally:
             request.leave = None  # the turn holds its request
 
@@ -250,13 +261,15 @@ class InvocationRunner:
         """Apply the request's `on_busy` policy."""
         policy, place = turn.request.config.on_busy, turn.request.place
         if policy == "reject":
-            raise busy_error(place)
-        if policy == "queue" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
+            await self._check_key(turn)
+        if policy != "interrupt" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
             raise SessionBusyError(
                 f"Session {place.session_id!r} is held by a run that this task has read only some "
                 "events of, so waiting for it would never end: read its run_async generator to "
                 'the end, close it with aclose(), or set RunConfig(on_busy="interrupt").'
             )
+        if policy == "reject":
+            return  # the run of its key is stored or waits
         if turn.request.answers_calls and self._store.durable is not None:
             session = await turn.request.runner.load_session(turn.request, asks=True)
             await self._contexts.check_answers_of(session, turn)
@@ -266,6 +279,26 @@ class InvocationRunner:
         if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
         await turn.queue()
+
+    async def _check_key(self, turn: Turn) -> None:
+        """Refuse a request that does not wait, unless its key has been accepted before.
+
+        Raises:
+          SessionBusyError: it has no key, or the key is new.
+          _KeyHasEnded: the run of its key has ended.
+        """
+        request = turn.request
+        if request.once:
+            if TURNS.has_accepted(self.session_key(request.place), turn):
+                return
+            recovery = self.make_recovery(request.runner, request.config)
+            if recovery is not None and await recovery.is_open(request.place, request.id):
+                return
+            session = await request.runner.load_session(request, asks=True)
+            if log_of(session).start_of(request.id) is not None:
+                request.accept()
+                raise _KeyHasEnded(session)
+        raise busy_error(request.place)
 
     async def retry_while_busy(
         self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]

@@ -20,6 +20,9 @@ from ostinato.sessions import (
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import ToolContext
 from ostinato.workflow import START, JoinNode, Workflow
+from tests.unit.flows.kit import SESSION, Talk
+from tests.unit.runners.owners import PLACE, Owner
+from tests.unit.runners.owners import two_owners as two_owners
 
 KEY: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
 OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
@@ -271,3 +274,29 @@ async def test_a_cancelled_commit_counts_when_the_run_is_sealed(
 
 def idle() -> None:
     """Do nothing."""
+
+
+async def test_the_later_write_of_another_process_is_stored(two_owners: list[Owner]) -> None:
+    one, two = two_owners
+    async def pay(tool_context: ToolContext) -> str:
+        """Pay."""
+        tool_context.state["before"] = "run"
+        key = {"app_name": PLACE.app_name, "user_id": PLACE.user_id, "session_id": SESSION}
+        other = await two.service.get_session(**key)
+        assert other is not None
+        actions = EventActions(state_delta={"before": "out", "after": "out"})
+        await two.service.append_event(other, Event(author="user", actions=actions))
+        tool_context.state["after"] = "run"
+        return "paid"
+
+    def look(tool_context: ToolContext) -> str:
+        """Look."""
+        tool_context.state["seen"] = tool_context.state["before"]
+        return "looked"
+
+    first: Talk = one.talk([call("pay"), call("look"), "Paid."], [pay, look])
+    await first.say("Pay.")
+    assert await first.state() == {"before": "out", "after": "run", "seen": "out"}
+    second: Talk = two.talk(["Hello."])
+    await second.say("Hi.")
+    assert await second.state() == {"before": "out", "after": "run", "seen": "out"}
