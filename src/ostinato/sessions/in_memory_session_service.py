@@ -96,6 +96,11 @@ class _Stored(Owned):
         """Where this stands in a listing."""
         return (self.updated, self.number)
 
+    @property
+    def revision(self) -> int:
+        """Number of the newest event."""
+        return len(self.log)
+
     def has_begun(self, invocation_id: str) -> bool:
         """Return whether the session has events of an invocation."""
         return self.log.start_of(invocation_id) is not None
@@ -428,8 +433,8 @@ class InMemorySessionService(MemoryOwnership):
         if changes is not None:
             stored.need_requests().check_answers(changes.answers)
         first = len(stored.log) + 1
-        is_behind = (fence or claim) and revision_of(session) < first - 1
-        if is_behind:
+        is_behind = revision_of(session) < first - 1
+        if is_behind and (fence or claim):
             _settle_order(session, stored.log, events)
         batch: list[tuple[Event, EventRecord]] = []
         for event in events:
@@ -443,10 +448,7 @@ class InMemorySessionService(MemoryOwnership):
             begin_append(session, [record.id for _, record in batch])
         given = None
         if claim is not None:
-            if claim.within is not None:
-                outer, held = claim.within
-                self._get_stored(outer).check_fence_of(held)
-            given = stored.claim_lease(Place(*key), claim, first - 1)
+            given = self._grant_lease(Place(*key), stored, claim)
         else:
             _check_writer(session, stored, [record for _, record in batch], fence)
         for event, record in batch:
@@ -461,6 +463,12 @@ class InMemorySessionService(MemoryOwnership):
             stored.need_requests().apply_changes(changes)
         note_append(session, first, len(stored.log), ())
         return given
+
+    def _grant_lease(self, place: Place, stored: _Stored, claim: Claim) -> Fence:
+        if claim.within is not None:
+            outer, held = claim.within
+            self._get_stored(outer).check_fence_of(held)
+        return stored.claim_lease(place, claim, stored.revision)
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
@@ -553,8 +561,6 @@ def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]
         r.id not in log for r in find_clashes(batch, newer, unacknowledged_ids(session))
     ):
         raise StaleSessionError(STALE)
-    if newer:
-        begin_append(session, [record.id for record in batch])
 
 
 def limit_log(log: EventLog, config: GetSessionConfig | None) -> EventLog:

@@ -278,6 +278,7 @@ def idle() -> None:
 
 async def test_the_later_write_of_another_process_is_stored(two_owners: list[Owner]) -> None:
     one, two = two_owners
+
     async def pay(tool_context: ToolContext) -> str:
         """Pay."""
         tool_context.state["before"] = "run"

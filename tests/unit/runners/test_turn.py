@@ -14,9 +14,9 @@ from ostinato.errors import LeaseLostError, RunCancelledError
 from ostinato.events import Event
 from ostinato.execution import context_factory as setup
 from ostinato.execution.run_request import RunRequest
+from ostinato.execution.step import Step
 from ostinato.execution.store_access import StoreAccess
 from ostinato.execution.tree_digest import tree_digest
-from ostinato.execution.step import Step
 from ostinato.execution.turn import Turn
 from ostinato.sessions.log.resume import RERUN
 from ostinato.sessions.store.durable_store import Claim, JournalRow

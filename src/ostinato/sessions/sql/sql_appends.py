@@ -188,13 +188,14 @@ class SqlAppends:
             await self._check_size(db, values["state"])
         await db.execute(self._sql["touch state" if changes.own else "touch"], values)
 
-    async def lock_session(self, db: AsyncConnection, place: Place) -> int:
-        """Lock a session's row; return the number of the session.
+    async def lock_session(self, db: AsyncConnection, place: Place) -> tuple[int, int]:
+        """Lock a session's row; return the number and the revision of the session.
 
         Raises:
           SessionNotFoundError: no such session.
         """
-        return (await self._lock_row(db, place, _lookup_values(place, False, False))).sid
+        locked = await self._lock_row(db, place, _lookup_values(place, False, False))
+        return locked.sid, locked.revision
 
     async def _lock_row(self, db: AsyncConnection, key: Key, names: Mapping[str, Any]) -> _Locked:
         """Lock the session's row, and number what google-adk has appended meanwhile."""

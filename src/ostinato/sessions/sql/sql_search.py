@@ -150,7 +150,7 @@ class SqlSearch:
         """Number the events of sessions that google-adk changed, and mark them to be indexed."""
         for key in found.keys:
             try:
-                sid = await self._appends.lock_session(db, Place(*key))
+                sid, _ = await self._appends.lock_session(db, Place(*key))
             except SessionNotFoundError:
                 continue
             await db.execute(self._sql["forget"], {"sid": sid})
