@@ -194,7 +194,7 @@ async def test_an_answer_at_once_with_a_rewind_leaves_nothing_in_the_inbox(
     for name in found:
         monkeypatch.setattr(store, name, partial(rewind_first, name))
     outcome = asyncio.create_task(desk.outcome(decide(request)))
-    while not rewound:
+    while not rewound:  # noqa: ASYNC110
         await asyncio.sleep(0)
     assert not outcome.done()
     gate.set()

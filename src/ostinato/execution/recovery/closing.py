@@ -85,7 +85,7 @@ async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreErro
 
 async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
     try:
-        events = sealing_events(ctx, cause)
+        events = [*sealing_events(ctx, cause), *_repeat_questions(ctx, cause)]
         await ctx.services.commit([*events, *_end_of_key(ctx, cause)])
     except InputValidationError:
         # A result that cannot be stored ended the run: the error replaces the results.
@@ -93,6 +93,41 @@ async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
         await ctx.services.commit([*sealing_events(ctx, cause), *_end_of_key(ctx, cause)])
     for tidy_up in ctx.run_state.cleanup_callbacks.values():
         await tidy_up()
+
+
+def _repeat_questions(ctx: InvocationContext, cause: BaseException) -> list[Event]:
+    """Return events that ask again what workflow nodes had asked and a cancelled run was to act on.
+
+    Without them, an answer that no node has used could neither be changed nor applied by a message.
+    """
+    if isinstance(cause, Exception) or not ctx.log.called_long_running(ctx.invocation_id):
+        return []
+    return [
+        _repeat_question(call)
+        for call in unfinished_decisions(ctx.log, ctx.invocation_id)
+        if kind_of(call.name) != "result" and _is_unused(ctx, call.call_id)
+    ]
+
+
+def _is_unused(ctx: InvocationContext, call_id: str) -> bool:
+    """Return whether no node has ended or said anything since a question was answered."""
+    for record in ctx.log.invocation(ctx.invocation_id):
+        if record.author == "user" and any(call == call_id for call, _ in record.responses):
+            answered, past = ctx.log.records.index(record), ctx.run_state.past
+            runs = () if past is None else past.runs.values()
+            return all(run.finished is None or run.finished < answered for run in runs)
+        if record.path:
+            return False
+    return False  # a message of another invocation has answered it
+
+
+def _repeat_question(call: OpenCall) -> Event:
+    parts = [types.Part(function_call=call_of(call.record, call.call_id))]
+    event = _answer_event([call], parts)
+    content = call.record.event().content
+    event.content = types.Content(role=content and content.role, parts=parts)
+    event.long_running_tool_ids = {call.call_id}
+    return event
 
 
 def _end_of_key(ctx: InvocationContext, cause: BaseException) -> list[Event]:
