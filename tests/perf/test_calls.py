@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import opentelemetry.metrics  # noqa: F401
+import opentelemetry.metrics
 import opentelemetry.trace  # noqa: F401
 import pytest
 

@@ -52,7 +52,7 @@ from .rewind import rewind_event
 from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
-from .run_table import RunTable, keyed_invocation_id, stored_events
+from .run_table import KeyHasEnded, RunTable, keyed_invocation_id, stored_events
 from .step import Step
 from .turn import Turn
 from .turns import TURNS, TurnGuard
@@ -63,14 +63,6 @@ _R = TypeVar("_R")
 # pause in seconds before the second attempt; it grows with each attempt.
 _LONGEST_BUSY_PAUSE = 0.25  # seconds
 _STALE_TRIES, _STALE_PAUSE = 20, 0.02
-
-
-class _KeyHasEnded(Exception):
-    """The run of a request's idempotency key has ended; its events are in the session."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__("The run of this key has ended.")
-        self.session = session
 
 
 class InvocationRunner:
@@ -251,7 +243,7 @@ class InvocationRunner:
                             raise
                 finally:
                     await events.aclose()
-        except _KeyHasEnded as ended:
+        except KeyHasEnded as ended:
             async for event in stored_events(ended.session, request.id):
                 yield event
         finally:
@@ -285,7 +277,7 @@ class InvocationRunner:
 
         Raises:
           SessionBusyError: it has no key, or the key is new.
-          _KeyHasEnded: the run of its key has ended.
+          KeyHasEnded: the run of its key has ended.
         """
         request = turn.request
         if request.once:
@@ -297,7 +289,7 @@ class InvocationRunner:
             session = await request.runner.load_session(request, asks=True)
             if log_of(session).start_of(request.id) is not None:
                 request.accept()
-                raise _KeyHasEnded(session)
+                raise KeyHasEnded(session)
         raise busy_error(request.place)
 
     async def retry_while_busy(

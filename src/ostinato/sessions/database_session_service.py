@@ -373,17 +373,7 @@ class DatabaseSessionService(LeasedSessionService):
             of the commit, the events may be stored: appending them again stores none twice.
         """
         key = (session.app_name, session.user_id, session.id)
-        stored = [snapshot_event(session, event) for event in events]
-        batch = Batch(
-            key,
-            stored,
-            rows,
-            fence,
-            claim,
-            snapshot_token(session),
-            changes,
-            lambda newer: check_order(session, events, newer, unacknowledged_ids(session)),
-        )
+        batch = _make_batch(session, events, rows, fence, claim, changes)
         ids = [record.id for record, _ in batch.events]
         begin_append(session, ids)
 
@@ -411,9 +401,7 @@ class DatabaseSessionService(LeasedSessionService):
 
         def single() -> Single[tuple[Appended, Fence | None]] | None:
             nonlocal tried
-            tried = self._postgres.build_append(
-                batch, self._cache.find(key), lambda: revision_of(session)
-            )
+            tried = self._postgres.build_append(batch, self._cache.find(key), seen_events)
             return tried
 
         tried: Single[tuple[Appended, Fence | None]] | None = None
@@ -552,3 +540,23 @@ def _is_storable(*names: str) -> bool:
     except (UnicodeEncodeError, TypeError):
         return False
     return "\0" not in text
+
+
+def _make_batch(
+    session: Session,
+    events: Sequence[Event],
+    rows: Sequence[JournalRow],
+    fence: Fence | None,
+    claim: Claim | None,
+    changes: CallChanges | None,
+) -> Batch:
+    return Batch(
+        (session.app_name, session.user_id, session.id),
+        [snapshot_event(session, event) for event in events],
+        rows,
+        fence,
+        claim,
+        snapshot_token(session),
+        changes,
+        lambda newer: check_order(session, events, newer, unacknowledged_ids(session)),
+    )

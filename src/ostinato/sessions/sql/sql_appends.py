@@ -125,8 +125,7 @@ class SqlAppends:
 
         Raises:
           SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError,
-          CallAlreadyAnsweredError: see `DurableStore.append`.
-          OverwrittenError: others wrote state of these events later.
+          CallAlreadyAnsweredError, OverwrittenError: see `DurableStore.append` and `check_order`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
         if batch.claim is not None and batch.claim.within is not None:
@@ -136,8 +135,7 @@ class SqlAppends:
         locked = await self._lock_row(db, batch.key, names)
         if tried is not None and (answer := _lost_answer(tried, locked)) is not None:
             return answer
-        lease = await self._check_rules(db, batch, locked, names)
-        await self._check_outside(db, batch, locked, standing, names)
+        lease = await self._check_rules(db, batch, locked, standing, names)
         if repeated:
             batch = batch._replace(events=await self._new_events(db, batch, names))
             changes = _merge_changes(batch)
@@ -242,10 +240,11 @@ class SqlAppends:
         db: AsyncConnection,
         batch: Batch,
         locked: _Locked,
+        standing: Callable[[], tuple[int, Set[str]]],
         names: Mapping[str, Any],
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
-        place = Place(*batch.key)
+        place, lease = Place(*batch.key), None
         if batch.snapshot_token is not None:
             await self._check_basis(db, batch, locked)
         if batch.claim is not None:
@@ -270,10 +269,10 @@ class SqlAppends:
             if passed:
                 clearing = {"sid": locked.sid, "invocation": passed}
                 await db.execute(self._sql["clear"], clearing)
-            return lease
-        if batch.fence is not None:
+        elif batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
-        return None
+        await self._check_outside(db, batch, locked, standing, names)
+        return lease
 
     async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
         """Reject a claim on behalf of an owner that has lost the session it works for."""

@@ -10,10 +10,12 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..._log import get_logger
 from ..._secrets import redact_text
 
-FIRST_LINES = 5  # of each server that are logged as they are
+FIRST_LINES = 5  # of each server that are logged with their text
 _LONGEST, _LOOKED_AT = 120, 1000  # characters of a line that are logged, and read for secrets
 _SDK_LOG = "mcp.client.stdio"
 
@@ -51,8 +53,9 @@ def note_stray_line(server: str, error: Exception) -> None:
 
 def _show_line(error: Exception) -> str:
     """Return the line that an error is about, or the error's type."""
-    find_errors: Any = getattr(error, "errors", None)
-    found = find_errors()[0].get("input") if callable(find_errors) else None
+    found: Any = None
+    if isinstance(error, ValidationError):
+        found = error.errors()[0]["input"]
     if not isinstance(found, str):
         return type(error).__name__
     return repr(redact_text(found[:_LOOKED_AT])[:_LONGEST])
