@@ -32,6 +32,7 @@ from ..sessions.store.durable_store import (
     Lease,
     Place,
 )
+from ..sessions.store.outside_writes import drop_overtaken
 from ..telemetry.tracing import caller_headers
 from .run_request import RunRequest
 from .step import Step
@@ -169,6 +170,8 @@ class Turn:
             if event.actions.state_delta:
                 order = None if self.run_state is None else self.run_state.write_order
                 deltas = order_writes(events, order)
+                if deltas and self.run_state is not None and self.run_state.is_resumed:
+                    drop_overtaken(self.session, events, self.invocation_id)
                 break
         keeper = self._keeper
         try:

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...events.event import Event
 from ..log.event_log import STATE_DELTA, EventRecord
-from ..session import Session, drop_overwritten, write_time
+from ..log.ordered_delta import OrderedDelta
+from ..session import Session, drop_overwritten, log_of, write_time
 
 
 class OverwrittenError(Exception):
@@ -45,8 +46,7 @@ def check_order(
     written: dict[str, tuple[float, Any]] = {}
     for record in newer:
         if record.kinds & STATE_DELTA and record.id not in own:
-            delta: dict[str, Any] = json.loads(record.data)["actions"]["stateDelta"]
-            written.update({key: (record.timestamp, value) for key, value in delta.items()})
+            written.update(_read_writes(record))
     if not written:
         return
     theirs = [
@@ -59,3 +59,40 @@ def check_order(
     ]
     if any(theirs):
         raise OverwrittenError(theirs)
+
+
+def drop_overtaken(session: Session, events: Sequence[Event], invocation_id: str) -> None:
+    """Take keys out of the events of a resumed run that others wrote after its earlier process did.
+
+    Args:
+      session: the session; its log has what others wrote before the run was resumed.
+      events: uncommitted events; those with results of the earlier process have its times.
+      invocation_id: the run.
+    """
+    for event in events:
+        delta = event.actions.state_delta
+        if isinstance(delta, OrderedDelta) and delta:
+            theirs = find_later_writes(session, delta, invocation_id)
+            drop_overwritten(session, event, theirs)
+
+
+def find_later_writes(session: Session, delta: OrderedDelta, invocation_id: str) -> dict[str, Any]:
+    """Return the values of a delta's keys that others wrote later, as far as the log has them."""
+    since = min(delta.times.get(key, 0.0) for key in delta)
+    found: dict[str, tuple[float, Any]] = {}
+    for record in reversed(log_of(session).records):
+        if record.timestamp < since:
+            break
+        if record.kinds & STATE_DELTA and record.invocation_id != invocation_id:
+            found = {**_read_writes(record), **found}
+    return {
+        key: found[key][1]
+        for key in delta
+        if key in found and found[key][0] > delta.times.get(key, 0.0)
+    }
+
+
+def _read_writes(record: EventRecord) -> dict[str, tuple[float, Any]]:
+    """Return the time and the value of each key that an event wrote."""
+    delta: dict[str, Any] = json.loads(record.data)["actions"]["stateDelta"]
+    return {key: (record.timestamp, value) for key, value in delta.items()}

@@ -21,6 +21,7 @@ from ....sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ....sessions.log.resume import RERUN
 from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
+from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
 from ....tools.policy.notes import record_decision
@@ -158,9 +159,10 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     if ctx.run_state.write_order is not None and journal is not None:
         for row, is_committed in journal.finished_rows():  # those of other branches, too
             order.restore(_stored_delta(row).times, is_committed=is_committed)
-    for delta in [delta.join(order) for delta in deltas]:
+    for delta in [delta.join(order) for delta in deltas if delta]:
+        theirs = find_later_writes(ctx.session, delta, ctx.invocation_id)
         for key, value in delta.items():
-            if not delta.is_superseded(key):
+            if not (delta.is_superseded(key) or key in theirs):
                 write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
     return order
 
