@@ -206,8 +206,8 @@ def put_message(
     sid = claim_calls(db, place, answers)
     db.execute(
         "INSERT INTO ostinato_inbox(sid, seq, id, message, created, owner, process, expires) "
-        "SELECT ?1, ifnull(max(seq), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM ostinato_inbox "
-        "WHERE sid = ?1 ON CONFLICT(sid, id) DO NOTHING",
+        "SELECT ?, ifnull(max(seq), 0) + 1, ?, ?, ?, ?, ?, ? FROM ostinato_inbox "
+        "WHERE sid = ? ON CONFLICT(sid, id) DO NOTHING",
         (
             sid,
             message.invocation_id,
@@ -216,6 +216,7 @@ def put_message(
             message.owner,
             message.process,
             now + seconds,
+            sid,
         ),
     )
 
