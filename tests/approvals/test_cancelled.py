@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ostinato.errors import LeaseLostError, RunCancelledError
+from ostinato.errors import CallNotOpenError, LeaseLostError, RunCancelledError
+from ostinato.events import Event, EventActions
 from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.sessions.base_session_service import BaseSessionService
+from ostinato.sessions.log.call_requests import rewind_changes
+from ostinato.sessions.session import log_of
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call
 from ostinato.tools import FunctionTool
-from tests.approvals.kit import PLACE, Desk, decide
+from tests.approvals.kit import NAMES, PLACE, Desk, decide
 
 CANCELLED = {"error": "The call was cancelled before it finished; its outcome is unknown."}
 NOT_RUN = {
@@ -154,3 +158,47 @@ async def test_an_approved_tool_that_ended_keeps_its_result(service: Any) -> Non
         await reader
     stored = [one.response for e in await desk.events() for one in e.get_function_responses()]
     assert stored[-1] == {"paid": 5}
+
+
+async def test_an_answer_at_once_with_a_rewind_leaves_nothing_in_the_inbox(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer was checked before the rewind, and is stored in the inbox after it."""
+    gate = asyncio.Event()
+
+    async def hold() -> str:
+        """Hold the session."""
+        await gate.wait()
+        return "held"
+
+    desk = Desk(store, call("pay", amount=5), call("hold"), "Held.", tools=[])
+    desk.runner.agent.tools = [desk.pay_tool(), hold]
+    request = await desk.ask()
+    asking = (await desk.events())[-1].invocation_id
+    busy = asyncio.create_task(desk.say("Hold."))
+
+    async def rewind() -> None:
+        session = await store.get_session(**NAMES)
+        actions = EventActions(rewind_before_invocation_id=asking)
+        changes = rewind_changes(log_of(session), asking)
+        await store.append(session, [Event(author="user", actions=actions)], changes=changes)
+
+    async def rewind_first(name: str, *args: Any) -> None:
+        if not rewound:
+            rewound.append(name)
+            await rewind()
+        await found[name](*args)
+
+    rewound: list[str] = []
+    found = {name: getattr(store, name) for name in ("put_message", "claim_answers")}
+    for name in found:
+        monkeypatch.setattr(store, name, partial(rewind_first, name))
+    outcome = asyncio.create_task(desk.outcome(decide(request)))
+    while not rewound:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert not outcome.done()
+    gate.set()
+    await busy
+    assert isinstance(await outcome, CallNotOpenError)
+    assert (await store.open_requests("desk")).requests == []
+    assert desk.paid == []

@@ -164,18 +164,44 @@ async def test_an_agent_that_an_earlier_one_transfers_to_acts_once(store: Any) -
     assert office.asked_models == ["root", "kid1", "kid2"]
 
 
-async def test_a_resume_runs_the_agents_after_one_that_failed(store: Any) -> None:
+async def test_the_others_act_on_their_answers_before_an_error_is_raised(store: Any) -> None:
     office = Office(store)
     asked = await office.ask("go root", "go kid1", "go kid2")
     office.failing = "root"
     with pytest.raises(RuntimeError, match="no model"):
         await office.say(join(*(decide(one) for one in asked)))
-    assert office.paid == ["root"]
-    office.failing = ""
-    session = await store.get_session(**NAMES)
-    await office.say(None, invocation_id=session.events[0].invocation_id)
     assert office.paid == ["root", "kid1", "kid2"]
     assert await office.outcomes() == {name: {"paid": name} for name in office.paid}
+    session = await store.get_session(**NAMES)
+    assert session.events[-1].error_code == "RuntimeError"
+    office.failing = ""
+    office.asked_models.clear()
+    await office.say(None, invocation_id=session.events[0].invocation_id)
+    assert office.paid == ["root", "kid1", "kid2"]
+    assert office.asked_models == [], office.asked_models
+
+
+@pytest.mark.parametrize("is_parallel", [False, True])
+async def test_the_first_of_several_errors_names_the_others(store: Any, is_parallel: bool) -> None:
+    office = Office(store, parallel=is_parallel)
+    names = ["p1", "p2", "p3"] if is_parallel else ["root", "kid1", "kid2"]
+    asked = await office.ask(*(["go all"] if is_parallel else [f"go {name}" for name in names]))
+    failing = iter(names)
+
+    def fail(context: Any, **_: Any) -> None:
+        if context.agent_name != names[1]:
+            raise RuntimeError(f"{next(failing)} failed")
+        next(failing)
+
+    for name in names:
+        agent = office.runner.agent.root_agent.find_agent(name)
+        assert isinstance(agent, LlmAgent)
+        agent.before_model_callback = lambda callback_context, llm_request: fail(callback_context)
+    with pytest.raises(RuntimeError, match=f"{names[0]} failed") as raised:
+        await office.say(join(*(decide(one) for one in asked)))
+    assert office.paid == names
+    if not is_parallel:
+        assert raised.value.__notes__[-1].endswith(f"{names[2]} failed")
 
 
 async def test_a_submitted_message_of_answers_runs_each_agent(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ class Machine(RuleBasedStateMachine):
         self._callers: list[asyncio.Task[Any]] = []
         self._gone: set[asyncio.Task[Any]] = set()
         self._stack = ExitStack()
+        self._app: dict[str, Any] = {"provider": None}  # Hypothesis may give up before `begin`
 
     @initialize(
         name=st.sampled_from(TREES),
@@ -111,7 +112,7 @@ class Machine(RuleBasedStateMachine):
         self.chance = random.Random(seed)
         self.poison = poison
         provider = Provider() if chained else None
-        self._app: dict[str, Any] = {"name": name, "resumable": resumable, "provider": provider}
+        self._app = {"name": name, "resumable": resumable, "provider": provider}
         self._away = itertools.cycle(away)
         ids = (f"{self.chance.getrandbits(128):032x}" for _ in itertools.count())
         self._stack.enter_context(

@@ -15,7 +15,7 @@ from ..events.event import Event
 from ..events.event_actions import ACTIONS_TEMPLATE, EventActions
 from ..events.ui_widget import UiWidget
 from ..sessions.log.ordered_delta import OrderedDelta, WriteOrder
-from ..sessions.session import Session, tombstones_of
+from ..sessions.session import Session, marks_of
 from ..sessions.state import State
 from .deps import Deps_co
 from .invocation import InvocationContext
@@ -104,7 +104,7 @@ class Context(ReadonlyContext[Deps_co]):
             invocation_context.session.state,
             self._actions.state_delta,
             self.state_schema,
-            tombstones=tombstones_of(invocation_context.session),
+            marks=marks_of(invocation_context.session),
         )
         self.function_call_id = function_call_id
         self.tool_confirmation = tool_confirmation

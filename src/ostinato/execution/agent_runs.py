@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from .._aclosing import Aclosing
+from .._log import get_logger
 from ..agents.base_agent import BaseAgent
 from ..agents.node_agent import NodeAgent
 from ..apps.app import App
 from ..context.guardrail import Guards
 from ..context.invocation import InvocationContext
+from ..errors import StaleSessionError, StoreError
 from ..events.event import Event
 from .routing.agent_choice import prepare_answer
 from .routing.task_choice import Run, after_tasks
 
+logger = get_logger(__name__)
+
 
 def then_other_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
     """Return a run that continues with the agents of the message's other answers, in their order.
+
+    An error that ends one of them is raised after the last, so that every decision is acted on.
 
     Args:
       run: runs the agent of the first answer.
@@ -25,21 +31,46 @@ def then_other_answers(run: Run, app: App, root_agent: BaseAgent) -> Run:
     """
 
     async def run_all(ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        errors: list[Exception] = []
         if not ctx.end_of_agents.get(ctx.agent.name):
-            async with Aclosing(run(ctx)) as events:
-                async for event in events:
-                    yield event
+            async for event in _keep_error(run(ctx), ctx.agent.name, errors):
+                yield event
         for asked in ctx.run_state.other_answers:
             other = ctx.model_copy(update={"run_path": "", "end_invocation": False})
             prepare_answer(other, root_agent, asked)
             if _has_acted(other):
                 continue
             ctx.run_state.guards = guards_above(app, other.agent)
-            async with Aclosing(after_tasks(other.agent.run_async)(other)) as events:
-                async for event in events:
-                    yield event
+            events = after_tasks(other.agent.run_async)(other)
+            async for event in _keep_error(events, other.agent.name, errors):
+                yield event
+        if errors:
+            raise errors[0]
 
     return run_all
+
+
+async def _keep_error(
+    events: AsyncGenerator[Event, None], name: str, errors: list[Exception]
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of an agent; add the error that ends it to `errors`.
+
+    Raises:
+      StaleSessionError, StoreError: no agent can store events any more.
+    """
+    try:
+        async with Aclosing(events) as own:
+            async for event in own:
+                yield event
+    except (StaleSessionError, StoreError):
+        raise
+    except Exception as error:  # boundary: raised once the other agents have acted
+        logger.warning(
+            "Agent %r failed; the agents of the other answers run first: %s", name, error
+        )
+        errors.append(error)
+        if error is not errors[0]:
+            errors[0].add_note(f"Agent {name!r} failed, too: {type(error).__name__}: {error}")
 
 
 def _has_acted(ctx: InvocationContext) -> bool:

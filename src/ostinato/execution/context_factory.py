@@ -369,7 +369,7 @@ class ContextFactory:
             deps=turn.request.deps,
             policy=self._policy,
         )
-        state = RunState(await self._open_journal(session, turn))
+        state = turn.run_state = RunState(await self._open_journal(session, turn))
         ctx = self._bare_context(session, turn, user_content, services, state)
         # A live run that only ends runs no tool, unless the user's answer allowed one.
         if not self._deps.is_idle and (user_content is not None or not turn.request.ends_live):

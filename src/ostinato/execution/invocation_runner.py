@@ -37,7 +37,6 @@ from ..flows.llm_flows.compaction import (
     is_window_due,
 )
 from ..sessions.log.call_requests import rewind_changes
-from ..sessions.log.ordered_delta import OrderedDelta
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
@@ -53,8 +52,9 @@ from .rewind import rewind_event
 from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
-from .run_table import RunTable, keyed_invocation_id, stored_events
-from .turn import Step, Turn
+from .run_table import KeyHasEnded, RunTable, keyed_invocation_id, stored_events
+from .step import Step
+from .turn import Turn
 from .turns import TURNS, TurnGuard
 
 _R = TypeVar("_R")
@@ -243,6 +243,9 @@ class InvocationRunner:
                             raise
                 finally:
                     await events.aclose()
+        except KeyHasEnded as ended:
+            async for event in stored_events(ended.session, request.id):
+                yield event
         finally:
             request.leave = None  # the turn holds its request
 
@@ -250,13 +253,15 @@ class InvocationRunner:
         """Apply the request's `on_busy` policy."""
         policy, place = turn.request.config.on_busy, turn.request.place
         if policy == "reject":
-            raise busy_error(place)
-        if policy == "queue" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
+            await self._check_key(turn)
+        if policy != "interrupt" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
             raise SessionBusyError(
                 f"Session {place.session_id!r} is held by a run that this task has read only some "
                 "events of, so waiting for it would never end: read its run_async generator to "
                 'the end, close it with aclose(), or set RunConfig(on_busy="interrupt").'
             )
+        if policy == "reject":
+            return  # the run of its key is stored or waits
         if turn.request.answers_calls and self._store.durable is not None:
             session = await turn.request.runner.load_session(turn.request, asks=True)
             await self._contexts.check_answers_of(session, turn)
@@ -266,6 +271,26 @@ class InvocationRunner:
         if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
         await turn.queue()
+
+    async def _check_key(self, turn: Turn) -> None:
+        """Refuse a request that does not wait, unless its key has been accepted before.
+
+        Raises:
+          SessionBusyError: it has no key, or the key is new.
+          KeyHasEnded: the run of its key has ended.
+        """
+        request = turn.request
+        if request.once:
+            if TURNS.has_accepted(self.session_key(request.place), turn):
+                return
+            recovery = self.make_recovery(request.runner, request.config)
+            if recovery is not None and await recovery.is_open(request.place, request.id):
+                return
+            session = await request.runner.load_session(request, asks=True)
+            if log_of(session).start_of(request.id) is not None:
+                request.accept()
+                raise KeyHasEnded(session)
+        raise busy_error(request.place)
 
     async def retry_while_busy(
         self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]
@@ -510,22 +535,8 @@ class InvocationRunner:
         if not event.partial and not (is_live and has_inline_media(event)):
             journal = ctx.run_state.journal
             rows = () if journal is None else journal.rows_with(event)
-            delta = None if ctx.run_state.write_order is None else _order_writes(ctx, event)
             await ctx.services.commit((event,), rows)
-            if delta is not None:
-                delta.note_commit()
         return event
-
-
-def _order_writes(ctx: InvocationContext, event: Event) -> OrderedDelta | None:
-    """Number an event's state writes, and drop those that a parallel branch has overwritten."""
-    delta = event.actions.state_delta
-    if not delta or ctx.run_state.write_order is None:
-        return None
-    if not isinstance(delta, OrderedDelta):
-        delta = event.actions.state_delta = OrderedDelta(ctx.run_state.write_order, delta)
-    delta.drop_outdated()
-    return delta
 
 
 def _cancel_reason(place: Place) -> RunCancelledError:

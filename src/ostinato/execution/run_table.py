@@ -23,6 +23,14 @@ def is_keyed(invocation_id: str) -> bool:
     return len(invocation_id) == _KEYED_LENGTH and invocation_id[_VERSION] == "5"
 
 
+class KeyHasEnded(Exception):
+    """The run of a request's idempotency key has ended; its events are in the session."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("The run of this key has ended.")
+        self.session = session
+
+
 async def stored_events(
     session: Session, invocation_id: str, *, newest: bool = False
 ) -> AsyncGenerator[Event, None]:

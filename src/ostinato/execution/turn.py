@@ -8,19 +8,18 @@ a cancelled task, with the reason as the error.
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
 
 from .._log import get_logger
 from .._shielded import run_shielded
+from ..context.run_state import RunState
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper, StoreOperation
 from ..errors import CallerError, LeaseLostError, StoreError
 from ..events.event import Event
 from ..sessions.log.event_log import EventRecord
+from ..sessions.log.ordered_delta import OrderedDelta, order_writes
 from ..sessions.session import Session, log_of, newest_of, revision_of
 from ..sessions.store.durable_store import (
     CallAnswer,
@@ -33,14 +32,13 @@ from ..sessions.store.durable_store import (
     Lease,
     Place,
 )
+from ..sessions.store.outside_writes import drop_overtaken
 from ..telemetry.tracing import caller_headers
 from .run_request import RunRequest
+from .step import Step
 from .store_access import StoreAccess
 
 logger = get_logger(__name__)
-
-_DEAF_SECONDS = 30.0  # a loop that has not handled a stop by then is blocked or dead
-_now = time.monotonic
 
 
 class Turn:
@@ -67,6 +65,8 @@ class Turn:
       has_interrupted: whether it has cancelled the run that it found in the session.
       kept: whether its message is still in the session's inbox.
       answers: the answers in its message, claimed when the message is stored.
+      run_state: the state of its run, which has the order of the writes of parallel branches; None
+        until the run is set up.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class Turn:
         self._queued = False
         self.answers: Sequence[CallAnswer] = ()
         self._answers_claimed = False
+        self.run_state: RunState | None = None
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
         self._given_away = False
@@ -147,6 +148,9 @@ class Turn:
     ) -> None:
         """Store events and rows; the first commit claims the session.
 
+        Of a state key that parallel writers wrote, only the value written last in time is stored,
+        whichever event comes last.
+
         Args:
           changes: what the events change of the calls that wait for an answer.
 
@@ -159,16 +163,16 @@ class Turn:
             so it writes no more, and the next owner resumes from the store.
         """
         assert self.session is not None
-        if self._failure is not None:
-            raise self._failure
-        step = self.step
-        if (self._ended and self.stopped is not None) or (
-            step.is_loop_stalled and step.is_ended_elsewhere
-        ):
-            raise LeaseLostError("The run was stopped, and its session was released.")
-        if self.handed_over:
-            self._given_away = True  # for good: events that should be stored were not
-            raise LeaseLostError("The run is handed over; another process resumes it.")
+        if self._failure or self._ended or self.step.is_loop_stalled or self.handed_over:
+            self._check_open()
+        deltas: Sequence[OrderedDelta] = ()
+        for event in events:  # inlined: a turn that writes no state should not pay for a call
+            if event.actions.state_delta:
+                order = None if self.run_state is None else self.run_state.write_order
+                deltas = order_writes(events, order)
+                if deltas and self.run_state is not None and self.run_state.is_resumed:
+                    drop_overtaken(self.session, events, self.invocation_id)
+                break
         keeper = self._keeper
         try:
             # A message stays in the inbox until its own event is stored, in the same transaction.
@@ -182,8 +186,23 @@ class Turn:
             raise
         except asyncio.CancelledError:
             if events and keeper is not None and self.fence is not None:
-                await run_shielded(self._await_commit(events[-1]))
+                await run_shielded(self._await_commit(events[-1], deltas))
             raise
+        for delta in deltas:
+            delta.note_commit()
+
+    def _check_open(self) -> None:
+        """Refuse a commit of a turn that has failed, ended, or is handed over."""
+        step = self.step
+        if self._failure is not None:
+            raise self._failure
+        if (self._ended and self.stopped is not None) or (
+            step.is_loop_stalled and step.is_ended_elsewhere
+        ):
+            raise LeaseLostError("The run was stopped, and its session was released.")
+        if self.handed_over:
+            self._given_away = True  # for good: events that should be stored were not
+            raise LeaseLostError("The run is handed over; another process resumes it.")
 
     async def _commit_with_claim(
         self,
@@ -228,8 +247,9 @@ class Turn:
             self.step.reason = keeper.cancel_reason(place)
         keeper.hold(place, self.fence, self)
 
-    async def _await_commit(self, event: Event) -> None:
-        """Wait for the commit of a cancelled caller, so that sealing sees its events.
+    async def _await_commit(self, event: Event, deltas: Sequence[OrderedDelta]) -> None:
+        """Wait for the commit of a cancelled caller, so that sealing sees its events, and puts back
+        no older value of a key.
 
         If its outcome stays unknown, the turn writes no more.
         """
@@ -237,6 +257,8 @@ class Turn:
         assert session is not None
         await self._store.flush()
         if any(record.id == event.id for record in reversed(log_of(session).records)):
+            for delta in deltas:
+                delta.note_commit()
             return
         try:  # it may never have reached the store
             stored = await self._store.load(self.request.place)
@@ -464,137 +486,3 @@ class Turn:
             otherwise such a run is handed over.
         """
         self.step.stop(reason, end_here=end_here)
-
-
-class Ending(Protocol):
-    """Ends a turn without its caller."""
-
-    def __call__(self) -> Coroutine[Any, Any, None]:
-        """Seal the run and release its session."""
-        ...
-
-    def end_elsewhere(self, *, seal: bool) -> None:
-        """End the turn although its event loop does not run."""
-        ...
-
-
-class Step:
-    """A block that a stop interrupts; it then raises the reason of the stop.
-
-    One object marks any number of blocks of its turn, one after another.
-
-    Attributes:
-      reason: the reason of the stop, or None.
-      end_at_yield: ends a turn that is stopped between two blocks, at a `yield`, because its caller
-        may never return. None if it cannot be ended so.
-      ending: the task of `end_at_yield`, or None.
-      yields: how often it has waited at a `yield`.
-      is_loop_stalled: whether its event loop did not run at the stop, so that the turn was ended
-        without it.
-      is_abandoned: whether the turn is handed over for that reason, instead of sealed.
-    """
-
-    __slots__ = (
-        "_before",
-        "_cut",
-        "_cutting",
-        "_heard",
-        "_loop",
-        "_mutex",
-        "_stopped",
-        "_task",
-        "end_at_yield",
-        "ending",
-        "is_abandoned",
-        "is_loop_stalled",
-        "reason",
-        "yields",
-    )
-
-    def __init__(self) -> None:
-        self.end_at_yield: Ending | None = None
-        self.ending: asyncio.Task[None] | None = None
-        self.yields = 0
-        self.reason: CallerError | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[object] | None = None
-        self._before = 0
-        self._cut = self._cutting = self._heard = False
-        self._stopped = 0.0
-        self.is_loop_stalled = self.is_abandoned = False
-        self._mutex = threading.Lock()
-
-    @property
-    def is_orphaned(self) -> bool:
-        """Whether the event loop is closed or ignores a stop, or the turn was abandoned."""
-        if self.is_abandoned or self._loop is None:
-            return self.is_abandoned
-        deaf = self.reason is not None and not self._heard
-        return self._loop.is_closed() or (deaf and _now() - self._stopped > _DEAF_SECONDS)
-
-    @property
-    def is_ended_elsewhere(self) -> bool:
-        """Whether the turn was ended without its event loop and this code runs in that loop."""
-        return self.is_loop_stalled and asyncio.get_running_loop() is self._loop
-
-    @property
-    def is_suspended(self) -> bool:
-        """Whether the turn waits at a `yield` for its caller."""
-        return self._task is None and self.end_at_yield is not None
-
-    def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
-        """Cancel the task in the block, now or at the next one.
-
-        If its event loop does not run, end the turn without it.
-        """
-        with self._mutex:
-            loop, end = self._loop, self.end_at_yield
-            stands_still = not (loop is None or loop.is_running() or loop.is_closed())
-            left = stands_still and end is not None and not self.is_loop_stalled
-            if self.reason is not None and not left:
-                return
-            if self.reason is None:
-                self.reason, self._stopped = reason, _now()
-            if left:
-                self.is_loop_stalled, self.is_abandoned = True, not end_here
-        if left and end is not None:
-            end.end_elsewhere(seal=end_here)
-        if loop is not None:
-            try:
-                loop.call_soon_threadsafe(self._cut_in)
-            except RuntimeError:  # that loop is closed, and so is the run
-                return
-
-    def _cut_in(self) -> None:
-        """Cancel the task once; called in its event loop."""
-        self._heard = True
-        if self._task is None and self.end_at_yield is not None:
-            if self.ending is None:
-                self.ending = asyncio.ensure_future(self.end_at_yield())
-        elif self._task is not None and not self._cut:
-            self._cut = self._cutting = True
-            self._before = self._task.cancelling()
-            self._task.cancel()
-
-    async def wait_for_ending(self) -> None:
-        """Wait until the turn has ended, if another task is ending it."""
-        self.end_at_yield = None
-        if self.ending is not None and not self.is_loop_stalled:
-            await run_shielded(asyncio.wait((self.ending,)))
-
-    def __enter__(self) -> None:
-        if self.reason is not None:
-            # Cancelling the task here would hit the code after a block that never awaits.
-            raise self.reason
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task(self._loop)
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        task, self._task = self._task, None
-        if not self._cutting or task is None:
-            return
-        self._cutting = False
-        others = task.uncancel() > self._before  # another cancellation of the task
-        if isinstance(error, asyncio.CancelledError) and self.reason is not None and not others:
-            raise self.reason from None

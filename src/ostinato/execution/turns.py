@@ -84,6 +84,17 @@ class Turns:
         with self._mutex:
             return next((turn.fence for turn in self._turns.get(key, ()) if turn.fence), None)
 
+    def has_accepted(self, key: SessionKey, again: Turn) -> bool:
+        """Return whether an earlier turn runs the message of a turn, or waits to run it."""
+        with self._mutex:
+            turns = list(self._turns.get(key, ()))
+        return any(
+            turn is not again
+            and turn.request.id == again.request.id
+            and (turn.holds_session or turn.request.config.on_busy != "reject")
+            for turn in turns
+        )
+
     def find_suspended(self, key: SessionKey) -> tuple[Turn, int] | None:
         """Return the turn that waits for its caller, with its count of events, or None."""
         with self._mutex:

@@ -39,6 +39,7 @@ from .sql.sql_url import target_of
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.leased_sessions import LeasedSessionService
 from .store.listing_page import page_of
+from .store.outside_writes import OverwrittenError, check_order
 from .store.session_cache import SessionCache
 from .store.session_search import FoundSessions
 from .store.stored_rows import Appended, Key, session_not_found, split_state
@@ -372,8 +373,7 @@ class DatabaseSessionService(LeasedSessionService):
             of the commit, the events may be stored: appending them again stores none twice.
         """
         key = (session.app_name, session.user_id, session.id)
-        stored = [snapshot_event(session, event) for event in events]
-        batch = Batch(key, stored, rows, fence, claim, snapshot_token(session), changes)
+        batch = _make_batch(session, events, rows, fence, claim, changes)
         ids = [record.id for record, _ in batch.events]
         begin_append(session, ids)
 
@@ -401,7 +401,7 @@ class DatabaseSessionService(LeasedSessionService):
 
         def single() -> Single[tuple[Appended, Fence | None]] | None:
             nonlocal tried
-            tried = self._postgres.build_append(batch, self._cache.find(key))
+            tried = self._postgres.build_append(batch, self._cache.find(key), seen_events)
             return tried
 
         tried: Single[tuple[Appended, Fence | None]] | None = None
@@ -409,6 +409,9 @@ class DatabaseSessionService(LeasedSessionService):
         turns, repeatable = self._turns_of(key), claim is None
         try:
             return (await self._run_write(work, show, turns, single, repeatable=repeatable))[1]
+        except OverwrittenError as error:
+            error.settle(session, events)
+            return await self.append(session, events, rows, fence, claim, changes)
         except self._duplicate:
             return (await self._run_write(work, show, turns, repeatable=repeatable))[1]
 
@@ -537,3 +540,23 @@ def _is_storable(*names: str) -> bool:
     except (UnicodeEncodeError, TypeError):
         return False
     return "\0" not in text
+
+
+def _make_batch(
+    session: Session,
+    events: Sequence[Event],
+    rows: Sequence[JournalRow],
+    fence: Fence | None,
+    claim: Claim | None,
+    changes: CallChanges | None,
+) -> Batch:
+    return Batch(
+        (session.app_name, session.user_id, session.id),
+        [snapshot_event(session, event) for event in events],
+        rows,
+        fence,
+        claim,
+        snapshot_token(session),
+        changes,
+        lambda newer: check_order(session, events, newer, unacknowledged_ids(session)),
+    )

@@ -38,6 +38,7 @@ from .state import SCOPED_PREFIXES, State, check_state_value, write_key
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.lease_rules import find_clashes
 from .store.listing_page import page_of, token_of
+from .store.outside_writes import OverwrittenError, check_order
 from .store.search_words import PART, contains_words, document_text, query_tokens
 from .store.session_search import TITLE_KEY, FoundSessions, title_of
 from .store.stored_rows import STALE, session_not_found
@@ -94,6 +95,11 @@ class _Stored(Owned):
     def place(self) -> tuple[float, int]:
         """Where this stands in a listing."""
         return (self.updated, self.number)
+
+    @property
+    def revision(self) -> int:
+        """Number of the newest event."""
+        return len(self.log)
 
     def has_begun(self, invocation_id: str) -> bool:
         """Return whether the session has events of an invocation."""
@@ -426,6 +432,10 @@ class InMemorySessionService(MemoryOwnership):
         key, stored = self._find_session(session)
         if changes is not None:
             stored.need_requests().check_answers(changes.answers)
+        first = len(stored.log) + 1
+        is_behind = revision_of(session) < first - 1
+        if is_behind and (fence or claim):
+            _settle_order(session, stored.log, events)
         batch: list[tuple[Event, EventRecord]] = []
         for event in events:
             if not event.id:
@@ -434,13 +444,11 @@ class InMemorySessionService(MemoryOwnership):
             for name, value in event.actions.state_delta.items():
                 check_state_value(name, value)
             batch.append((event, EventRecord.of(event, fallback=repr)))
+        if is_behind:
+            begin_append(session, [record.id for _, record in batch])
         given = None
-        first = len(stored.log) + 1
         if claim is not None:
-            if claim.within is not None:
-                outer, held = claim.within
-                self._get_stored(outer).check_fence_of(held)
-            given = stored.claim_lease(Place(*key), claim, first - 1)
+            given = self._grant_lease(Place(*key), stored, claim)
         else:
             _check_writer(session, stored, [record for _, record in batch], fence)
         for event, record in batch:
@@ -455,6 +463,12 @@ class InMemorySessionService(MemoryOwnership):
             stored.need_requests().apply_changes(changes)
         note_append(session, first, len(stored.log), ())
         return given
+
+    def _grant_lease(self, place: Place, stored: _Stored, claim: Claim) -> Fence:
+        if claim.within is not None:
+            outer, held = claim.within
+            self._get_stored(outer).check_fence_of(held)
+        return stored.claim_lease(place, claim, stored.revision)
 
     async def initial_state(self, session: Session) -> dict[str, Any]:
         """Return the session's state at creation; see `DurableStore`."""
@@ -531,6 +545,15 @@ def _check_writer(
         stored.check_fence_of(fence)
 
 
+def _settle_order(session: Session, log: EventLog, events: Sequence[Event]) -> None:
+    """Take the keys out of a run's events that others have written later."""
+    newer = log.records[revision_of(session) :]
+    try:
+        check_order(session, events, newer, unacknowledged_ids(session))
+    except OverwrittenError as error:
+        error.settle(session, events)
+
+
 def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]) -> None:
     """Reject an append without a lease that would overwrite a value unseen by its caller."""
     newer = log.records[revision_of(session) :]
@@ -538,8 +561,6 @@ def _check_outside(session: Session, log: EventLog, batch: Sequence[EventRecord]
         r.id not in log for r in find_clashes(batch, newer, unacknowledged_ids(session))
     ):
         raise StaleSessionError(STALE)
-    if newer:
-        begin_append(session, [record.id for record in batch])
 
 
 def limit_log(log: EventLog, config: GetSessionConfig | None) -> EventLog:

@@ -1,7 +1,7 @@
 """Session: one conversation, as callers and agents see it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import (
@@ -18,10 +18,10 @@ from ..events.event import Event
 from ..types.record_template import RecordTemplate
 from .log.event_log import EventLog, EventRecord
 from .log.ordered_delta import OrderedDelta
-from .state import write_key
+from .state import KeyMarks, write_key
 
 
-class _Backing:
+class _Backing(KeyMarks):
     """What a session keeps beside its fields.
 
     Attributes:
@@ -29,7 +29,6 @@ class _Backing:
       seen: how many records of the log the session shows.
       mirror: the events that were handed out, as they were then; None before that.
       mirrored: the record of each; None before that.
-      tombstones: removed state keys.
       revision: number of the newest event up to which the store's session is known here in full.
       newest: number of the event that came through this object last, or was loaded last.
       own: ids of events that came through this object and are newer than `revision`, or will be;
@@ -47,15 +46,14 @@ class _Backing:
         "revision",
         "seen",
         "snapshot_token",
-        "tombstones",
     )
 
     def __init__(self) -> None:
+        super().__init__()
         self.log: EventLog | None = None
         self.seen = 0
         self.mirror: list[Event] | None = None
         self.mirrored: list[EventRecord] | None = None
-        self.tombstones: set[str] = set()
         self.revision = 0
         self.newest = 0
         self.own: set[str] | None = None  # an empty set is 216 bytes, and most need none
@@ -294,12 +292,34 @@ def note_append(session: Session, first: int, last: int, ids: Iterable[str]) -> 
 
 
 def tombstones_of(session: Session) -> set[str]:
-    """Return the session's removed state keys; `State` changes them in place.
+    """Return the session's removed state keys; `State` changes them in place."""
+    return marks_of(session).tombstones
 
-    A test's stand-in for a session has none.
-    """
+
+def marks_of(session: Session) -> KeyMarks:
+    """Return the marks of the session's state keys; those of a test's stand-in are empty."""
     private: dict[str, Any] | None = getattr(session, "__pydantic_private__", None)
-    return _backing_of(session).tombstones if type(private) is dict else set()
+    return _backing_of(session) if type(private) is dict else KeyMarks()
+
+
+def write_time(session: Session, event: Event, key: str) -> float:
+    """Return when an uncommitted event of a run wrote a state key, in seconds since 1970."""
+    delta = event.actions.state_delta
+    if isinstance(delta, OrderedDelta):
+        return delta.times.get(key, 0.0)
+    return (_backing_of(session).written or {}).get(key, event.timestamp)
+
+
+def drop_overwritten(session: Session, event: Event, theirs: Mapping[str, Any]) -> None:
+    """Take keys out of an event that others have written since; the session shows their values.
+
+    Args:
+      theirs: the values of others, by key.
+    """
+    delta = event.actions.state_delta
+    for key, value in theirs.items():
+        delta.pop(key, None)
+        write_key(session.state, tombstones_of(session), key, value)
 
 
 def apply_event(session: Session, event: Event, record: EventRecord) -> None:
@@ -311,6 +331,8 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
     for key, value in delta.items():
         if not (isinstance(delta, OrderedDelta) and delta.is_superseded(key)):
             write_key(session.state, backing.tombstones, key, value)
+        if backing.written is not None:
+            backing.written.pop(key, None)
     fields = vars(session)
     if "events" in fields:
         events: list[Event] = fields["events"]

@@ -29,6 +29,7 @@ from .sqlite.sqlite_threads import Threads
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.leased_sessions import LeasedSessionService
 from .store.listing_page import page_of
+from .store.outside_writes import OverwrittenError, check_order
 from .store.session_cache import Entry, Scope, SessionCache
 from .store.session_search import FoundSessions
 from .store.stored_rows import Appended, Key, Known, Loaded, session_not_found, split_state
@@ -346,6 +347,7 @@ class SqliteSessionService(LeasedSessionService):
             *begin_append(session, ids),
             snapshot_token(session),
             changes,
+            lambda newer: check_order(session, events, newer, batch.own),
         )
         cache = self._cache
 
@@ -367,6 +369,9 @@ class SqliteSessionService(LeasedSessionService):
 
         try:
             return await self._writer.submit(work, show, brief=not events[_BRIEF:])
+        except OverwrittenError as error:
+            error.settle(session, events)
+            return await self.append(session, events, rows, fence, claim, changes)
         except UnicodeEncodeError as error:
             raise InputValidationError(
                 f"An event for session {key[2]!r} has an id, an author, a branch or a journal row "

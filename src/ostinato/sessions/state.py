@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, field_validator
 from pydantic_core import PydanticSerializationError, to_json
 
+from .. import _clock
 from .._adk_mode import follows_adk
 from ..errors import InputValidationError
 from ..errors import StateSchemaError as StateSchemaError
@@ -54,6 +55,28 @@ def check_state_value(key: Any, value: Any) -> None:
     state_text(key, value)
 
 
+class KeyMarks:
+    """What a session knows of its state keys beside their values.
+
+    Attributes:
+      tombstones: removed keys.
+      written: when each key was last written through this session, in seconds since 1970; None
+        before the first write.
+    """
+
+    __slots__ = ("tombstones", "written")
+
+    def __init__(self) -> None:
+        self.tombstones: set[str] = set()
+        self.written: dict[str, float] | None = None
+
+    def note_write(self, key: str) -> None:
+        """Record that a key is written now."""
+        if self.written is None:
+            self.written = {}
+        self.written[key] = _clock.now()
+
+
 class State:
     """Committed state with the changes of one event on top (Spec 4 §3, Spec 3 "Dirty reads").
 
@@ -67,14 +90,14 @@ class State:
       value: the session's state, changed in place.
       delta: the changes, in the form of `EventActions.state_delta`.
       schema: pydantic model that unprefixed keys and their values must fit.
-      tombstones: the session's removed keys, changed in place.
+      marks: the marks of the session's keys, changed in place.
     """
 
     APP_PREFIX = "app:"
     USER_PREFIX = "user:"
     TEMP_PREFIX = "temp:"
 
-    __slots__ = ("_delta", "_schema", "_tombstones", "_value")
+    __slots__ = ("_delta", "_marks", "_schema", "_value")
 
     def __init__(
         self,
@@ -82,17 +105,17 @@ class State:
         delta: dict[str, Any],
         schema: type[BaseModel] | None = None,
         *,
-        tombstones: set[str] | None = None,
+        marks: KeyMarks | None = None,
     ) -> None:
         self._value = value
         self._delta = delta
         self._schema = schema
-        self._tombstones = set[str]() if tombstones is None else tombstones
+        self._marks = KeyMarks() if marks is None else marks
 
     def __getitem__(self, key: str) -> Any:
         if key in self._delta and not self._is_superseded(key):
             return self._delta[key]
-        if key in self._tombstones:
+        if key in self._marks.tombstones:
             return None
         return self._value[key]
 
@@ -101,7 +124,8 @@ class State:
             _validate_state_entry(self._schema, key, value)
         check_state_value(key, value)
         self._delta[key] = value
-        write_key(self._value, self._tombstones, key, value)
+        self._marks.note_write(key)
+        write_key(self._value, self._marks.tombstones, key, value)
 
     def __contains__(self, key: object) -> bool:
         if key in self._delta and not self._is_superseded(key):  # pyright: ignore[reportArgumentType]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ostinato.agents import BaseAgent
+from ostinato.events import Event, EventActions
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call
 from tests.unit.durable.crash import PLACE, Life, Scenario, World
@@ -62,3 +63,25 @@ async def state_of(life: Life) -> dict[str, Any]:
         await store.close()
     assert session is not None
     return session.state
+
+
+_BOTH_STORED = 4  # commits, after which the journal has the results of both calls
+
+
+async def test_a_write_of_others_after_the_crash_is_kept(tmp_path: Path) -> None:
+    """The results in the journal of the dead process are stored later, but were written before."""
+    whole = Life(Scenario(writing_in_turns), tmp_path / "whole.db", resumable=False)
+    assert await whole.process()
+    for at in range(1, whole.commits + 1):
+        life = Life(Scenario(writing_in_turns), tmp_path / f"{at}.db", resumable=False)
+        assert not await life.process(at, after=True)
+        has_run = at >= _BOTH_STORED
+        store = SqliteSessionService(life.path)
+        session = await store.get_session(**PLACE)
+        assert session is not None
+        actions = EventActions(state_delta={"names": ["by hand"]})
+        await store.append_event(session, Event(author="desk", actions=actions))
+        await store.close()
+        assert await life.process()
+        names = (await state_of(life))["names"]
+        assert (names == ["by hand"]) if has_run else ("by hand" in names), at

@@ -54,6 +54,8 @@ OUTSIDE = {
     "RequestFailed",
     "McpConnectionError",  # callers of a toolset's own methods get it, and a call tells the model
     "TooLargeInline",  # caught inside tools/openapi
+    "KeyHasEnded",  # the runner catches it
+    "OverwrittenError",  # the stores catch it
     "FailedTurnError",  # the evaluation catches it and fails the case
 }
 _LINE = re.compile(r"^(?P<lead>[│├└─ ]*)(?P<name>\w+Error)(?: \((?P<also>\w+)\))?")

@@ -20,6 +20,9 @@ from ostinato.sessions import (
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import ToolContext
 from ostinato.workflow import START, JoinNode, Workflow
+from tests.unit.flows.kit import SESSION, Talk
+from tests.unit.runners.owners import PLACE, Owner
+from tests.unit.runners.owners import two_owners as two_owners
 
 KEY: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
 OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
@@ -171,6 +174,130 @@ async def test_a_write_from_outside_does_not_end_the_run(service: Any) -> None:
     assert len([p for p in parts if p.function_call]) == 1
     assert len([p for p in parts if p.function_response]) == 1
     session = await service.get_session(**KEY)
-    assert session.state == {"paid": 5, "note": "by hand"}
+    assert session.state == {"paid": 1, "note": "by hand"}  # written last
     await runner.close()
     await close(service)
+
+
+@pytest.mark.parametrize("is_parallel", [False, True])
+async def test_of_a_run_and_an_outsider_the_later_write_is_stored(
+    service: Any, is_parallel: bool
+) -> None:
+    """Although each of the tool's writes is committed after the outsider's."""
+
+    async def pay(tool_context: ToolContext) -> dict[str, Any]:
+        """Pay."""
+        state = tool_context.state
+        state["before"] = state["user:before"] = state["gone"] = "run"
+        other = await service.get_session(**KEY)
+        delta = {"before": "out", "user:before": "out", "after": "out", "gone": None}
+        actions = EventActions(state_delta=delta)
+        await service.append_event(other, Event(author="user", actions=actions))
+        state["after"] = "run"
+        return dict(state.to_dict())
+
+    async def look(tool_context: ToolContext) -> dict[str, Any]:
+        """Look."""
+        tool_context.state["seen"] = tool_context.state.get("before")
+        return dict(tool_context.state.to_dict())
+
+    await service.create_session(**KEY)
+    first = [call("pay"), call("idle")] if is_parallel else call("pay")
+    model = ScriptedModel([first, call("look"), "Paid."])
+    agent = Agent(name="root", model=model, tools=[pay, look, idle])
+    runner = Runner(agent=agent, app_name="app", session_service=service)
+    events = [event async for event in runner.run_async(**OWNER, new_message="Pay.")]
+    session = await service.get_session(**KEY)
+    assert session.state == {"before": "out", "user:before": "out", "after": "run", "seen": "out"}
+    deltas = [event.actions.state_delta for event in session.events if event.actions.state_delta]
+    assert deltas[1:] == [{"after": "run"}, {"seen": "out"}]
+    yielded = [event.actions.state_delta for event in events if event.actions.state_delta]
+    assert yielded == deltas[1:]
+    await runner.close()
+    await close(service)
+
+
+async def test_an_output_key_is_later_than_what_an_outsider_wrote_before(service: Any) -> None:
+    """Although a tool wrote the same key earlier, in an event that is stored."""
+
+    async def draft(tool_context: ToolContext) -> None:
+        """Draft."""
+        tool_context.state["said"] = "Draft."
+
+    async def review() -> None:
+        """Review."""
+        other = await service.get_session(**KEY)
+        actions = EventActions(state_delta={"said": "Reviewed."})
+        await service.append_event(other, Event(author="user", actions=actions))
+
+    await service.create_session(**KEY)
+    model = ScriptedModel([call("draft"), call("review"), "Final."])
+    agent = Agent(name="root", model=model, tools=[draft, review], output_key="said")
+    runner = Runner(agent=agent, app_name="app", session_service=service)
+    async for _ in runner.run_async(**OWNER, new_message="Write."):
+        pass
+    assert (await service.get_session(**KEY)).state == {"said": "Final."}
+    await runner.close()
+    await close(service)
+
+
+async def test_a_cancelled_commit_counts_when_the_run_is_sealed(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newer value is stored, and the result with the older one is stored by the seal."""
+    service = SqliteSessionService(tmp_path / "s.db")
+    await service.create_session(**KEY)
+    relay, append = Relay(), service.append
+    runner = Runner(agent=as_parallel(relay), app_name="app", session_service=service)
+
+    async def append_then_stop(session: Any, events: Any, *rest: Any, **named: Any) -> Any:
+        given = await append(session, events, *rest, **named)
+        if any(r.name == "write_second" for e in events for r in e.get_function_responses()):
+            task.cancel()
+            await asyncio.sleep(0)  # the cancellation arrives within the commit
+        return given
+
+    monkeypatch.setattr(service, "append", append_then_stop)
+
+    async def read() -> None:
+        async for _ in runner.run_async(**OWNER, new_message="Go."):
+            pass
+
+    task = asyncio.create_task(read())
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    session = await service.get_session(**KEY)
+    assert session.state["n"] == "newer"
+    await runner.close()
+    await service.close()
+
+
+def idle() -> None:
+    """Do nothing."""
+
+
+async def test_the_later_write_of_another_process_is_stored(two_owners: list[Owner]) -> None:
+    one, two = two_owners
+
+    async def pay(tool_context: ToolContext) -> str:
+        """Pay."""
+        tool_context.state["before"] = "run"
+        key = {"app_name": PLACE.app_name, "user_id": PLACE.user_id, "session_id": SESSION}
+        other = await two.service.get_session(**key)
+        assert other is not None
+        actions = EventActions(state_delta={"before": "out", "after": "out"})
+        await two.service.append_event(other, Event(author="user", actions=actions))
+        tool_context.state["after"] = "run"
+        return "paid"
+
+    def look(tool_context: ToolContext) -> str:
+        """Look."""
+        tool_context.state["seen"] = tool_context.state["before"]
+        return "looked"
+
+    first: Talk = one.talk([call("pay"), call("look"), "Paid."], [pay, look])
+    await first.say("Pay.")
+    assert await first.state() == {"before": "out", "after": "run", "seen": "out"}
+    second: Talk = two.talk(["Hello."])
+    await second.say("Hi.")
+    assert await second.state() == {"before": "out", "after": "run", "seen": "out"}

@@ -189,3 +189,80 @@ async def test_a_message_stays_when_its_caller_is_cancelled_and_goes_when_it_is_
     two.talk(["To the gone one."])
     assert [r.outcome for r in await two.last.runner.resume_open()] == ["finished"]
     assert words(await two.last.stored()) == ["first", "One.", "gone", "To the gone one."]
+
+
+@pytest.mark.parametrize("is_same_runner", [True, False])
+async def test_a_repeated_key_that_rejects_gets_the_first_answer_beside_another_run(
+    store: Store, is_same_runner: bool
+) -> None:
+    gate, model = Gate(), ScriptedModel(["One.", call("wait"), "Two."])
+    agent = LlmAgent(name="root", model=model, tools=[gate.wait])
+    talk = Talk(agent, store)
+    options: Any = {"run_config": RunConfig(on_busy="reject"), "idempotency_key": "k"}
+    assert final_text(await talk.say("first", **options)) == "One."
+    busy = asyncio.create_task(talk.say("second"))
+    await gate.begun.wait()
+    other = talk if is_same_runner else Talk(agent, store)
+    assert final_text(await other.say("first", **options)) == "One."
+    options["idempotency_key"] = "new"
+    assert isinstance(await other.fails("third", **options), SessionBusyError)
+    gate.let.set()
+    assert final_text(await busy) == "Two."
+    assert words(await talk.stored()) == ["first", "One.", "second", "Two."]
+
+
+async def test_a_repeated_key_that_rejects_follows_the_run_of_another_runner(store: Store) -> None:
+    """Both runners have the same service, and so the same lock on the session."""
+    gate, model = Gate(), ScriptedModel([call("wait"), "One."])
+    agent = LlmAgent(name="root", model=model, tools=[gate.wait])
+    options: Any = {"run_config": RunConfig(on_busy="reject"), "idempotency_key": "k"}
+    talk, other = Talk(agent, store), Talk(agent, store)
+    first = asyncio.create_task(talk.say("first", **options))
+    await gate.begun.wait()
+    again = asyncio.create_task(other.say("first", **options))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not again.done()
+    gate.let.set()
+    assert final_text(await first) == final_text(await again) == "One."
+    assert words(await talk.stored()) == ["first", "One."]
+
+
+async def test_a_repeated_key_that_rejects_waits_for_its_queued_message(store: Store) -> None:
+    gate, model = Gate(), ScriptedModel([call("wait"), "One.", "Two."])
+    agent = LlmAgent(name="root", model=model, tools=[gate.wait])
+    talk, other = Talk(agent, store), Talk(agent, store)
+    first = asyncio.create_task(talk.say("first"))
+    await gate.begun.wait()
+    queued = asyncio.create_task(talk.say("second", idempotency_key="k"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    options: Any = {"run_config": RunConfig(on_busy="reject"), "idempotency_key": "k"}
+    again = [asyncio.create_task(each.say("second", **options)) for each in (talk, other)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    gate.let.set()
+    assert final_text(await first) == "One."
+    assert [final_text(await each) for each in (queued, *again)] == ["Two."] * 3
+    assert words(await talk.stored()) == ["first", "One.", "second", "Two."]
+
+
+async def test_a_repeated_key_that_rejects_waits_for_the_message_of_another_process(
+    two_owners: list[Owner],
+) -> None:
+    one, two = two_owners
+    gate = Gate()
+    talk = one.talk([call("wait"), "One.", "Two."], [gate.wait])
+    first = asyncio.create_task(talk.say("first"))
+    await gate.begun.wait()
+    queued = asyncio.create_task(talk.say("second", idempotency_key="k"))
+    await one.has_message()
+    options: Any = {"run_config": RunConfig(on_busy="reject"), "idempotency_key": "k"}
+    again = asyncio.create_task(two.talk([]).say("second", **options))
+    for _ in range(50):
+        await two.service.messages(PLACE)  # lets the other process look
+    assert not again.done()
+    gate.let.set()
+    assert final_text(await first) == "One."
+    assert final_text(await queued) == final_text(await again) == "Two."
+    assert words(await talk.stored()) == ["first", "One.", "second", "Two."]

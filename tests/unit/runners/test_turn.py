@@ -14,9 +14,10 @@ from ostinato.errors import LeaseLostError, RunCancelledError
 from ostinato.events import Event
 from ostinato.execution import context_factory as setup
 from ostinato.execution.run_request import RunRequest
+from ostinato.execution.step import Step
 from ostinato.execution.store_access import StoreAccess
 from ostinato.execution.tree_digest import tree_digest
-from ostinato.execution.turn import Step, Turn
+from ostinato.execution.turn import Turn
 from ostinato.sessions.log.resume import RERUN
 from ostinato.sessions.store.durable_store import Claim, JournalRow
 from ostinato.testing import ScriptedModel
@@ -101,7 +102,7 @@ def test_a_loop_that_does_not_hear_of_a_stop_orphans_its_run(
 ) -> None:
     """It was stopped in the middle of a step, or a callback blocks it."""
     now = [0.0]
-    monkeypatch.setattr("ostinato.execution.turn._now", lambda: now[0])
+    monkeypatch.setattr("ostinato.execution.step._now", lambda: now[0])
     deaf, hearing = asyncio.new_event_loop(), asyncio.new_event_loop()
     steps: list[Step] = []
 

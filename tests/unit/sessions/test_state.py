@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from ostinato.errors import StateSchemaError
-from ostinato.sessions.state import State, write_key
+from ostinato.sessions.state import KeyMarks, State, write_key
 
 
 @pytest.mark.spec(182)
@@ -57,10 +57,10 @@ def test_setdefault() -> None:
 def test_none_removes_a_key() -> None:
     value: dict[str, Any] = {"a": 1, "deep": {"inner": None}}
     delta: dict[str, Any] = {}
-    tombstones: set[str] = set()
-    state = State(value, delta, tombstones=tombstones)
+    marks = KeyMarks()
+    state = State(value, delta, marks=marks)
     state["a"] = None
-    for view in (state, State(value, {}, tombstones=tombstones)):
+    for view in (state, State(value, {}, marks=marks)):
         assert view["a"] is None
         assert view.get("a", 7) == 7
         assert "a" not in view
@@ -68,8 +68,8 @@ def test_none_removes_a_key() -> None:
     assert delta == {"a": None}
     assert value == {"deep": {"inner": None}}
     state["a"] = 2
-    assert tombstones == set()
-    assert State(value, {}, tombstones=tombstones)["a"] == 2
+    assert marks.tombstones == set()
+    assert State(value, {}, marks=marks)["a"] == 2
 
 
 def test_write_key() -> None:

@@ -9,7 +9,12 @@ import pytest
 
 from ostinato import types
 from ostinato.apps import App
-from ostinato.errors import CallAlreadyAnsweredError, InputValidationError, RequestWithdrawnError
+from ostinato.errors import (
+    CallAlreadyAnsweredError,
+    InputValidationError,
+    RequestWithdrawnError,
+    RunCancelledError,
+)
 from ostinato.events import Event
 from ostinato.events.request_input import RequestInput
 from ostinato.sessions.log.event_log import EventRecord
@@ -269,3 +274,100 @@ def test_the_request_of_a_node_is_known_by_its_arguments(
     content = types.Content(role="model", parts=[types.Part(function_call=call)])
     event = Event(author="root", content=content, long_running_tool_ids={"r"})
     assert is_request(EventRecord.of(event)) is is_node
+
+
+class Slow:
+    """A node that waits in its first run, until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    def node(self, *, speaks: bool = False) -> FunctionNode:
+        async def slow(node_input: Any) -> Any:
+            if not self.begun.is_set():
+                if speaks:
+                    yield Event(message="begun")
+                self.begun.set()
+                await asyncio.Event().wait()
+            yield f"slow got {node_input!r}"
+
+        return FunctionNode(func=slow, name="slow")
+
+
+async def cancel_answered(one: Talk, slow: Slow, message: types.Content) -> None:
+    """Answer, and cancel the run within the slow node."""
+    run = one.runner.start(user_id=USER, session_id=SESSION, new_message=message)
+    await slow.begun.wait()
+    assert await run.cancel()
+    with pytest.raises(RunCancelledError):
+        await run.result()
+
+
+async def waiting(one: Talk) -> list[str]:
+    """Return the ids of the calls in the inbox."""
+    return [
+        each.request.call_id for each in (await one.store.service.open_requests("talk")).requests
+    ]
+
+
+async def test_an_answer_whose_run_is_cancelled_can_be_given_again(store: Store) -> None:
+    slow = Slow()
+    one = talk(store, (START, asks(interrupt_id="q", response_schema=int), slow.node(), shows()))
+    await one.say()
+    await cancel_answered(one, slow, reply("q", {"result": 1}))
+    assert await waiting(one) == ["q"]
+    again = await one.say(reply("q", {"result": 2}))
+    assert lines(again)[-1] == "flow@1/show@1 = \"show got 'slow got 2'\""
+    assert await waiting(one) == []
+    error = await one.fails(reply("q", {"result": 3}))
+    assert isinstance(error, CallAlreadyAnsweredError) and error.answer == {"result": 2}
+
+
+async def test_only_the_answer_that_was_cancelled_is_asked_for_again(store: Store) -> None:
+    slow, heard = Slow(), list[Any]()
+
+    def quiet(node_input: Any) -> None:
+        heard.append(node_input)
+
+    one = talk(
+        store,
+        (START, asks("one", interrupt_id="q1"), shows("s1")),
+        (START, asks("two", interrupt_id="q2"), slow.node(), quiet),
+    )
+    await one.say()
+    assert lines(await one.say(reply("q1", {"result": 1})))[-1].endswith('"s1 got 1"')
+    await cancel_answered(one, slow, reply("q2", {"result": 2}))
+    assert await waiting(one) == ["q2"]
+    await one.say(reply("q2", {"result": 3}))
+    assert heard == ["slow got 3"]
+    assert [line for line in lines(await one.stored()) if "s1@" in line] == [
+        'flow@1/s1@1 [one@1] = "s1 got 1"'
+    ]
+
+
+async def test_a_question_whose_answer_a_node_has_used_is_not_asked_again(store: Store) -> None:
+    slow = Slow()
+    one = talk(store, (START, asks(interrupt_id="q"), slow.node(speaks=True)))
+    (first, *_) = await one.say()
+    await cancel_answered(one, slow, reply("q", {"result": 1}))
+    assert await waiting(one) == []
+    events = [
+        e
+        async for e in one.runner.run_async(
+            user_id=USER, session_id=SESSION, invocation_id=first.invocation_id
+        )
+    ]
+    assert lines(events)[-1].endswith('slow got 1"')
+
+
+async def test_a_cancelled_answer_waits_again_after_a_resume_by_id(store: Store) -> None:
+    slow = Slow()
+    one = talk(store, (START, asks(interrupt_id="q"), slow.node()))
+    (first, *_) = await one.say()
+    await cancel_answered(one, slow, reply("q", {"result": 1}))
+    resumed = one.runner.run_async(
+        user_id=USER, session_id=SESSION, invocation_id=first.invocation_id
+    )
+    assert [event async for event in resumed] == []
+    assert await waiting(one) == ["q"]
+    assert lines(await one.say(reply("q", {"result": 2})))[-1].endswith('slow got 2"')

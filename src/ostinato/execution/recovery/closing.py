@@ -39,7 +39,6 @@ from ...sessions.log.call_requests import (
     unfinished_decisions,
 )
 from ...sessions.log.event_log import EventLog, visible_records
-from ...sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ...sessions.log.resume import RERUN, SEALED, OpenCall, open_calls
 from ...sessions.store.durable_store import DurableStore, Place
 from ...tools.function_tool import REJECTED
@@ -86,8 +85,7 @@ async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreErro
 
 async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
     try:
-        events = sealing_events(ctx, cause)
-        _settle_writes(events, ctx.run_state.write_order or WriteOrder())
+        events = [*sealing_events(ctx, cause), *_repeat_questions(ctx, cause)]
         await ctx.services.commit([*events, *_end_of_key(ctx, cause)])
     except InputValidationError:
         # A result that cannot be stored ended the run: the error replaces the results.
@@ -97,16 +95,39 @@ async def _seal_run(ctx: InvocationContext, cause: BaseException) -> None:
         await tidy_up()
 
 
-def _settle_writes(events: Iterable[Event], order: WriteOrder) -> None:
-    """Let each key have the value written last, although its event may not be the last."""
-    for event in events:
-        delta = event.actions.state_delta
-        if isinstance(delta, OrderedDelta):
-            if delta.order is not order:
-                order.restore(delta.numbers)
-                delta = event.actions.state_delta = delta.join(order)
-            delta.drop_outdated()
-            delta.note_commit()
+def _repeat_questions(ctx: InvocationContext, cause: BaseException) -> list[Event]:
+    """Return events that ask again what workflow nodes had asked and a cancelled run was to act on.
+
+    Without them, an answer that no node has used could neither be changed nor applied by a message.
+    """
+    if isinstance(cause, Exception) or not ctx.log.called_long_running(ctx.invocation_id):
+        return []
+    return [
+        _repeat_question(call)
+        for call in unfinished_decisions(ctx.log, ctx.invocation_id)
+        if kind_of(call.name) != "result" and _is_unused(ctx, call.call_id)
+    ]
+
+
+def _is_unused(ctx: InvocationContext, call_id: str) -> bool:
+    """Return whether no node has ended or said anything since a question was answered."""
+    for record in ctx.log.invocation(ctx.invocation_id):
+        if record.author == "user" and any(call == call_id for call, _ in record.responses):
+            answered, past = ctx.log.records.index(record), ctx.run_state.past
+            runs = () if past is None else past.runs.values()
+            return all(run.finished is None or run.finished < answered for run in runs)
+        if record.path:
+            return False
+    return False  # a message of another invocation has answered it
+
+
+def _repeat_question(call: OpenCall) -> Event:
+    parts = [types.Part(function_call=call_of(call.record, call.call_id))]
+    event = _answer_event([call], parts)
+    content = call.record.event().content
+    event.content = types.Content(role=content and content.role, parts=parts)
+    event.long_running_tool_ids = {call.call_id}
+    return event
 
 
 def _end_of_key(ctx: InvocationContext, cause: BaseException) -> list[Event]:
@@ -347,7 +368,6 @@ async def close_parked_calls(
     journal = Journal(lease.invocation_id, rows, log)
     events = [_close_skipped_calls(journal, calls) for calls in _by_event(waiting)]
     events += [_close_decided_call(log, journal, call) for call in decided]
-    _settle_writes(events, WriteOrder())
     return events
 
 

@@ -171,7 +171,9 @@ class Recovery:
                     await self._run_detached(request.place, ahead)
                 continue
             if request.config.on_busy == "reject":
-                raise busy_error(request.place)
+                # A repeated message is not refused if its first copy waits.
+                if not (request.once and await self.is_open(request.place, request.id)):
+                    raise busy_error(request.place)
             if request.config.on_busy == "interrupt" and not turn.has_interrupted:
                 turn.has_interrupted = await self._durable.request_cancel(request.place)
             await turn.queue()

@@ -99,6 +99,7 @@ def _read_answers(log: EventLog, message: types.Content, message_id: str) -> lis
                 message_id=message_id,
                 once=request.kind != "result",
                 request=request,
+                seen=log.offset + len(log),
             )
         )
     return found

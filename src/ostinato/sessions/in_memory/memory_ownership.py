@@ -55,6 +55,11 @@ class Owned:
         """Return whether the session has events of an invocation."""
         raise NotImplementedError
 
+    @property
+    def revision(self) -> int:
+        """Number of the session's newest event."""
+        raise NotImplementedError
+
     def release_answers(self, message_id: str) -> None:
         """Open the calls again that a message had answered, unless its invocation has begun."""
         if self.requests is not None and not self.has_begun(message_id):
@@ -253,7 +258,7 @@ class MemoryOwnership(AppendingSessionService):
             if found is None:
                 raise session_not_found(place)
             if answers:
-                found.need_requests().claim_answers(answers)
+                found.need_requests().claim_answers(answers, found.revision)
             if message.invocation_id not in found.inbox:
                 now = _clock.now()
                 found.inbox[message.invocation_id] = replace(message, left=now + seconds)
@@ -318,7 +323,7 @@ class MemoryOwnership(AppendingSessionService):
             found = self._owned.get(place)
             if found is None:
                 raise session_not_found(place)
-            found.need_requests().claim_answers(answers)
+            found.need_requests().claim_answers(answers, found.revision)
 
     async def release_answers(self, place: Place, message_id: str) -> None:
         """Open the calls again that a message had answered; see `DurableStore`."""

@@ -65,8 +65,11 @@ class MemoryRequests:
             if row is not None:
                 may_claim(answer, row.answered, row.answer, row.message_id)
 
-    def claim_answers(self, answers: Sequence[CallAnswer]) -> None:
+    def claim_answers(self, answers: Sequence[CallAnswer], revision: int | None = None) -> None:
         """Note answers at the calls that they answer, all or none.
+
+        Args:
+          revision: the session's, for a message that waits; see `CallAnswer.seen`.
 
         Raises:
           CallAlreadyAnsweredError: another message has answered one of them.
@@ -74,7 +77,7 @@ class MemoryRequests:
         self.check_answers(answers)
         for answer in answers:
             row = self._rows.get(answer.call_id)
-            if row is None and answer.request is not None:
+            if row is None and answer.request and revision in (None, answer.seen):
                 row = StoredRequest(next(_NUMBERS), answer.request)
                 self._rows[answer.call_id] = row
             if row is not None and row.answered is None:

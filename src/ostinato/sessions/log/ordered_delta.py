@@ -2,85 +2,91 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+from ... import _clock
+from ...events.event import Event
+
 
 class WriteOrder:
-    """Numbers the state writes of parallel calls, or of a whole invocation with parallel branches,
-    in the order in which they happen.
+    """Times the state writes of parallel calls, or of a whole invocation with parallel branches.
+
+    The times are seconds since 1970 and rise strictly, so that they also give the order.
 
     Attributes:
-      newest: number of the last write of each key.
-      committed: number of the last committed write of each key.
+      newest: time of the last write of each key.
+      committed: time of the last committed write of each key.
       written: keys that were written in this process.
     """
 
-    __slots__ = ("_count", "_lock", "committed", "newest", "written")
+    __slots__ = ("_last", "_lock", "committed", "newest", "written")
 
     def __init__(self) -> None:
-        self._count = 0
+        self._last = 0.0
         self._lock = threading.Lock()  # tools write from worker threads
-        self.newest: dict[str, int] = {}
-        self.committed: dict[str, int] = {}
+        self.newest: dict[str, float] = {}
+        self.committed: dict[str, float] = {}
         self.written: set[str] = set()
 
-    def advance(self, key: str) -> int:
-        """Return the number of a write of `key` that happens now."""
+    def advance(self, key: str) -> float:
+        """Return the time of a write of `key` that happens now."""
         with self._lock:
-            self._count += 1
-            self.newest[key] = self._count
+            # The clock of an earlier process may have been ahead.
+            self._last = max(math.nextafter(self._last, math.inf), _clock.now())
+            self.newest[key] = self._last
             self.written.add(key)
-            return self._count
+            return self._last
 
-    def restore(self, numbers: Mapping[str, int], *, is_committed: bool = False) -> None:
-        """Take over the numbers of writes that an earlier process made.
+    def restore(self, times: Mapping[str, float], *, is_committed: bool = False) -> None:
+        """Take over the times of writes that an earlier process made.
 
-        A key that was written in this process was written later, whatever its number.
+        A key that was written in this process was written later, whatever its time.
         """
-        for key, number in numbers.items():
-            self._count = max(self._count, number)
+        for key, time in times.items():
+            self._last = max(self._last, time)
             if is_committed:
-                self.committed[key] = max(self.committed.get(key, 0), number)
+                self.committed[key] = max(self.committed.get(key, 0.0), time)
             if key not in self.written:
-                self.newest[key] = max(self.newest.get(key, 0), number)
+                self.newest[key] = max(self.newest.get(key, 0.0), time)
 
 
 class OrderedDelta(dict[str, Any]):
     """A state delta that knows when each of its keys was written.
 
     Args:
-      order: numbers the writes; shared by the deltas of all concurrent writers.
+      order: times the writes; shared by the deltas of all concurrent writers.
       values: what was written before this delta was made.
-      numbers: the numbers of those writes; without them, they count as written now.
+      times: the times of those writes; without them, they count as written now.
 
     Attributes:
       order: see Args.
-      numbers: number of the last write of each key.
+      times: time of the last write of each key.
     """
 
-    __slots__ = ("numbers", "order")
+    __slots__ = ("order", "times")
 
     def __init__(
         self,
         order: WriteOrder,
         values: Mapping[str, Any] | None = None,
-        numbers: Mapping[str, int] | None = None,
+        times: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__()
         self.order = order
-        self.numbers: dict[str, int] = {}
-        if numbers is None:
+        self.times: dict[str, float] = {}
+        if times is None:
             self.update(values or {})
         else:
             for key, value in (values or {}).items():
                 super().__setitem__(key, value)
-            self.numbers.update(numbers)
+            self.times.update(times)
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
-        self.numbers[key] = self.order.advance(key)
+        self.times[key] = self.order.advance(key)
 
     def __ior__(self, other: Any) -> OrderedDelta:  # type: ignore[override]
         self.update(other)
@@ -102,47 +108,83 @@ class OrderedDelta(dict[str, Any]):
 
     def is_superseded(self, key: str) -> bool:
         """Return whether another writer wrote `key` later than this delta did."""
-        return self.order.newest.get(key, 0) > self.numbers.get(key, 0)
+        return self.order.newest.get(key, 0.0) > self.times.get(key, 0.0)
 
     def without(self, keys: Container[str]) -> OrderedDelta:
-        """Return a copy that lacks some keys, with the same numbers."""
+        """Return a copy that lacks some keys, with the same times."""
         kept = {key: value for key, value in self.items() if key not in keys}
-        return OrderedDelta(self.order, kept, {key: self.numbers.get(key, 0) for key in kept})
+        return OrderedDelta(self.order, kept, {key: self.times.get(key, 0.0) for key in kept})
 
     def join(self, order: WriteOrder) -> OrderedDelta:
-        """Return a copy in another order, which took over these numbers by `restore`.
+        """Return a copy in another order, which took over these times by `restore`.
 
         A key that was written in this process since counts as written before all others.
         """
-        numbers = {k: 0 if k in order.written else n for k, n in self.numbers.items()}
-        return OrderedDelta(order, self, numbers)
+        times = {k: 0.0 if k in order.written else n for k, n in self.times.items()}
+        return OrderedDelta(order, self, times)
 
-    def drop_outdated(self) -> None:
-        """Remove the keys of which a later write is already committed."""
+    def drop_outdated(self, earlier: Mapping[str, float]) -> None:
+        """Remove the keys of which a later write is committed, or is in an earlier event.
+
+        Args:
+          earlier: time of the last write of each key in earlier events of the same commit.
+        """
         committed = self.order.committed
-        for key in [key for key in self if committed.get(key, 0) > self.numbers.get(key, 0)]:
-            del self[key]
+        for key in [*self]:
+            written = self.times.get(key, 0.0)
+            if max(committed.get(key, 0.0), earlier.get(key, 0.0)) > written:
+                del self[key]
 
     def note_commit(self) -> None:
         """Record that the writes are committed, so that no earlier one follows."""
         for key in self:
-            self.order.committed[key] = self.numbers.get(key, 0)
+            self.order.committed[key] = self.times.get(key, 0.0)
+
+
+def order_writes(events: Sequence[Event], order: WriteOrder | None) -> list[OrderedDelta]:
+    """Let each key have the value written last, although its event may not be the last.
+
+    Args:
+      events: what is committed together; their deltas are changed.
+      order: the order of a run with parallel branches, in which writes without a time happen now.
+        Without it, only the writes of parallel calls have times.
+
+    Returns:
+      The deltas; once they are committed, `note_commit` tells their order.
+    """
+    found: list[OrderedDelta] = []
+    latest: dict[str, float] = {}
+    joined = order or (WriteOrder() if len(events) > 1 else None)
+    for event in events:
+        delta = event.actions.state_delta
+        if isinstance(delta, OrderedDelta):
+            if joined is not None and delta.order is not joined:
+                joined.restore(delta.times)
+                delta = event.actions.state_delta = delta.join(joined)
+        elif delta and order is not None:
+            delta = event.actions.state_delta = OrderedDelta(order, delta)
+        else:
+            continue
+        delta.drop_outdated(latest)
+        latest.update({key: delta.times.get(key, 0.0) for key in delta})
+        found.append(delta)
+    return found
 
 
 def merge_deltas(deltas: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Merge the deltas of concurrent writers: of each key, the value written last counts.
 
-    A delta without numbers counts as written before the others.
+    A delta without times counts as written before the others.
     """
     merged: dict[str, Any] = {}
-    newest: dict[str, int] = {}
+    newest: dict[str, float] = {}
     order: WriteOrder | None = None
     for delta in deltas:
-        numbers: Mapping[str, int] = {}
+        times: Mapping[str, float] = {}
         if isinstance(delta, OrderedDelta):
-            numbers, order = delta.numbers, delta.order
+            times, order = delta.times, delta.order
         for key, value in delta.items():
-            number = numbers.get(key, 0)
-            if number >= newest.get(key, 0):
-                merged[key], newest[key] = value, number
+            time = times.get(key, 0.0)
+            if time >= newest.get(key, 0.0):
+                merged[key], newest[key] = value, time
     return merged if order is None else OrderedDelta(order, merged, newest)

@@ -8,7 +8,7 @@ appends by the transaction of `sql_appends.py`, which knows every rule and tells
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from ..adk_format.adk_events import event_data
@@ -90,12 +90,13 @@ class PostgresAppends:
         self._texts: dict[tuple[bool, ...], tuple[str, tuple[str, ...]]] = {}
 
     def build_append(
-        self, batch: Batch, entry: Entry | None
+        self, batch: Batch, entry: Entry | None, standing: Callable[[], tuple[int, Set[str]]]
     ) -> Single[tuple[Appended, Fence | None]] | None:
         """Return the statement that appends a batch to a session in its cached state.
 
         Args:
           entry: what is remembered of the session.
+          standing: as in `SqlAppends.append_batch`.
 
         Returns:
           None if one statement is not enough.
@@ -105,6 +106,8 @@ class PostgresAppends:
         changes = _state_changes(batch)
         if changes is None or not _is_plain(batch, entry):
             return None
+        if changes.own and standing()[0] < entry.seq:
+            return None  # others may have written these keys later
         values: dict[str, Any] = dict(zip(("app", "user", "id"), batch.key, strict=True))
         if batch.snapshot_token is not None:
             shared = self._shared_texts(batch, entry)
@@ -120,16 +123,7 @@ class PostgresAppends:
             self._add_event(done, record, mark, values)
         if changes.own:
             values["state"] = changed_state(None, changes.own)
-        values |= {
-            "sid": entry.sid >> 16,
-            "before": POSTGRES.stamp(mark.update),
-            "seen": entry.seq,
-            "noted": mark.update,
-            "revision": done.revision,
-            "last": done.mark.last,
-            "update": done.mark.update,
-            "updated": done.updated,
-        }
+        values |= _extent_values(entry, done)
         values |= _owner_values(batch.claim, batch.fence)
         if batch.rows:
             values |= _journal_values(batch.rows)
@@ -234,6 +228,19 @@ def _is_plain(batch: Batch, entry: Entry) -> bool:
     if claim.over is not None or claim.jump or claim.within is not None:
         return False
     return claim.revision in (None, entry.seq)
+
+
+def _extent_values(entry: Entry, done: Appended) -> Mapping[str, Any]:
+    return {
+        "sid": entry.sid >> 16,
+        "before": POSTGRES.stamp(entry.mark.update),
+        "seen": entry.seq,
+        "noted": entry.mark.update,
+        "revision": done.revision,
+        "last": done.mark.last,
+        "update": done.mark.update,
+        "updated": done.updated,
+    }
 
 
 def _owner_values(claim: Claim | None, fence: Fence | None) -> Mapping[str, Any]:

@@ -47,6 +47,7 @@ class Batch(NamedTuple):
       fence, claim: as in `DurableStore.append`.
       snapshot_token: what the appender takes for stored without a query, or None.
       changes: what the append changes of the calls that wait for an answer; None for nothing.
+      check_order: refuses events that would overwrite later writes of others, see `check_order`.
     """
 
     key: Key
@@ -56,6 +57,7 @@ class Batch(NamedTuple):
     claim: Claim | None = None
     snapshot_token: Any = None
     changes: CallChanges | None = None
+    check_order: Callable[[Sequence[EventRecord]], None] | None = None
 
 
 class _Locked(NamedTuple):
@@ -123,7 +125,7 @@ class SqlAppends:
 
         Raises:
           SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError,
-          CallAlreadyAnsweredError: see `DurableStore.append`.
+          CallAlreadyAnsweredError, OverwrittenError: see `DurableStore.append` and `check_order`.
           sqlalchemy.exc.IntegrityError: an event is stored already and `repeated` is false.
         """
         if batch.claim is not None and batch.claim.within is not None:
@@ -184,13 +186,14 @@ class SqlAppends:
             await self._check_size(db, values["state"])
         await db.execute(self._sql["touch state" if changes.own else "touch"], values)
 
-    async def lock_session(self, db: AsyncConnection, place: Place) -> int:
-        """Lock a session's row; return the number of the session.
+    async def lock_session(self, db: AsyncConnection, place: Place) -> tuple[int, int]:
+        """Lock a session's row; return the number and the revision of the session.
 
         Raises:
           SessionNotFoundError: no such session.
         """
-        return (await self._lock_row(db, place, _lookup_values(place, False, False))).sid
+        locked = await self._lock_row(db, place, _lookup_values(place, False, False))
+        return locked.sid, locked.revision
 
     async def _lock_row(self, db: AsyncConnection, key: Key, names: Mapping[str, Any]) -> _Locked:
         """Lock the session's row, and number what google-adk has appended meanwhile."""
@@ -241,7 +244,7 @@ class SqlAppends:
         names: Mapping[str, Any],
     ) -> Lease | None:
         """Refuse an append that its rules forbid; return the lease that a claim gets."""
-        place = Place(*batch.key)
+        place, lease = Place(*batch.key), None
         if batch.snapshot_token is not None:
             await self._check_basis(db, batch, locked)
         if batch.claim is not None:
@@ -266,13 +269,10 @@ class SqlAppends:
             if passed:
                 clearing = {"sid": locked.sid, "invocation": passed}
                 await db.execute(self._sql["clear"], clearing)
-            return lease
-        if batch.fence is not None:
+        elif batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
-            return None
-        if any(changes is not None and changes.own for _, changes in batch.events):
-            await self._check_outside(db, batch, locked, standing(), names)
-        return None
+        await self._check_outside(db, batch, locked, standing, names)
+        return lease
 
     async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
         """Reject a claim on behalf of an owner that has lost the session it works for."""
@@ -284,14 +284,24 @@ class SqlAppends:
         db: AsyncConnection,
         batch: Batch,
         locked: _Locked,
-        standing: tuple[int, Set[str]],
+        standing: Callable[[], tuple[int, Set[str]]],
         names: Mapping[str, Any],
     ) -> None:
-        """Reject an append without a lease that would overwrite a value unseen by its caller."""
-        seen, own = standing
+        """Reject an append that would overwrite a value unseen by its caller.
+
+        A run's append may overwrite values that are older than its own.
+        """
+        is_run = batch.fence is not None or batch.claim is not None
+        if not any(changes is not None and (is_run or changes.own) for _, changes in batch.events):
+            return
+        seen, own = standing()
         if seen >= locked.revision:
             return
         newer = await self._rows.read_newest(db, names, locked.last_micros, locked.revision - seen)
+        if is_run:
+            if batch.check_order is not None:
+                batch.check_order(newer)
+            return
         for record in find_clashes((record for record, _ in batch.events), newer, own):
             if not await self._is_stored(db, names, record.id):
                 raise StaleSessionError(STALE)

@@ -208,7 +208,7 @@ class SqlBulk:
             place = Place(*row)
             asked = open_requests_in(await self._rows.read_all(db, place))
             if asked:
-                sid = await self._appends.lock_session(db, place)
+                sid, _ = await self._appends.lock_session(db, place)
                 changes = CallChanges(asked=asked)
                 await self._appends.requests.apply_changes(db, sid, place, changes)
 

@@ -156,8 +156,8 @@ class SqlLeases:
           SessionNotFoundError: no such session.
           CallAlreadyAnsweredError: another message has answered one of the calls.
         """
-        sid = await self._appends.lock_session(db, place)
-        await self._appends.requests.claim_answers(db, sid, place, answers)
+        sid, revision = await self._appends.lock_session(db, place)
+        await self._appends.requests.claim_answers(db, sid, place, answers, revision)
         return sid
 
     async def read_messages(self, db: AsyncConnection, place: Place) -> list[InboxMessage]:

@@ -57,9 +57,17 @@ class SqlRequests:
             await db.execute(self._sql["answer"], {"sid": sid, "call": call_id, **_OPEN})
 
     async def claim_answers(
-        self, db: AsyncConnection, sid: int, place: Place, answers: Iterable[CallAnswer]
+        self,
+        db: AsyncConnection,
+        sid: int,
+        place: Place,
+        answers: Iterable[CallAnswer],
+        revision: int | None = None,
     ) -> None:
         """Note answers at the calls that they answer.
+
+        Args:
+          revision: the session's, for a message that waits; see `CallAnswer.seen`.
 
         Raises:
           CallAlreadyAnsweredError: another message has answered one of them.
@@ -73,7 +81,7 @@ class SqlRequests:
                 "message": answer.message_id,
             }
             if row is None:
-                if answer.request is not None:
+                if answer.request is not None and revision in (None, answer.seen):
                     await self._store_request(db, sid, place, answer.request, given)
             elif may_claim(answer, *row[1:]):
                 await db.execute(self._sql["answer"], {**which, **given})

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 _WALK = 100  # sessions in which words are looked for one by one before the index is asked
-_LONG_WALK = 1000  # and after it where it holds too many; one takes about 10 microseconds
+_LONG_WALK = 1000  # and after it, until a page is full, where it holds too many
 _MOST = 2000  # documents of the index that are sorted for one page; one takes about 4
 _MERGED_PAGES = 200  # of SQLite's index, in one transaction
 _LOOKED_THROUGH = 500  # sessions of an app, by one step of indexing
@@ -150,7 +150,7 @@ class SqlSearch:
         """Number the events of sessions that google-adk changed, and mark them to be indexed."""
         for key in found.keys:
             try:
-                sid = await self._appends.lock_session(db, Place(*key))
+                sid, _ = await self._appends.lock_session(db, Place(*key))
             except SessionNotFoundError:
                 continue
             await db.execute(self._sql["forget"], {"sid": sid})
@@ -242,9 +242,7 @@ class SqlSearch:
                 rows = await fetch_all(db, self._sql["found"], asked)
                 walked = _Walked(rows, None, True)
             else:
-                behind = Page(page.size, *_place_of(walked.last))
-                more = await self._walk_sessions(db, app, user, behind, query, _LONG_WALK)
-                walked = more._replace(rows=[*walked.rows, *more.rows])
+                walked = await self._walk_on(db, app, user, page, query, walked)
         shown = walked.rows[: page.size]
         found = await self._many.read_sessions(db, self._sql["listed"], [row[4] for row in shown])
         if len(walked.rows) > page.size:
@@ -252,6 +250,26 @@ class SqlSearch:
         elif not walked.ended:
             found.next_page_token = _page_token(walked.last)
         return found
+
+    async def _walk_on(
+        self,
+        db: AsyncConnection,
+        app: str,
+        user: str | None,
+        page: Page,
+        query: str,
+        walked: _Walked,
+    ) -> _Walked:
+        """Look into further sessions, in steps that grow, until a page is full."""
+        left, most = _LONG_WALK, _WALK
+        while left > 0 and not walked.ended and len(walked.rows) <= (page.size or 0):
+            most = min(2 * most, left)
+            left -= most
+            behind = Page(page.size, *_place_of(walked.last))
+            more = await self._walk_sessions(db, app, user, behind, query, most)
+            # After an empty step, `last` is None: then it has ended.
+            walked = more._replace(rows=[*walked.rows, *more.rows])
+        return walked
 
     async def _walk_sessions(
         self, db: AsyncConnection, app: str, user: str | None, page: Page, query: str, most: int

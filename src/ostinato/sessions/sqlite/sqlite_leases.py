@@ -20,7 +20,6 @@ from ..store.durable_store import (
     Renewal,
 )
 from ..store.lease_rules import HANDED_OVER, grant_lease, passed_by
-from ..store.stored_rows import session_not_found
 from .sqlite_requests import claim_answers, find_session, release_answers
 
 _LEASE = (
@@ -204,38 +203,33 @@ def put_message(
       CallAlreadyAnsweredError: another message has answered one of the calls.
     """
     now = _clock.now()
-    row = db.execute(
-        "SELECT sid, ifnull((SELECT max(seq) FROM ostinato_inbox i WHERE i.sid = s.sid), 0) + 1 "
-        "FROM sessions s WHERE app = ? AND user = ? AND id = ?",
-        place,
-    ).fetchone()
-    if row is None:
-        raise session_not_found(place)
-    claim_answers(db, row[0], place, answers)
+    sid = claim_calls(db, place, answers)
     db.execute(
         "INSERT INTO ostinato_inbox(sid, seq, id, message, created, owner, process, expires) "
-        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(sid, id) DO NOTHING",
+        "SELECT ?, ifnull(max(seq), 0) + 1, ?, ?, ?, ?, ?, ? FROM ostinato_inbox "
+        "WHERE sid = ? ON CONFLICT(sid, id) DO NOTHING",
         (
-            *row,
+            sid,
             message.invocation_id,
             message.payload,
             now,
             message.owner,
             message.process,
             now + seconds,
+            sid,
         ),
     )
 
 
 def claim_calls(db: sqlite3.Connection, place: Place, answers: Sequence[CallAnswer]) -> int:
-    """Claim calls; return the number of their session.
+    """Claim calls for a message that waits; return the number of their session.
 
     Raises:
       SessionNotFoundError: no such session.
       CallAlreadyAnsweredError: another message has answered one of the calls.
     """
-    sid = find_session(db, place)
-    claim_answers(db, sid, place, answers)
+    sid, revision = find_session(db, place)
+    claim_answers(db, sid, place, answers, revision)
     return sid
 
 

@@ -51,9 +51,16 @@ def apply_changes(db: sqlite3.Connection, sid: int, place: Place, changes: CallC
 
 
 def claim_answers(
-    db: sqlite3.Connection, sid: int, place: Place, answers: Iterable[CallAnswer]
+    db: sqlite3.Connection,
+    sid: int,
+    place: Place,
+    answers: Iterable[CallAnswer],
+    revision: int | None = None,
 ) -> None:
     """Note answers at the calls that they answer.
+
+    Args:
+      revision: the session's, for a message that waits; see `CallAnswer.seen`.
 
     Raises:
       CallAlreadyAnsweredError: another message has answered one of them.
@@ -65,7 +72,7 @@ def claim_answers(
         ).fetchone()
         given = (_clock.now(), answer.answer, answer.message_id)
         if row is None:
-            if answer.request is not None:
+            if answer.request is not None and revision in (None, answer.seen):
                 db.execute(_INSERT, (sid, *place[:2], *_request_values(answer.request), *given))
         elif may_claim(answer, *row):
             db.execute(
@@ -75,18 +82,18 @@ def claim_answers(
             )
 
 
-def find_session(db: sqlite3.Connection, place: Place) -> int:
-    """Return the number of a session.
+def find_session(db: sqlite3.Connection, place: Place) -> tuple[int, int]:
+    """Return the number and the revision of a session.
 
     Raises:
       SessionNotFoundError: no such session.
     """
     row = db.execute(
-        "SELECT sid FROM sessions WHERE app = ? AND user = ? AND id = ?", place
+        "SELECT sid, revision FROM sessions WHERE app = ? AND user = ? AND id = ?", place
     ).fetchone()
     if row is None:
         raise session_not_found(place)
-    return row[0]
+    return row
 
 
 def release_answers(db: sqlite3.Connection, place: Place, message_id: str) -> None:

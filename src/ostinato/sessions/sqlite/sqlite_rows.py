@@ -108,6 +108,7 @@ class Batch:
       own: ids of newer ones that the appender wrote itself.
       snapshot_token: what the appender takes for stored without a query, or None.
       changes: what the append changes of the calls that wait for an answer; None for nothing.
+      check_order: refuses events that would overwrite later writes of others, see `check_order`.
     """
 
     key: Key
@@ -119,6 +120,7 @@ class Batch:
     own: Set[str]
     snapshot_token: Any = None
     changes: CallChanges | None = None
+    check_order: Callable[[Sequence[EventRecord]], None] | None = None
 
 
 # One query for all that an append depends on, because each statement costs.
@@ -147,6 +149,7 @@ def append_batch(
     Raises:
       SessionNotFoundError, LeaseLostError, SessionBusyError, StaleSessionError,
       CallAlreadyAnsweredError: see `DurableStore.append`.
+      OverwrittenError: others wrote state of these events later.
     """
     key = batch.key
     row = db.execute(_STANDING, key).fetchone()
@@ -165,7 +168,7 @@ def append_batch(
         fence = leases.claim_lease(db, sid, Place(*key), batch.claim, revision)
     elif batch.fence is not None:
         check_fence(batch.fence, owner, token or 0)
-    elif batch.revision < revision:
+    if batch.revision < revision:
         _check_outside(db, sid, batch, revision)
     seen = known(sid)
     missing = read_events(db, sid, seen + 1, revision) if seen is not None else []
@@ -198,10 +201,18 @@ def _check_within(db: sqlite3.Connection, place: Place, fence: Fence) -> None:
 
 
 def _check_outside(db: sqlite3.Connection, sid: int, batch: Batch, revision: int) -> None:
-    """Reject an append without a lease that would overwrite a value unseen by its caller."""
-    if not any(changes is not None and changes.own for _, changes in batch.events):
+    """Reject an append that would overwrite a value unseen by its caller.
+
+    A run's append may overwrite values that are older than its own.
+    """
+    is_run = batch.fence is not None or batch.claim is not None
+    if not any(changes is not None and (is_run or changes.own) for _, changes in batch.events):
         return
     newer = read_events(db, sid, batch.revision + 1, revision, "AND instr(data, '\"stateDelta\"')")
+    if is_run:
+        if batch.check_order is not None:
+            batch.check_order(newer)
+        return
     for record in find_clashes((record for record, _ in batch.events), newer, batch.own):
         stored = db.execute(
             "SELECT 1 FROM events WHERE sid = ? AND id = ?", (sid, record.id)

@@ -200,6 +200,8 @@ class CallAnswer:
       once: whether a call that another message has answered refuses it.
       request: the request, for a session whose log has it while the store has no row of it; None
         if no row is to be made.
+      seen: number of the newest event of the log in which the request was found. A message that
+        waits makes no row if there are newer ones: a rewind may have withdrawn the request.
     """
 
     call_id: str
@@ -207,6 +209,7 @@ class CallAnswer:
     message_id: str
     once: bool = True
     request: CallRequest | None = None
+    seen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from .elicitation import cancel_live_question
 from .errors import McpConnectionError
 from .http_client import TRACE, RequestTrace
 from .server_lists import ServerLists
+from .stray_output import note_stray_line, report_stray_output
 from .transports import open_transport
 
 _log = get_logger(__name__)
@@ -282,6 +283,8 @@ class McpConnection:
     async def _own(self) -> None:
         fault: BaseException | None = None
         TRACE.set(self._handshake)
+        if isinstance(self._params, StdioConnectionParams):
+            report_stray_output()
         try:
             has_timed_out = await self._connect_and_serve("auto")
             if has_timed_out and isinstance(self._params, StdioConnectionParams):
@@ -357,7 +360,7 @@ class McpConnection:
 
     async def _handle_message(self, message: Any) -> None:
         if isinstance(message, Exception):
-            _log.debug("MCP server %s: no message of MCP: %s", self.label, type(message).__name__)
+            note_stray_line(self.label, message)
             return
         self.lists.note_change(message.method)
 

@@ -4,12 +4,14 @@ import asyncio
 import os
 import signal
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ostinato.errors import AgentConfigError
+from ostinato.tools.mcp import stray_output
 from ostinato.tools.mcp.connection_params import make_connection_params, server_label
 from ostinato.tools.mcp.session_manager import MCPSessionManager
 from ostinato.tools.mcp_tool import (
@@ -84,6 +86,22 @@ async def test_flood_of_notifications_does_not_lose_the_answer():
 
 
 @pytest.mark.long
+async def test_lines_that_are_no_messages_do_not_flood_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stray_output, "_counts", Counter())
+    manager = MCPSessionManager(raw_server("flood=1200"))
+    session = await manager.create_session()
+    await session.call_tool("echo", {})
+    await manager.close()
+    lines = [record.getMessage() for record in caplog.records if record.levelname != "DEBUG"]
+    assert len(lines) == stray_output.FIRST_LINES + 4
+    assert lines[0].endswith("no message of MCP: 'a line of a log'")
+    assert [line.split()[-3] for line in lines[-3:]] == ["10", "100", "1000"]
+    assert all("raw_server" in line or "MCP server" in line for line in lines)
+    assert not any(record.exc_info for record in caplog.records)
+
+
 async def test_server_of_older_protocol_that_ignores_unknown_requests():
     manager = MCPSessionManager(raw_server("silent=yes", timeout=5.0))
     session = await manager.create_session()

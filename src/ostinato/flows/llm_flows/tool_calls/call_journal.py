@@ -21,6 +21,7 @@ from ....sessions.log.ordered_delta import OrderedDelta, WriteOrder
 from ....sessions.log.resume import RERUN
 from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
+from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
 from ....tools.policy.notes import record_decision
@@ -138,7 +139,7 @@ def serialize_result(
         return None  # storing the response event fails, too, and raises the error
     row = {"response": response, "actions": json.loads(effects), "rerun": [*rerun_ids]}
     if isinstance(delta, OrderedDelta) and delta:
-        row["writes"] = {key: delta.numbers[key] for key in stored.state_delta}
+        row["writes"] = {key: delta.times[key] for key in stored.state_delta}
     if decision is not None:
         row["policy"] = decision
     return json.dumps(row, separators=(",", ":"))
@@ -154,13 +155,14 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     rows = [] if journal is None else [journal.row(call.id) for call in calls]
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
     for delta in deltas:
-        order.restore(delta.numbers)
+        order.restore(delta.times)
     if ctx.run_state.write_order is not None and journal is not None:
         for row, is_committed in journal.finished_rows():  # those of other branches, too
-            order.restore(_stored_delta(row).numbers, is_committed=is_committed)
-    for delta in [delta.join(order) for delta in deltas]:
+            order.restore(_stored_delta(row).times, is_committed=is_committed)
+    for delta in [delta.join(order) for delta in deltas if delta]:
+        theirs = find_later_writes(ctx.session, delta, ctx.invocation_id)
         for key, value in delta.items():
-            if not delta.is_superseded(key):
+            if not (delta.is_superseded(key) or key in theirs):
                 write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
     return order
 
