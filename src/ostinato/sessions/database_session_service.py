@@ -37,6 +37,7 @@ from .sql.sql_schema import Schema, prepare_schema
 from .sql.sql_search import Pending, SqlSearch
 from .sql.sql_url import target_of
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from .store.effect_ledger import EffectSettings, EffectWriter
 from .store.leased_sessions import LeasedSessionService
 from .store.listing_page import page_of
 from .store.session_cache import SessionCache
@@ -68,6 +69,7 @@ class DatabaseSessionService(LeasedSessionService):
       answer_seconds: how many seconds a server may take to let a connection in or to answer one
         statement. Then the connection is closed and counts as lost, as after a failover that
         the driver does not report. No wait is unbounded. Ignored for SQLite, which has no server.
+      effects: how to keep the effects ledger; None keeps none.
       **kwargs: settings for SQLAlchemy's `create_async_engine`, such as `pool_size`.
 
     Raises:
@@ -81,6 +83,7 @@ class DatabaseSessionService(LeasedSessionService):
         *,
         reconnect_seconds: float = 10.0,
         answer_seconds: float | None = 5.0,
+        effects: EffectSettings | None = EffectSettings(),  # noqa: B008 - immutable
         **kwargs: Any,
     ) -> None:
         if not reconnect_seconds >= 0:
@@ -95,9 +98,11 @@ class DatabaseSessionService(LeasedSessionService):
         self._engines = Engines(self._target, kwargs, reconnect_seconds, answer_seconds)
         self._rows = SqlRows(self._target.dialect)
         self._v0 = V0Rows(self._target.dialect)
-        self._appends = SqlAppends(self._target.dialect, self._rows)
+        writer = self._effect_writer = None if effects is None else EffectWriter(effects)
+        self._appends = SqlAppends(self._target.dialect, self._rows, writer)
+        self._effect_rows = self._appends.effects
         self._requests = self._appends.requests
-        self._postgres = PostgresAppends(self._rows)
+        self._postgres = PostgresAppends(self._rows, writer)
         self._leases = SqlLeases(self._target.dialect, self._appends)
         self._many = SqlBulk(self._target.dialect, self._rows, self._appends)
         self._search = SqlSearch(self._target.dialect, self._many, self._appends)
