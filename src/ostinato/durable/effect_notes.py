@@ -56,7 +56,7 @@ class EffectNote:
 
     @property
     def is_effect(self) -> bool:
-        """Whether the tool was begun, now or before a crash, or a person refused to run it again."""
+        """Whether the tool was begun, now or before a crash, or its second run was rejected."""
         return self.attempts > 0 or self.resolution == "rejected"
 
     def begin(self) -> None:

@@ -56,7 +56,7 @@ def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:
         tool,
         "shop",
         (call, "e-1"),
-        ("args", "result"),
+        (b"a" * 12, b"r" * 12),
         5,
         rest or (1, "done", "", "", "FunctionTool"),
     )
@@ -149,7 +149,7 @@ CHANGES = {
         "UPDATE ostinato_effects SET n = 2 WHERE n = 3",
         "UPDATE ostinato_effects SET n = 3 WHERE n = 99",
     ),
-    "damaged": ("UPDATE ostinato_effects SET data = '[\"pay' WHERE n = 3",),
+    "damaged": ("UPDATE ostinato_effects SET data = 'pay' WHERE n = 3",),
 }
 
 

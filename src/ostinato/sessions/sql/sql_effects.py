@@ -108,7 +108,7 @@ class SqlEffects:
         limit: int,
         after: EffectCursor | None,
     ) -> list[StoredEffect]:
-        """Read effects of sessions and of a time, newest first; tool and doubt are not looked at."""
+        """Read effects of sessions and of a time, newest first, whatever their tool."""
         values: dict[str, Any] = {
             "app": searchable_name(which.app_name),
             "user": searchable_name(which.user_id),

@@ -53,7 +53,7 @@ def trim_effects(db: sqlite3.Connection, before: int, limit: int) -> int:
 def read_effects(
     db: sqlite3.Connection, which: EffectFilter, limit: int, after: EffectCursor | None
 ) -> list[StoredEffect]:
-    """Read effects of sessions and of a time, newest first; tool and doubt are not looked at."""
+    """Read effects of sessions and of a time, newest first, whatever their tool."""
     conditions, values = ["1"], list[object]()
     names = (which.app_name, which.user_id, which.session_id)
     for column, value in zip(("s.app", "s.user", "s.id"), names, strict=True):

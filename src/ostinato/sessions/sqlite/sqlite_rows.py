@@ -186,15 +186,20 @@ def append_batch(
         _write_state(db, sid, done.own)
     done.user_revision = _write_shared(db, key[0], key[1], done.user)
     done.app_revision = _write_shared(db, key[0], "", done.app)
-    if batch.rows:
-        rows, effects = split_effects(batch.rows)
-        leases.write_journal(db, sid, rows)
-        if effects and batch.effects is not None:
-            write_effects(db, sid, Place(*key), effects, batch.effects)
-    if batch.changes is not None:
-        apply_changes(db, sid, Place(*key), batch.changes)
+    _write_rows(db, sid, batch)
     move_tail(db, done)
     return done, fence
+
+
+def _write_rows(db: sqlite3.Connection, sid: int, batch: Batch) -> None:
+    if batch.changes is not None:
+        apply_changes(db, sid, Place(*batch.key), batch.changes)
+    if not batch.rows:
+        return
+    rows, effects = split_effects(batch.rows)
+    leases.write_journal(db, sid, rows)
+    if effects and batch.effects is not None:
+        write_effects(db, sid, Place(*batch.key), effects, batch.effects)
 
 
 def _check_within(db: sqlite3.Connection, place: Place, fence: Fence) -> None:

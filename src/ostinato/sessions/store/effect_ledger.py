@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -22,9 +22,10 @@ Resolution = Literal["", "rerun", "at_most_once", "ask", "check", "rejected"]
 
 _TRIM_EVERY = 512  # rows written between two looks for old ones
 _DAY_MS = 86_400_000
-_PACKED = {"adk-": "~", "e-": "!"}
+_PREFIXES = ("adk-", "e-")  # of the ids of calls and of invocations
+_DIGEST = 12  # bytes
 _FUNCTION = "FunctionTool"
-_SHORT = 7  # fields of a row whose other fields have their defaults
+_SHORT = 4  # fields of a short row whose other fields have their defaults
 _DEFAULTS = (1, "done", "", "", _FUNCTION)
 
 
@@ -63,7 +64,7 @@ class Effect:
       key: the idempotency key that the tool could pass on.
       asked_by: id of the session's user, whose message led to the call.
       approved_by: the user who approved the call; '' if nobody was asked.
-      args_digest: digest of the arguments as the tool got them: 96 bits of SHA-256, base64url.
+      args_digest: digest of the arguments as the tool got them: 96 bits of SHA-256, hex.
       result_digest: digest of the response; equal responses have equal digests.
       begun: when the last attempt began, seconds since 1970.
       finished: when the outcome was known, seconds since 1970.
@@ -180,7 +181,7 @@ class EffectLedger(Protocol):
         """Return a page of effects, newest first."""
         ...
 
-    async def verify_effects(self) -> EffectReport:
+    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
         """Read the whole ledger and check its numbers and hashes."""
         ...
 
@@ -246,14 +247,13 @@ def now_ms() -> int:
     return int(_clock.now() * 1000)
 
 
-def digest_json(value: Any) -> str:
-    """Return 96 bits of SHA-256 over a value as JSON with sorted keys, as base64url."""
+def digest_json(value: Any) -> bytes:
+    """Return 96 bits of SHA-256 over a value as JSON with sorted keys."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
     except (TypeError, ValueError):  # keys of several types, or a cycle
         text = repr(value)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return base64.urlsafe_b64encode(digest[:12]).decode()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
 
 
 def seed_hash(place: Sequence[str]) -> str:
@@ -271,23 +271,28 @@ def encode_effect(
     tool: str,
     agent: str,
     ids: tuple[str, str],
-    digests: tuple[str, str],
+    digests: tuple[bytes, bytes],
     milliseconds: int,
     rest: tuple[int, str, str, str, str],
 ) -> str:
-    """Return the text of a row.
+    """Return the text of a row: fields between tabs, short, or a JSON list if that cannot be.
 
     Args:
       tool, agent: their names.
-      ids: of the call and of the invocation.
+      ids: of the call and of the invocation; in the short form UUIDs with our prefixes.
       digests: of arguments and response.
       milliseconds: from begin to outcome.
-      rest: attempts, outcome, resolution, who approved, source; defaults are left out.
+      rest: attempts, outcome, resolution, who approved, source; left out if all are the default.
     """
-    fields: list[Any] = [tool, agent, _pack(ids[0]), _pack(ids[1]), *digests, milliseconds]
-    if rest != _DEFAULTS:
-        fields += rest
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    more = () if rest == _DEFAULTS else rest
+    packed = [_pack(prefix, text) for prefix, text in zip(_PREFIXES, ids, strict=True)]
+    if all(packed):
+        blob = base64.urlsafe_b64encode(b"".join((*packed, *digests))).decode().rstrip("=")
+        short = "\t".join((tool, agent, blob, str(milliseconds), *map(str, more)))
+        if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
+            return short
+    hexes = [digest.hex() for digest in digests]
+    return json.dumps([tool, agent, *ids, *hexes, milliseconds, *rest], separators=(",", ":"))
 
 
 def decode_effect(row: StoredEffect) -> Effect:
@@ -295,9 +300,8 @@ def decode_effect(row: StoredEffect) -> Effect:
     place = Place(*row[:3])
     finished = row.finished / 1000
     try:
-        tool, agent, call, run, args, result, took, *rest = json.loads(row.data)
+        tool, agent, call_id, invocation_id, args, result, took, *rest = _split_row(row.data)
         attempts, outcome, resolution, approved, source = rest or _DEFAULTS
-        call_id, invocation_id = _unpack(call), _unpack(run)
         return Effect(
             place,
             row.number,
@@ -305,8 +309,8 @@ def decode_effect(row: StoredEffect) -> Effect:
             tool=str(tool),
             source=str(source),
             agent=str(agent),
-            invocation_id=invocation_id,
-            call_id=call_id,
+            invocation_id=str(invocation_id),
+            call_id=str(call_id),
             key="/".join((*place, invocation_id, call_id)),
             asked_by=place.user_id,
             approved_by=str(approved),
@@ -322,42 +326,53 @@ def decode_effect(row: StoredEffect) -> Effect:
         return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
 
 
-def _pack(text: str) -> str:
-    """Return an id in 23 characters if it is a prefix of ours and a UUID."""
-    for prefix, mark in _PACKED.items():
-        if text.startswith(prefix) and len(text) == len(prefix) + 36:
-            try:
-                raw = bytes.fromhex(text[len(prefix) :].replace("-", ""))
-            except ValueError:
-                break
-            packed = mark + base64.urlsafe_b64encode(raw).decode().rstrip("=")
-            if len(raw) == 16 and _unpack(packed) == text:
-                return packed
-    return f"={text}" if text[:1] in ("~", "!", "=") else text
+def _split_row(data: str) -> Sequence[Any]:
+    """Return the fields of a row in the order of its long form."""
+    if data.startswith("["):
+        return json.loads(data)
+    tool, agent, blob, *rest = data.split("\t")
+    raw = base64.b64decode(blob + "=" * (-len(blob) % 4), b"-_", validate=True)
+    if len(raw) != 32 + 2 * _DIGEST:
+        raise ValueError(f"the ids and digests have {len(raw)} bytes")
+    ids = [
+        _unpack(prefix, raw[at : at + 16]) for prefix, at in zip(_PREFIXES, (0, 16), strict=True)
+    ]
+    return [tool, agent, *ids, raw[32 : 32 + _DIGEST].hex(), raw[32 + _DIGEST :].hex(), *rest]
 
 
-def _unpack(text: str) -> str:
-    if text[:1] == "=":
-        return text[1:]
-    for prefix, mark in _PACKED.items():
-        if text[:1] == mark:
-            raw = base64.urlsafe_b64decode(text[1:] + "==").hex()
-            return f"{prefix}{raw[:8]}-{raw[8:12]}-{raw[12:16]}-{raw[16:20]}-{raw[20:]}"
-    return text
+def _pack(prefix: str, text: str) -> bytes | None:
+    """Return the 16 bytes of an id that is a prefix of ours and a UUID; else None."""
+    try:
+        raw = bytes.fromhex(text.removeprefix(prefix).replace("-", ""))
+    except ValueError:
+        return None
+    return raw if len(raw) == 16 and _unpack(prefix, raw) == text else None
+
+
+def _unpack(prefix: str, raw: bytes) -> str:
+    text = raw.hex()
+    return f"{prefix}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def _is_readable(data: str) -> bool:
     try:
-        return len(json.loads(data)) in (_SHORT, _SHORT + len(_DEFAULTS))
+        if data.startswith("["):
+            return len(json.loads(data)) == 7 + len(_DEFAULTS)
     except (ValueError, TypeError):
         return False
+    return data.count("\t") in (_SHORT - 1, _SHORT - 1 + len(_DEFAULTS))
 
 
 class EffectVerifier:
-    """Checks rows that come session by session, each in the order of its numbers."""
+    """Checks rows that come session by session, each in the order of its numbers.
 
-    def __init__(self) -> None:
+    Args:
+      earlier: the `heads` of an earlier report; each has to be in the ledger still.
+    """
+
+    def __init__(self, earlier: Mapping[str, str] | None = None) -> None:
         self.report = EffectReport()
+        self._earlier = dict(earlier or {})
         self._sid = 0
         self._number = 0
         self._hash: str | None = None
@@ -376,6 +391,10 @@ class EffectVerifier:
     def finish(self) -> EffectReport:
         """Return the report after the last row."""
         self._end_session()
+        for name in self._earlier:
+            self.report.problems.append(
+                f"session {name!r}: the newest row of the earlier verification is gone"
+            )
         text = json.dumps(self.report.heads, sort_keys=True)
         self.report.head = hashlib.sha256(text.encode()).hexdigest()
         return self.report
@@ -401,6 +420,8 @@ class EffectVerifier:
             self._complain(row, "is damaged and cannot be read")
         if row.hash is not None:
             report.chained += 1
+            if self._earlier.get(self._name) == row.hash:
+                del self._earlier[self._name]
             is_anchor = self._is_first and row.number > 1  # its predecessor was trimmed
             previous = self._hash or seed_hash(self._place)
             expected = chain_hash(previous, row.number, row.finished, row.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ...events.event import Event
@@ -202,9 +202,14 @@ class LeasedSessionService(AppendingSessionService):
             lambda db: self._effect_rows.read_effects(db, which, limit, after)
         )
 
-    async def verify_effects(self) -> EffectReport:
-        """Read the whole effects ledger, and check its rows, numbers and hashes."""
-        verifier, sid, number = EffectVerifier(), 0, 0
+    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
+        """Read the whole effects ledger, and check its rows, numbers and hashes.
+
+        Args:
+          earlier: the `heads` of an earlier report. A removal of the newest rows of a session is
+            only noticed in comparison with them.
+        """
+        verifier, sid, number = EffectVerifier(earlier), 0, 0
         while True:
             rows = await self._read_ledger(sid, number)
             verifier.check(rows)

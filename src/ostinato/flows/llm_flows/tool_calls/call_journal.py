@@ -28,8 +28,8 @@ from ....tools.policy.notes import record_decision
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
-    from ....sessions.store.effect_ledger import Outcome, Resolution
     from ....sessions.store.durable_store import JournalRow
+    from ....sessions.store.effect_ledger import Outcome, Resolution
 
 UNKNOWN = (
     "The process stopped while this call was running, so it is unknown whether the call took "
