@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import OstinatoError
 from ..hosting.loader import load_agent
-from ..testing.crash_everywhere import ScenarioError, crash_everywhere
+from ..testing.crash_runs import ScenarioError, crash_everywhere
 from ..testing.crash_report import CrashReport
 from ..testing.scenario import Scenario
 from .cli_error import FAILED, USAGE, CliError

@@ -220,6 +220,9 @@ def _begin(world: CrashWorld, run: Any) -> None:
         args=run.args,
         policy=run.tool.in_doubt,
         has_check=run.tool.in_doubt_check is not None,
+        is_builtin=getattr(getattr(run.tool, "func", None), "__module__", "").startswith(
+            "ostinato."
+        ),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from .crash_trial import TrialOutcome
 
 FindingKind = Literal["repeated", "lost", "extra", "order", "global", "state", "differs", "error"]
-_UNTOLD = ("ask", "at_most_once")  # policies after which the model is told something else
 
 
 @dataclass(slots=True)
@@ -22,6 +21,7 @@ class ToolReport:
       attempts: how many times its body was begun over all trials.
       keyed: how many of its calls were begun again after reading their idempotency key.
       unkeyed: how many were begun again without.
+      asked: how many were begun again because a person said so.
       policy: its `in_doubt`.
     """
 
@@ -29,6 +29,7 @@ class ToolReport:
     attempts: int = 0
     keyed: int = 0
     unkeyed: int = 0
+    asked: int = 0
     policy: str = "rerun"
 
 
@@ -59,6 +60,8 @@ class CrashReport:
       scenario: its name.
       points: how many points the undisturbed run passes.
       kills: at how many of them a process died.
+      told_unknown: after how many of these the model or a person was told that a call may have
+        taken effect; such a run may differ, and its call may be missing.
       seconds: how long all took.
       tools: what each tool did, by name.
       findings: what to mend.
@@ -68,6 +71,7 @@ class CrashReport:
     scenario: str
     points: int = 0
     kills: int = 0
+    told_unknown: int = 0
     seconds: float = 0.0
     tools: dict[str, ToolReport] = field(default_factory=dict[str, ToolReport])
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -94,14 +98,19 @@ class CrashReport:
         for name, tool in self.tools.items():
             lines.append(
                 f"  {name}: {tool.effects} effects, {tool.attempts} attempts, repeats: "
-                f"{tool.keyed} with key, {tool.unkeyed} without"
+                f"{tool.keyed} with key, {tool.unkeyed} without, {tool.asked} as a person decided"
             )
         for one in self.findings:
             lines += [f"  {one.kind.upper()} {one.text}", f"    mend: {one.remedy}"]
             lines += [f"    after a death {point}" for point in one.points[:2]]
+        if self.told_unknown:
+            lines.append(
+                f"  After {self.told_unknown} deaths the model or a person was told that the "
+                "outcome of a call is unknown."
+            )
         lines += [f"  note: {note}" for note in self.notes]
         if self.ok:
-            lines.append("  Every tool does each thing once.")
+            lines.append("  Nothing has to be mended.")
         return "\n".join(lines)
 
 
@@ -133,10 +142,10 @@ class ReportBuilder:
             return
         for call in calls.values():
             self._add_call(call, outcome)
+        if outcome.told_unknown:
+            self.report.told_unknown += 1
+            return  # what follows depends on what the model or the person makes of it
         self._compare_counts(calls, outcome)
-        told = any(len(call.pids) > 1 or not call.ended for call in calls.values())
-        if told and any(c.policy in _UNTOLD or c.has_check for c in calls.values()):
-            return  # the model is told that the outcome is unknown, so the run differs rightly
         self._compare_runs(calls, outcome)
 
     def finish(self, seconds: float) -> CrashReport:
@@ -181,8 +190,11 @@ class ReportBuilder:
         if call.has_key:
             tool.keyed += 1
             return
+        if call.policy == "ask" and not call.has_check:
+            tool.asked += 1
+            return
         tool.unkeyed += 1
-        if call.tool in self._repeatable:
+        if call.is_builtin or call.tool in self._repeatable:
             return
         name = call.tool
         if call.has_check and call.ended_before_repeat:
@@ -202,11 +214,13 @@ class ReportBuilder:
             if found[name] > wanted[name]:
                 text = f"{name} ran for {found[name]} calls, and for {wanted[name]} undisturbed"
                 self._find("extra", name, text, _SEE_CALLS, outcome)
-            lost = found[name] < wanted[name]
-            never_ended = [c for c in calls.values() if c.tool == name and not c.ended]
-            if lost or (never_ended and never_ended[0].policy == "rerun"):
+            unended = [c for c in calls.values() if c.tool == name and not c.ended]
+            was_unended = any(c.tool == name and not c.ended for c in self._calls.values())
+            if found[name] < wanted[name] or (unended and not was_unended):
                 text = f"{name} did not finish a call that it finishes undisturbed"
-                self._find("lost", name, text, _SEE_CALLS, outcome)
+                has_check = any(c.tool == name and c.has_check for c in self._calls.values())
+                remedy = f"let check= of {name} return None if the effect did not happen"
+                self._find("lost", name, text, remedy if has_check else _SEE_CALLS, outcome)
 
     def _compare_runs(self, calls: Mapping[str, _Call], outcome: TrialOutcome) -> None:
         wanted = [f"{c.tool}({c.args})" for c in self._calls.values()]
@@ -245,12 +259,12 @@ class _Call:
     args: str
     policy: str
     has_check: bool
+    is_builtin: bool
     begins: int = 0
     has_key: bool = False
     ended: bool = False
     ended_before_repeat: bool = False
     overlaps: bool = False
-    pids: set[int] = field(default_factory=set[int])
 
 
 def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
@@ -260,11 +274,11 @@ def _calls_of(marks: Sequence[Mapping[str, Any]]) -> dict[str, _Call]:
     for mark in marks:
         name, pid = str(mark.get("call")), mark["pid"]
         if mark["kind"] == "begin":
-            new = _Call(mark["tool"], repr(mark["args"]), mark["policy"], mark["has_check"])
+            facts = (mark[key] for key in ("policy", "has_check", "is_builtin"))
+            new = _Call(mark["tool"], repr(mark["args"]), *facts)
             call = calls.setdefault(name, new)
             call.ended_before_repeat = call.ended_before_repeat or call.ended
             call.begins += 1
-            call.pids.add(pid)
             running.add((pid, name))
             beside = [calls[other] for process, other in running if process == pid]
             for one in beside if len(beside) > 1 else ():

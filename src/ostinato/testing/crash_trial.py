@@ -23,6 +23,7 @@ from ..artifacts.file_artifact_service import FileArtifactService
 from ..errors import OstinatoError
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, Pending, pending_calls
+from ..flows.llm_flows.tool_calls.call_journal import UNKNOWN
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.session import Session
@@ -48,6 +49,7 @@ class TrialOutcome:
       marks: lines of the tools, of all processes.
       replies: what models said that have no script.
       error: what went wrong; '' if nothing.
+      told_unknown: whether the model or a person was told that a call may have taken effect.
       died: the point at which the first process died; '' if it did not.
     """
 
@@ -57,6 +59,7 @@ class TrialOutcome:
     marks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     replies: Replies = field(default_factory=dict[tuple[str, int], list[Any]])
     error: str = ""
+    told_unknown: bool = False
     died: str = ""
 
 
@@ -126,6 +129,10 @@ class CrashTrials:
         session = asyncio.run(_load_session(world, self._names["app_name"]))
         outcome.points, outcome.replies = world.points, world.replies
         outcome.trace, outcome.state = make_trace(session), dict(session.state)
+        outcome.told_unknown = any(
+            _IN_DOUBT in text or UNKNOWN in text
+            for text in (str(event.content) for event in session.events)
+        )
         return outcome
 
     async def _drive(self, world: CrashWorld) -> None:

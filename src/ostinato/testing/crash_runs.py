@@ -1,4 +1,4 @@
-"""`crash_everywhere`: kill an agent at every commit point of a scenario, and compare the effects."""
+"""`crash_everywhere`: kill an agent at every commit point of a scenario and compare the effects."""
 
 from __future__ import annotations
 
