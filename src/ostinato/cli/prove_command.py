@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..errors import OstinatoError
 from ..hosting.loader import load_agent
-from ..testing.crash_runs import ScenarioError, crash_everywhere
 from ..testing.crash_report import CrashReport
+from ..testing.crash_runs import ScenarioError, crash_everywhere
 from ..testing.scenario import Scenario
 from .cli_error import FAILED, USAGE, CliError
 from .screen import Screen

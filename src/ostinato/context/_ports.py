@@ -220,7 +220,7 @@ class RunJournal(Protocol):
         ...
 
     def effect(self, call_id: str | None) -> Any:
-        """Return the description of a call that is running; None if there is none."""
+        """Return the description of a running call, or None."""
         ...
 
     def add(self, rows: Iterable[JournalRow]) -> None:

@@ -21,7 +21,7 @@ class EffectNote:
       source: name of the tool's class.
       agent: name of the agent that calls it.
       args: the arguments as the tool gets them; only their digest is kept.
-      approved_by: the user who approved the call; '' if nobody was asked.
+      approved_by: the user who approved the call; '' if it needed no approval.
 
     Attributes:
       attempts: how many times the tool was begun, in this process and in earlier ones.

@@ -154,7 +154,7 @@ class Journal:
         self._effects[self._row_key(call_id)] = note
 
     def effect(self, call_id: str | None) -> EffectNote | None:
-        """Return the description of a call that is running; None if there is none."""
+        """Return the description of a running call, or None."""
         return self._effects.get(self._row_key(call_id))
 
     def _take_effect(

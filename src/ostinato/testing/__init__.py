@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ostinato.testing.clock import FrozenClock as FrozenClock
     from ostinato.testing.clock import SequentialIds as SequentialIds
     from ostinato.testing.conversation import Conversation as Conversation
+    from ostinato.testing.crash_report import CrashReport as CrashReport
     from ostinato.testing.crash_runs import ScenarioError as ScenarioError
     from ostinato.testing.crash_runs import crash_everywhere as crash_everywhere
-    from ostinato.testing.crash_report import CrashReport as CrashReport
     from ostinato.testing.event_trace import assert_trace as assert_trace
     from ostinato.testing.event_trace import final_text as final_text
     from ostinato.testing.event_trace import tool_calls as tool_calls

@@ -22,6 +22,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from pydantic import PrivateAttr
+
 from .._aclosing import Aclosing
 from ..agents.llm_agent import LlmAgent
 from ..context.context import Context
@@ -38,6 +40,8 @@ from .scripted_model import ScriptError, responses
 _BODY: ContextVar[Any] = ContextVar("ostinato_crash_body", default=None)
 _STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
 _OWN_THREADS = ("ostinato", "asyncio")
+# Where the runtime calls a tool; private there, and as near to the tool's own code as possible.
+_RUN_BODY, _CALL = "_run_body", "_call"
 _WATCHED = ("append", "release", "hand_over", "park", "put_message", "claim_answers")
 Replies = dict[tuple[str, int], list[LlmResponse]]
 
@@ -105,14 +109,14 @@ def open_watched_store(world: CrashWorld) -> SqliteSessionService:
     def watch(name: str) -> Callable[..., Any]:
         inner = getattr(service, name)
 
-        async def watched(*args: Any, **kwargs: Any) -> Any:
+        async def pass_points(*args: Any, **kwargs: Any) -> Any:
             what = f"{name}{_describe(args, kwargs)}"
             world.pass_point(f"before {what}")
             result = await inner(*args, **kwargs)
             world.pass_point(f"after {what}")
             return result
 
-        return watched
+        return pass_points
 
     for name in _WATCHED:
         setattr(service, name, watch(name))
@@ -148,29 +152,54 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
       root: name of the root agent.
       probe: look for changes of globals and of state outside of the delta, and for threads.
     """
-    run_body, call_function = functions._run_body, FunctionTool._call  # pyright: ignore[reportPrivateUsage]
-    begin_call, key_of = InvocationContext.begin_call, Context.idempotency_key.fget
-    own_model = LlmAgent.canonical_model.fget
+    key_of, own_model = Context.idempotency_key.fget, LlmAgent.canonical_model.fget
     assert key_of is not None and own_model is not None
 
-    async def watched_body(run: Any) -> Any:
+    def note_key(context: Context) -> str:
+        world.note("key", call=context.function_call_id)
+        return key_of(context)
+
+    def replay_model(agent: LlmAgent) -> BaseLlm:
+        of_root = scenario.model.get("") if agent.name == root else None
+        script = scenario.model.get(agent.name, of_root)
+        return _ReplayedModel(world, agent.name, script, lambda: own_model(agent))
+
+    level = logging.root.manager.disable
+    with (
+        _watch_tools(world, probe),
+        patch.object(Context, "idempotency_key", property(note_key)),
+        patch.object(LlmAgent, "canonical_model", property(replay_model)),
+    ):
+        logging.disable(logging.ERROR)  # a resume is worth a warning elsewhere
+        try:
+            yield
+        finally:
+            logging.disable(level)
+
+
+@contextmanager
+def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
+    """Let each tool body pass points and leave lines."""
+    run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
+    begin_call = InvocationContext.begin_call
+
+    async def watch_body(run: Any) -> Any:
         token = _BODY.set(run)
         try:
             result = await run_body(run)
         finally:
             _BODY.reset(token)
         if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
-            world.note("end", call=run.call.id, tool=run.tool.name)
-            world.pass_point(f"after {run.tool.name}")
+            _end(world, run)
         return result
 
-    async def watched_begin(ctx: InvocationContext, call_id: str | None, tool: str) -> None:
-        await begin_call(ctx, call_id, tool)
+    async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
+        await begin_call(ctx, call_id, tool_name)
         run = _BODY.get()
         if run is not None and run.call.id == call_id and not isinstance(run.tool, FunctionTool):
             _begin(world, run)
 
-    async def watched_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
+    async def watch_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
         run = _BODY.get()
         if run is None:
             return await call_function(tool, values, ctx)
@@ -180,35 +209,20 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
             result = await call_function(tool, values, ctx)
         if before is not None:
             _note_changes(world, tool, run, before)
-        world.note("end", call=run.call.id, tool=tool.name)
-        world.pass_point(f"after {tool.name}")
+        _end(world, run)
         return result
 
-    def noted_key(context: Context) -> str:
-        world.note("key", call=context.function_call_id)
-        return key_of(context)
+    with (
+        patch.object(functions, _RUN_BODY, watch_body),
+        patch.object(FunctionTool, _CALL, watch_call),
+        patch.object(InvocationContext, "begin_call", watch_begin),
+    ):
+        yield
 
-    def replayed_model(agent: LlmAgent) -> BaseLlm:
-        script = scenario.model.get(
-            agent.name, scenario.model.get("") if agent.name == root else None
-        )
-        return _ReplayedModel(world, agent.name, script, lambda: own_model(agent))
 
-    with ExitStack() as stack:
-        for owner, name, new in (
-            (functions, "_run_body", watched_body),
-            (FunctionTool, "_call", watched_call),
-            (InvocationContext, "begin_call", watched_begin),
-            (Context, "idempotency_key", property(noted_key)),
-            (LlmAgent, "canonical_model", property(replayed_model)),
-        ):
-            stack.enter_context(patch.object(owner, name, new))
-        level = logging.root.manager.disable
-        logging.disable(logging.ERROR)  # a resume is worth a warning elsewhere
-        try:
-            yield
-        finally:
-            logging.disable(level)
+def _end(world: CrashWorld, run: Any) -> None:
+    world.note("end", call=run.call.id, tool=run.tool.name)
+    world.pass_point(f"after {run.tool.name}")
 
 
 def _begin(world: CrashWorld, run: Any) -> None:
@@ -229,16 +243,21 @@ def _begin(world: CrashWorld, run: Any) -> None:
 class _ReplayedModel(BaseLlm):
     """A model that replies by the position in the conversation: from a script or a recording."""
 
+    _world: Any = PrivateAttr()
+    _agent: str = PrivateAttr()
+    _script: Any = PrivateAttr()
+    _own: Callable[[], BaseLlm] = PrivateAttr()
+
     def __init__(
         self, world: CrashWorld, agent: str, script: Any, own: Callable[[], BaseLlm]
     ) -> None:
         super().__init__(model="replayed")
-        self.__dict__.update(_world=world, _agent=agent, _script=script, _own=own)
+        self._world, self._agent, self._script, self._own = world, agent, script, own
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        world, agent, script = (self.__dict__[name] for name in ("_world", "_agent", "_script"))
+        world, agent, script = self._world, self._agent, self._script
         position = sum(content.role == "model" for content in llm_request.contents)
         world.pass_point(f"before model of {agent}")
         if script is not None:
@@ -253,7 +272,7 @@ class _ReplayedModel(BaseLlm):
         known = world.replies.get((agent, position))
         if known is None:
             known = world.replies[agent, position] = []
-            async with Aclosing(self.__dict__["_own"]().generate_content_async(llm_request)) as own:
+            async with Aclosing(self._own().generate_content_async(llm_request)) as own:
                 async for response in own:
                     known.append(response)
         for response in known:

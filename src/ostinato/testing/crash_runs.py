@@ -33,8 +33,8 @@ def crash_everywhere(
     A point lies before and after each commit of the session store, each model call and each tool
     body. At a point the process kills itself (SIGKILL); a second process resumes what it left, as
     a restarted service does. Each process is forked from this one, so it begins with the modules
-    as they are now. Effects are counted by lines that are appended to a file right before a tool's
-    body begins and right after it ends; that a tool used its key is known from its reading
+    in their present state. Effects are counted by lines that are appended to a file right before a
+    tool's body begins and right after it ends; that a tool used its key is known from its reading
     `tool_context.idempotency_key`.
 
     Args:
@@ -52,7 +52,8 @@ def crash_everywhere(
     Raises:
       ScenarioError: the scenario fails undisturbed, or two undisturbed runs differ; the error names
         the first difference.
-      InputValidationError: `scenario` is none, or this system cannot fork and `kills` is true.
+      InputValidationError: `scenario` does not describe one, or this system cannot fork and `kills`
+        is true.
     """
     can_fork = hasattr(os, "fork")
     if kills and not can_fork:

@@ -317,7 +317,7 @@ def _run_forked(work: Callable[[], Any], seconds: float) -> Any:
     """Run something in a forked process; return None if that was killed.
 
     Raises:
-      RuntimeError: the process ended without a result and was not killed, or it hangs.
+      RuntimeError: the process failed or hangs.
     """
     reader, writer = os.pipe()
     pid = os.fork()
@@ -333,24 +333,26 @@ def _run_forked(work: Callable[[], Any], seconds: float) -> Any:
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     finally:
         timer.cancel()
-    if code == -signal.SIGKILL:
+    if not written and code == -signal.SIGKILL:
         return None
-    if code != 0:
-        hint = (
-            f"it took more than {seconds:g} s" if code == -signal.SIGABRT else f"exit code {code}"
-        )
-        raise RuntimeError(f"A process of the scenario ended without a result: {hint}.")
-    return pickle.loads(written)
+    if not written:
+        hint = f"took more than {seconds:g} s" if code == -signal.SIGABRT else f"ended with {code}"
+        raise RuntimeError(f"A process of the scenario {hint} and left no result.")
+    result, error = pickle.loads(written)
+    if error:
+        raise RuntimeError(f"A process of the scenario failed: {error}")
+    return result
 
 
 def _be_child(work: Callable[[], Any], writer: int) -> None:
-    code = 1
+    """Run something, write its result, and end this process without any cleaning up."""
     try:
-        result = pickle.dumps(_run_in_thread(work))
+        try:
+            written = pickle.dumps((_run_in_thread(work), ""))
+        except BaseException:  # boundary: the parent raises it
+            written = pickle.dumps((None, traceback.format_exc()))
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(result)
-        code = 0
-    except BaseException:  # boundary: the child never returns into the caller's program
-        traceback.print_exc()
+            pipe.write(written)
     finally:
-        os._exit(code)
+        # The child never returns into the caller's program, nor runs what that does at its exit.
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -63,7 +63,7 @@ class Scenario:
           source: a YAML or JSON file, its data, or a scenario.
 
         Raises:
-          InputValidationError: it is no scenario; the error names the field.
+          InputValidationError: it does not describe a scenario; the error names the field.
           OstinatoError: the file cannot be read.
         """
         if isinstance(source, Scenario):

@@ -128,7 +128,7 @@ def test_a_check_that_finds_what_did_not_happen_is_named() -> None:
     report = crash_everywhere(shop(hopeful), scenario(call("pay", amount=3)), kills=False)
     assert kinds(report) == [("lost", "pay")]
     assert "let check= of pay return None" in report.findings[0].remedy
-    assert report.findings[0].points[0].startswith("before pay")
+    assert report.findings[0].points[0] == "after append (shop: call of pay)"
 
 
 @pytest.mark.long

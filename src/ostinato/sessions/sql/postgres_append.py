@@ -134,16 +134,7 @@ class PostgresAppends:
             self._add_event(done, record, mark, values)
         if changes.own:
             values["state"] = changed_state(None, changes.own)
-        values |= {
-            "sid": entry.sid >> 16,
-            "before": POSTGRES.stamp(mark.update),
-            "seen": entry.seq,
-            "noted": mark.update,
-            "revision": done.revision,
-            "last": done.mark.last,
-            "update": done.mark.update,
-            "updated": done.updated,
-        }
+        values |= _session_values(entry, mark, done, done.mark)
         values |= _owner_values(batch.claim, batch.fence)
         if rows:
             values |= _journal_values(rows)
@@ -255,6 +246,19 @@ def _is_plain(batch: Batch, rows: Sequence[JournalRow], entry: Entry) -> bool:
     if claim.over is not None or claim.jump or claim.within is not None:
         return False
     return claim.revision in (None, entry.seq)
+
+
+def _session_values(entry: Entry, before: Mark, done: Appended, after: Mark) -> Mapping[str, Any]:
+    return {
+        "sid": entry.sid >> 16,
+        "before": POSTGRES.stamp(before.update),
+        "seen": entry.seq,
+        "noted": before.update,
+        "revision": done.revision,
+        "last": after.last,
+        "update": after.update,
+        "updated": done.updated,
+    }
 
 
 def _owner_values(claim: Claim | None, fence: Fence | None) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ class Effect:
       call_id: the function call.
       key: the idempotency key that the tool could pass on.
       asked_by: id of the session's user, whose message led to the call.
-      approved_by: the user who approved the call; '' if nobody was asked.
+      approved_by: the user who approved the call; '' if it needed no approval.
       args_digest: digest of the arguments as the tool got them: 96 bits of SHA-256, hex.
       result_digest: digest of the response; equal responses have equal digests.
       begun: when the last attempt began, seconds since 1970.
@@ -286,8 +286,9 @@ def encode_effect(
     """
     more = () if rest == _DEFAULTS else rest
     packed = [_pack(prefix, text) for prefix, text in zip(_PREFIXES, ids, strict=True)]
-    if all(packed):
-        blob = base64.urlsafe_b64encode(b"".join((*packed, *digests))).decode().rstrip("=")
+    raw = [one for one in packed if one is not None]
+    if len(raw) == len(packed):
+        blob = base64.urlsafe_b64encode(b"".join((*raw, *digests))).decode().rstrip("=")
         short = "\t".join((tool, agent, blob, str(milliseconds), *map(str, more)))
         if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
             return short
@@ -341,7 +342,7 @@ def _split_row(data: str) -> Sequence[Any]:
 
 
 def _pack(prefix: str, text: str) -> bytes | None:
-    """Return the 16 bytes of an id that is a prefix of ours and a UUID; else None."""
+    """Return the 16 bytes of an id that is a prefix of the runtime and a UUID; else None."""
     try:
         raw = bytes.fromhex(text.removeprefix(prefix).replace("-", ""))
     except ValueError:

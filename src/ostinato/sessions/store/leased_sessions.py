@@ -23,6 +23,7 @@ from .durable_store import (
     Renewal,
 )
 from .effect_ledger import (
+    Effect,
     EffectCursor,
     EffectFilter,
     EffectPage,
@@ -178,22 +179,21 @@ class LeasedSessionService(AppendingSessionService):
           limit: the longest page.
           after: where the page begins, the `next` of the page before; None for the newest.
         """
-        found: list[StoredEffect] = []
+        found: list[Effect] = []
         wanted, size = max(limit, 1), 0
         while True:
             size = min(max(wanted, size * 2), _EFFECTS_AT_ONCE)
             rows = await self._read_effects(which, size, after)
-            for row in rows:
+            for at, row in enumerate(rows):
                 after = EffectCursor(row.finished, row.sid, row.number)
-                if which.accepts(decode_effect(row)):
-                    found.append(row)
-                    if len(found) == wanted:
-                        break
-            is_last = len(rows) < size and (
-                not rows or after[1:] == (rows[-1].sid, rows[-1].number)
-            )
-            if len(found) == wanted or is_last:
-                return EffectPage([decode_effect(row) for row in found], None if is_last else after)
+                effect = decode_effect(row)
+                if which.accepts(effect):
+                    found.append(effect)
+                if len(found) == wanted:
+                    is_last = at + 1 == len(rows) < size
+                    return EffectPage(found, None if is_last else after)
+            if len(rows) < size:
+                return EffectPage(found)
 
     async def _read_effects(
         self, which: EffectFilter, limit: int, after: EffectCursor | None
