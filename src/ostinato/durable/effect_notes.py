@@ -51,7 +51,7 @@ class EffectNote:
         self.resolution: Resolution = ""
         self._source, self._agent, self._approved_by = source, agent, approved_by
         self._args_digest = digest_json(args)
-        self._begun = now_ms()
+        self._begun = 0
         self._is_begun = False
 
     @property
@@ -73,6 +73,6 @@ class EffectNote:
             self._agent,
             (call_id, invocation_id),
             (self._args_digest, digest_json(response)),
-            max(now_ms() - self._begun, 0),
+            max(now_ms() - self._begun, 0) if self._is_begun else 0,
             (self.attempts, self.outcome, self.resolution, self._approved_by, self._source),
         )

@@ -84,6 +84,7 @@ def test_prune(desk: Ostinato) -> None:
     assert desk("effects", "--limit", "0").code == 2
 
 
+@pytest.mark.long
 def test_prove_reports_what_to_mend(make_agent: MakeAgent, ostinato: Ostinato) -> None:
     make_agent(DESK)
     Path("milk.json").write_text(json.dumps(SCENARIO))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 
 from ostinato.errors import InputValidationError
 from ostinato.sessions.session import Session
+from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.sqlite.sqlite_file import SqliteFile, connect
+from ostinato.sessions.sqlite.sqlite_schema import FORMAT
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.sessions.store.durable_store import JournalRow
 from ostinato.sessions.store.effect_ledger import (
@@ -197,6 +201,44 @@ async def test_none_keeps_no_ledger(tmp_path: Path) -> None:
     assert not service.keeps_effects
     assert await calls(service) == []
     await service.close()
+
+
+async def test_a_file_of_the_version_before_gets_its_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    before = replace(FORMAT, migrations=FORMAT.migrations[:-1])
+    connection = connect(SqliteFile.of(path, before))
+    connection.execute(
+        "INSERT INTO sessions(app, user, id, created, updated) VALUES('app', 'ann', 'old', 1, 1)"
+    )
+    connection.close()
+    service = SqliteSessionService(path)
+    old = await service.get_session(**NAMES, session_id="old")
+    assert old is not None
+    fence = await begin(service, old, claim())
+    await service.append(old, [said("done")], [row("c1")], fence)
+    assert await calls(service) == ["c1"]
+    await service.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sql file", *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)],
+)
+async def test_a_database_of_the_version_before_gets_its_ledger(tmp_path: Path, name: str) -> None:
+    async with made(name, tmp_path) as first:
+        old = await first.create_session(**NAMES, session_id="old")
+        await first._write_rows(drop_ledger)
+        again = DatabaseSessionService(
+            first._target.url.render_as_string(hide_password=False)
+        )
+        fence = await begin(again, old, claim())
+        await again.append(old, [said("done")], [row("c1")], fence)
+        assert await calls(again) == ["c1"]
+        await again.close()
+
+
+async def drop_ledger(db: Any) -> None:
+    await db.exec_driver_sql("DROP TABLE ostinato_effects")
 
 
 def test_settings_are_checked() -> None:

@@ -239,7 +239,7 @@ def test_scenarios_are_read(tmp_path: Path) -> None:
     [
         ({"steps": []}, "`steps` is empty"),
         ({"steps": "Go."}, "`steps` has to be a list"),
-        ({"steps": ["Go."], "modle": []}, "'modle' is no field"),
+        ({"steps": ["Go."], "models": []}, "'models' is no field"),
         ({"steps": [{"shout": "Go."}]}, r"steps\[0\] is no step"),
         ({"steps": ["Go."], "model": [{"call": 3}]}, r"model \[0\] is no reply"),
         ({"steps": ["Go."], "model": 3}, "`model` is a list"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -23,9 +24,12 @@ Resolution = Literal["", "rerun", "at_most_once", "ask", "check", "rejected"]
 _TRIM_EVERY = 512  # rows written between two looks for old ones
 _DAY_MS = 86_400_000
 _PREFIXES = ("adk-", "e-")  # of the ids of calls and of invocations
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_IDS = re.compile(f"adk-{_UUID} e-{_UUID}")
 _DIGEST = 12  # bytes
 _FUNCTION = "FunctionTool"
 _SHORT = 4  # fields of a short row whose other fields have their defaults
+_encode_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
 _DEFAULTS = (1, "done", "", "", _FUNCTION)
 
 
@@ -250,7 +254,7 @@ def now_ms() -> int:
 def digest_json(value: Any) -> bytes:
     """Return 96 bits of SHA-256 over a value as JSON with sorted keys."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr)
+        text = _encode_json(value)
     except (TypeError, ValueError):  # keys of several types, or a cycle
         text = repr(value)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
@@ -285,15 +289,15 @@ def encode_effect(
       rest: attempts, outcome, resolution, who approved, source; left out if all are the default.
     """
     more = () if rest == _DEFAULTS else rest
-    packed = [_pack(prefix, text) for prefix, text in zip(_PREFIXES, ids, strict=True)]
-    raw = [one for one in packed if one is not None]
-    if len(raw) == len(packed):
-        blob = base64.urlsafe_b64encode(b"".join((*raw, *digests))).decode().rstrip("=")
-        short = "\t".join((tool, agent, blob, str(milliseconds), *map(str, more)))
+    if _IDS.fullmatch(f"{ids[0]} {ids[1]}"):
+        hexes = f"{ids[0][4:]}{ids[1][2:]}".replace("-", "")
+        blob = base64.urlsafe_b64encode(bytes.fromhex(hexes) + digests[0] + digests[1])
+        fields = (tool, agent, blob.decode().rstrip("="), str(milliseconds), *map(str, more))
+        short = "\t".join(fields)
         if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
             return short
-    hexes = [digest.hex() for digest in digests]
-    return json.dumps([tool, agent, *ids, *hexes, milliseconds, *rest], separators=(",", ":"))
+    of = [digest.hex() for digest in digests]
+    return json.dumps([tool, agent, *ids, *of, milliseconds, *rest], separators=(",", ":"))
 
 
 def decode_effect(row: StoredEffect) -> Effect:
@@ -339,15 +343,6 @@ def _split_row(data: str) -> Sequence[Any]:
         _unpack(prefix, raw[at : at + 16]) for prefix, at in zip(_PREFIXES, (0, 16), strict=True)
     ]
     return [tool, agent, *ids, raw[32 : 32 + _DIGEST].hex(), raw[32 + _DIGEST :].hex(), *rest]
-
-
-def _pack(prefix: str, text: str) -> bytes | None:
-    """Return the 16 bytes of an id that is a prefix of the runtime and a UUID; else None."""
-    try:
-        raw = bytes.fromhex(text.removeprefix(prefix).replace("-", ""))
-    except ValueError:
-        return None
-    return raw if len(raw) == 16 and _unpack(prefix, raw) == text else None
 
 
 def _unpack(prefix: str, raw: bytes) -> str:
