@@ -47,7 +47,7 @@ class Journal:
         keeps_effects: bool = False,
     ) -> None:
         self.keeps_effects = keeps_effects
-        self._effects: dict[str, EffectNote] = {}
+        self._effects: dict[str | None, EffectNote] = {}
         self._invocation_id = invocation_id
         self._stored = {row.call_id: row for row in rows}
         self._answers: dict[str | None, int] = {}
@@ -110,13 +110,14 @@ class Journal:
     def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
         """Return the rows to commit before a tool runs; empty if they are stored."""
         key = self._row_key(call_id)
-        effect = self._effects.get(key)
+        effect = self._effects.get(call_id) if self._effects else None
         if effect is not None:
             effect.begin()
         if key in self._begun:
             return ()
         self._begun.add(key)
-        attempts = count_attempts(self._stored.pop(key, None)) + 1
+        past = self._stored.pop(key, None)
+        attempts = 1 if past is None else count_attempts(past) + 1
         result = None if attempts == 1 else str(attempts)
         return [
             *self._take_pending(),
@@ -150,22 +151,22 @@ class Journal:
           call_id: the call.
           note: the description; it leaves no row unless the call begins or is in doubt.
         """
-        note.attempts = count_attempts(self.row(call_id))
-        self._effects[self._row_key(call_id)] = note
+        if note.resolution:
+            note.attempts = count_attempts(self.row(call_id))
+        self._effects[call_id] = note
 
     def effect(self, call_id: str | None) -> EffectNote | None:
         """Return the description of a running call, or None."""
-        return self._effects.get(self._row_key(call_id))
+        return self._effects.get(call_id)
 
     def _take_effect(
         self, call_id: str | None, response: dict[str, Any] | None
     ) -> Sequence[JournalRow]:
-        key = self._row_key(call_id)
-        note = self._effects.pop(key, None)
+        note = self._effects.pop(call_id, None)
         if note is None or not note.is_effect:
             return ()
         text = note.to_text(call_id or "", self._invocation_id, response)
-        return [JournalRow(self._invocation_id, key, "effect", note.tool, text)]
+        return [JournalRow(self._invocation_id, str(call_id), "effect", note.tool, text)]
 
     def add(self, rows: Iterable[JournalRow]) -> None:
         """Add rows to the next commit."""

@@ -21,6 +21,7 @@ from ..sessions.base_session_service import BaseSessionService
 from ..sessions.database_session_service import DatabaseSessionService
 from ..sessions.in_memory_session_service import InMemorySessionService
 from ..sessions.sqlite_session_service import SqliteSessionService
+from ..sessions.store.effect_ledger import EffectSettings
 from ..sessions.vertex_ai_session_service import VertexAiSessionService
 from ..telemetry.recorder import install
 from ..telemetry.span_store import SqliteSpanStore
@@ -84,12 +85,12 @@ def open_store(address: StoreAddress, options: Mapping[str, Any] | None = None) 
       SetupError: the URL cannot be read.
       MissingExtraError: the driver of the URL's database is not installed.
     """
+    effects = EffectSettings()
     if address.kind == "file":
-        if address.query:
-            return SqliteSessionService(f"sqlite:///{address.target}?{address.query}")
-        return SqliteSessionService(address.target)
+        query = f"sqlite:///{address.target}?{address.query}"
+        return SqliteSessionService(query if address.query else address.target, effects=effects)
     try:
-        return DatabaseSessionService(address.target, **(options or {}))
+        return DatabaseSessionService(address.target, effects=effects, **(options or {}))
     except InputValidationError as error:
         raise SetupError(f"{address.shown} cannot be read as the URL of a database.") from error
 

@@ -69,7 +69,7 @@ class DatabaseSessionService(LeasedSessionService):
       answer_seconds: how many seconds a server may take to let a connection in or to answer one
         statement. Then the connection is closed and counts as lost, as after a failover that
         the driver does not report. No wait is unbounded. Ignored for SQLite, which has no server.
-      effects: how to keep the effects ledger; None keeps none.
+      effects: how to keep the effects ledger; None keeps none. The commands keep one.
       **kwargs: settings for SQLAlchemy's `create_async_engine`, such as `pool_size`.
 
     Raises:
@@ -83,7 +83,7 @@ class DatabaseSessionService(LeasedSessionService):
         *,
         reconnect_seconds: float = 10.0,
         answer_seconds: float | None = 5.0,
-        effects: EffectSettings | None = EffectSettings(),  # noqa: B008 - immutable
+        effects: EffectSettings | None = None,
         **kwargs: Any,
     ) -> None:
         if not reconnect_seconds >= 0:

@@ -64,7 +64,7 @@ class SqliteSessionService(LeasedSessionService):
         (`sqlite:///s.db?mode=ro`) may have the parameters of SQLite's URIs.
       synchronous: "FULL" or "NORMAL".
       cache_bytes: about how much of the sessions' text to keep in memory.
-      effects: how to keep the effects ledger; None keeps none.
+      effects: how to keep the effects ledger; None keeps none. The commands keep one.
 
     Raises:
       InputValidationError: an argument is not one of those.
@@ -76,7 +76,7 @@ class SqliteSessionService(LeasedSessionService):
         *,
         synchronous: Synchronous = "FULL",
         cache_bytes: int = 64 * 2**20,
-        effects: EffectSettings | None = EffectSettings(),  # noqa: B008 - immutable
+        effects: EffectSettings | None = None,
     ) -> None:
         if synchronous not in ("FULL", "NORMAL"):
             raise InputValidationError(

@@ -33,6 +33,7 @@ from ..models.base_llm import BaseLlm
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..sessions.sqlite_session_service import SqliteSessionService
+from ..sessions.store.effect_ledger import EffectSettings
 from ..tools.function_tool import FunctionTool
 from .scenario import Scenario
 from .scripted_model import ScriptError, responses
@@ -104,7 +105,7 @@ class CrashWorld:
 
 def open_watched_store(world: CrashWorld) -> SqliteSessionService:
     """Return the session store of a trial; each change of it passes a point before and after."""
-    service = SqliteSessionService(world.database, synchronous="NORMAL")
+    service = SqliteSessionService(world.database, synchronous="NORMAL", effects=EffectSettings())
 
     def watch(name: str) -> Callable[..., Any]:
         inner = getattr(service, name)

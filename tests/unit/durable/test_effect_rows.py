@@ -14,7 +14,7 @@ from ostinato.agents import LlmAgent
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
 from ostinato.sessions.store.durable_store import Fence, Place
-from ostinato.sessions.store.effect_ledger import Effect
+from ostinato.sessions.store.effect_ledger import Effect, EffectSettings
 from ostinato.testing import ScriptedModel, call
 from ostinato.testing.crash_points import (
     CrashWorld,
@@ -41,7 +41,9 @@ def fail() -> None:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteSessionService]:
-    service = SqliteSessionService(tmp_path / "s.db", synchronous="NORMAL")
+    service = SqliteSessionService(
+        tmp_path / "s.db", synchronous="NORMAL", effects=EffectSettings()
+    )
     await service.create_session(app_name="app", **NAMES)
     yield service
     await service.close()

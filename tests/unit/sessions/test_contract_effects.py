@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ostinato.errors import InputValidationError
-from ostinato.sessions.session import Session
 from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite.sqlite_file import SqliteFile, connect
 from ostinato.sessions.sqlite.sqlite_schema import FORMAT
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
@@ -33,25 +33,28 @@ SERVERS = ["postgres", "mariadb"]
 NAMES = {"app_name": "app", "user_id": "ann"}
 
 
-@pytest.fixture(params=[*KEPT, *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)])
+STORES = [*KEPT, *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
+
+
+@pytest.fixture(params=STORES)
 async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     async with made(request.param, tmp_path) as service:
+        keep_ledger(service, EffectSettings())
         yield service
 
 
-@pytest.fixture(params=[*KEPT, *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)])
-async def chained(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Any]:
+@pytest.fixture(params=STORES)
+async def chained(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     async with made(request.param, tmp_path) as service:
-        writer = EffectWriter(EffectSettings(chained=True))
-        for holder in (service, getattr(service, "_effect_rows", None)):
-            for name in ("_effect_writer", "writer"):
-                if getattr(holder, name, None) is not None:
-                    monkeypatch.setattr(holder, name, writer)
-        if hasattr(service, "_postgres"):
-            monkeypatch.setattr(service._postgres, "_effects", writer)
+        keep_ledger(service, EffectSettings(chained=True))
         yield service
+
+
+def keep_ledger(service: Any, settings: EffectSettings) -> None:
+    """Let a store keep a ledger, as one that is made with these settings does."""
+    service._effect_writer = writer = EffectWriter(settings)
+    if isinstance(service, DatabaseSessionService):
+        service._effect_rows.writer = service._postgres._effects = writer
 
 
 def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:
@@ -195,8 +198,8 @@ async def test_old_rows_are_deleted_by_the_way(
     await service.close()
 
 
-async def test_none_keeps_no_ledger(tmp_path: Path) -> None:
-    service = SqliteSessionService(tmp_path / "s.db", effects=None)
+async def test_without_settings_no_ledger_is_kept(tmp_path: Path) -> None:
+    service = SqliteSessionService(tmp_path / "s.db")
     await keep(service, row("c1"))
     assert not service.keeps_effects
     assert await calls(service) == []
@@ -211,7 +214,7 @@ async def test_a_file_of_the_version_before_gets_its_ledger(tmp_path: Path) -> N
         "INSERT INTO sessions(app, user, id, created, updated) VALUES('app', 'ann', 'old', 1, 1)"
     )
     connection.close()
-    service = SqliteSessionService(path)
+    service = SqliteSessionService(path, effects=EffectSettings())
     old = await service.get_session(**NAMES, session_id="old")
     assert old is not None
     fence = await begin(service, old, claim())
@@ -229,7 +232,7 @@ async def test_a_database_of_the_version_before_gets_its_ledger(tmp_path: Path, 
         old = await first.create_session(**NAMES, session_id="old")
         await first._write_rows(drop_ledger)
         again = DatabaseSessionService(
-            first._target.url.render_as_string(hide_password=False)
+            first._target.url.render_as_string(hide_password=False), effects=EffectSettings()
         )
         fence = await begin(again, old, claim())
         await again.append(old, [said("done")], [row("c1")], fence)
