@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,9 +131,37 @@ async def test_a_doubt_is_recorded_with_its_resolution(
     await store.close()
 
 
-async def live(world: CrashWorld, agent: LlmAgent) -> None:
+@pytest.mark.long
+async def test_each_call_has_one_row_wherever_the_process_dies(tmp_path: Path) -> None:
+    agent = LlmAgent(name="shop", tools=[FunctionTool(pay)])
+    parallel = [call("pay", amount=2), call("pay", amount=3)]
+    turns: list[Any] = [call("pay", amount=1), parallel, "Paid."]
+    (tmp_path / "whole").mkdir()
+    world = CrashWorld(tmp_path / "whole", None, kills=False)
+    await live(world, agent, turns)
+    shapes: set[tuple[int, ...]] = set()
+    for at in range(1, len(world.points) + 1):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        with pytest.raises(ProcessKilledError):
+            await live(CrashWorld(folder, at, kills=False), agent, turns)
+        store = SqliteSessionService(folder / "sessions.db")
+        lease = await store.lease(PLACE)
+        if lease is not None and lease.owner:
+            await store.hand_over(PLACE, Fence(lease.owner, lease.token), failed=True)
+        await live(CrashWorld(folder, None, kills=False), agent, turns)
+        found = await effects(store)
+        await store.close()
+        if not found:  # it died before its message was stored
+            continue
+        assert len({one.call_id for one in found}) == len(found) == 3, world.points[at - 1]
+        shapes.add(tuple(one.attempts for one in found))
+    assert {(1, 1, 1), (2, 1, 1), (1, 2, 2)} <= shapes
+
+
+async def live(world: CrashWorld, agent: LlmAgent, turns: Sequence[Any] = ()) -> None:
     """Be a process that runs one message, or resumes it."""
-    scenario = Scenario([], {"": [call("pay", amount=3), "Paid."]})
+    scenario = Scenario([], {"": turns or [call("pay", amount=3), "Paid."]})
     with instrument(world, scenario, "shop", False):
         store = open_watched_store(world)
         runner = Runner(agent=agent, app_name="app", session_service=store)

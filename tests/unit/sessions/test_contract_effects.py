@@ -182,6 +182,29 @@ async def test_a_changed_row_is_named(tmp_path: Path, change: str) -> None:
         assert [bool(effect.damaged) for effect in page.effects] == [False, True, False, False]
 
 
+async def test_damage_of_any_kind_stops_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    service = SqliteSessionService(path, effects=EffectSettings(chained=True))
+    session = await keep(service, row("c1"), row("c2"))
+    await service.flush()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE ostinato_effects SET finished = 'late', data = x'00ff' WHERE n = 2")
+        db.execute("UPDATE ostinato_effects SET data = '[3, {}]' WHERE n = 1")
+        db.commit()
+    await service.append(session, [said("x")], [row("c3")])
+    page, report = await service.effects(), await service.verify_effects()
+    assert sorted((one.number, bool(one.damaged)) for one in page.effects) == [
+        (1, True),
+        (2, True),
+        (3, False),
+    ]
+    assert [problem.split(":")[0][-5:] for problem in report.problems if "cannot" in problem] == [
+        "row 1",
+        "row 2",
+    ]
+    await service.close()
+
+
 async def test_old_rows_are_deleted_by_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

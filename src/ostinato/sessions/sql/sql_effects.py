@@ -80,7 +80,7 @@ class SqlEffects:
             return
         row: Any = await fetch_one(db, self._sql["last"], {"sid": sid})
         number, finished, previous = row or (0, 0, None)
-        finished = max(finished, now_ms())
+        finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
         rows: list[dict[str, Any]] = []
         for number, text in enumerate(texts, number + 1):  # noqa: B020 - counts on from the last row
             if writer.chained:

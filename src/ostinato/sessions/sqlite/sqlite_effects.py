@@ -34,7 +34,7 @@ def write_effects(
     """Append effects to a session's ledger; sometimes delete old ones of any session."""
     row = db.execute(_LAST, (sid,)).fetchone()
     number, finished, previous = row or (0, 0, None)
-    finished = max(finished, now_ms())
+    finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
     for text in texts:
         number += 1
         if writer.chained:

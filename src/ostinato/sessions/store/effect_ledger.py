@@ -303,8 +303,9 @@ def encode_effect(
 def decode_effect(row: StoredEffect) -> Effect:
     """Return the effect of a row; one that cannot be read says so in `damaged`."""
     place = Place(*row[:3])
-    finished = row.finished / 1000
+    finished = 0.0
     try:
+        finished = row.finished / 1000
         tool, agent, call_id, invocation_id, args, result, took, *rest = _split_row(row.data)
         attempts, outcome, resolution, approved, source = rest or _DEFAULTS
         return Effect(
