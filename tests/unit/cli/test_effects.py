@@ -6,9 +6,12 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ostinato.hosting.store_address import parse_store
+from ostinato.hosting.stores import open_store
 from tests.unit.cli.conftest import MakeAgent, Ostinato
 
 DESK = """
@@ -74,6 +77,36 @@ def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> 
     assert desk("effects", "verify", "--against", "nothing.json").code == 2
     Path("heads.json").write_text("3")
     assert desk("effects", "verify", "--against", "heads.json").code == 2
+
+
+def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
+    url = "sqlite:///.ostinato/sessions.db"
+    desk("run", "desk", "milk", "--session", "third", "--db", f"{url}?effects=chained")
+    desk("run", "desk", "milk", "--session", "fourth", "--db", f"{url}?effects=off")
+    done = desk("effects", "verify", "--save", "heads.json")
+    assert (done.code, "3 effects of 3 sessions, 1 with a hash" in done.out) == (0, True)
+    assert [*json.loads(Path("heads.json").read_text())] == ["desk/user/third"]
+    assert desk("effects", "verify", "--against", "heads.json").code == 0
+    with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
+        db.execute("DELETE FROM ostinato_effects WHERE hash IS NOT NULL")
+        db.commit()
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "the newest row of the earlier verification is gone" in done.out) == (
+        1,
+        True,
+    )
+    done = desk("effects", "--db", f"{url}?effects=maybe")
+    assert (done.code, "on, off or chained" in done.err) == (1, True)
+
+
+def test_a_server_chooses_too() -> None:
+    for choice, chained in (("on", False), ("chained", True)):
+        address = parse_store(f"postgresql://ann@127.0.0.1/shop?effects={choice}&ssl=disable")
+        store: Any = open_store(address)
+        assert store._effect_writer.chained is chained
+        assert "effects" not in str(store._target.url)
+        assert "ssl=disable" in str(store._target.url)
+    assert not open_store(parse_store("mysql://ann@127.0.0.1/shop?effects=off")).keeps_effects
 
 
 def test_prune(desk: Ostinato) -> None:

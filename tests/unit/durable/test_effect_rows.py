@@ -131,7 +131,6 @@ async def test_a_doubt_is_recorded_with_its_resolution(
     await store.close()
 
 
-@pytest.mark.long
 async def test_each_call_has_one_row_wherever_the_process_dies(tmp_path: Path) -> None:
     agent = LlmAgent(name="shop", tools=[FunctionTool(pay)])
     parallel = [call("pay", amount=2), call("pay", amount=3)]
