@@ -136,6 +136,33 @@ async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) 
     return None
 
 
+async def settle_doubt(
+    tool: BaseTool, args: dict[str, Any], context: Context, answer: Any, in_doubt: bool
+) -> Any:
+    """Apply the tool's policy to a call in doubt, and describe the call for the effects ledger.
+
+    Args:
+      tool: the tool.
+      args: its arguments.
+      context: the call's context.
+      answer: the response that a policy gives instead of running the tool; None if it gives none.
+      in_doubt: whether the call began in a process that has ended.
+
+    Returns:
+      The response to give instead of running the tool; None to run it.
+    """
+    resolution: Resolution = "at_most_once" if answer is not None and in_doubt else ""
+    if answer is None:
+        answer = refuse_rerun(tool, context)
+        resolution = "" if answer is None else "rejected"
+        if answer is None and in_doubt:
+            answer = await resolve_doubt(tool, args, context)
+            checked = tool.in_doubt_check is not None
+            resolution = "rerun" if answer is None else "check" if checked else tool.in_doubt
+    note_effect(context, tool, args, resolution)
+    return answer
+
+
 def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
     """Return the response if the user refused to rerun a call in doubt; else None."""
     answer = context.tool_confirmation
