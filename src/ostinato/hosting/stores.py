@@ -102,7 +102,7 @@ def _split_effects(query: str) -> tuple[str, EffectSettings | None]:
     """Return a URL's query without `effects=`, and how the store keeps its effects ledger.
 
     Raises:
-      SetupError: the value is none of `on`, `off` and `chained`.
+      SetupError: the value is not `on`, `off` or `chained`.
     """
     effects: EffectSettings | None = EffectSettings()
     kept: list[str] = []
