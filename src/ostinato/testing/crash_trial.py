@@ -9,6 +9,7 @@ import signal
 import tempfile
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -320,7 +321,11 @@ def _run_forked(work: Callable[[], Any], seconds: float) -> Any:
       RuntimeError: the process failed or hangs.
     """
     reader, writer = os.pipe()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        # Python 3.12 warns where other threads run. They hold no lock that the child needs: its
+        # loop, its store and its threads are its own.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid == 0:
         os.close(reader)
         _be_child(work, writer)
