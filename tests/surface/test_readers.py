@@ -45,6 +45,8 @@ EXCEPTIONS = {
         "evaluation.eval_result:EvalSetResult.creation_timestamp",
         "evaluation.eval_set:EvalSet.creation_timestamp",
         "server.apps:*",
+        "server.effects:EffectRecord.*",
+        "sessions.store.effect_ledger:Effect.*",
         "server.health:Version.language_version",
         "server.runs:RunStatus.here",
     ],

@@ -36,6 +36,8 @@ _HOMES = {
     "mcp list": "ostinato.cli.mcp_client",
     "openapi": "ostinato.cli.openapi",
     "erase": "ostinato.cli.erase",
+    "effects": "ostinato.cli.effects_command",
+    "prove": "ostinato.cli.prove_command",
     "generate": "ostinato.cli.generate",
     "policy": "ostinato.cli.policy_command",
     "eval": "ostinato.cli.evaluate",

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
+from .effect_options import add_effects, add_prove
 from .eval_options import add_eval, add_eval_set, add_optimize
 from .mcp_options import ACTIONS, parse_client_arguments
 from .openapi_options import add_openapi
@@ -51,6 +52,8 @@ examples:
   ostinato generate my_agent                   turn a YAML agent into a Python program
   ostinato policy check policy.yaml            check the rules about tool calls
   ostinato graph my_agent                      print its workflow as a Mermaid diagram
+  ostinato effects --since 24h                 list what tools did, and how often
+  ostinato prove my_agent scenario.yaml        kill it at every commit point and compare
   ostinato erase ann                           erase everything stored about a user
   ostinato doctor                              check what is installed and what is missing
 """
@@ -131,6 +134,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_generate(commands)
     _add_migrate(commands)
     _add_erase(commands)
+    add_effects(commands)
+    add_prove(commands)
     _add_models(commands)
     doctor = commands.add_parser("doctor", help="check what is installed and what is missing")
     doctor.description = "Check which packages are installed, which keys are set, what is missing."

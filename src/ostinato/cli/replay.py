@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def exit_with_2_on_error() -> Iterator[None]:
+def exit_with_2_on_error() -> Generator[None]:
     """Let every error end the command with 2: 1 means that a gate is broken.
 
     Raises:

@@ -200,8 +200,27 @@ class RunJournal(Protocol):
         """Return the rows to commit before a tool runs; empty if they are stored."""
         ...
 
-    def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
+    def finish(
+        self,
+        call_id: str | None,
+        tool: str,
+        result: str,
+        response: dict[str, Any] | None = None,
+    ) -> Sequence[JournalRow]:
         """Return the rows to be committed when a call has ended."""
+        ...
+
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether rows of the effects ledger go with the journal's."""
+        ...
+
+    def note_effect(self, call_id: str | None, note: Any) -> None:
+        """Describe a call for the effects ledger."""
+        ...
+
+    def effect(self, call_id: str | None) -> Any:
+        """Return the description of a running call, or None."""
         ...
 
     def add(self, rows: Iterable[JournalRow]) -> None:

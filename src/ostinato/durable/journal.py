@@ -19,6 +19,7 @@ from ..sessions.log.checkpoints import (
 )
 from ..sessions.log.event_log import EventLog
 from ..sessions.store.durable_store import JournalRow
+from .effect_notes import EffectNote
 
 
 class Journal:
@@ -34,11 +35,19 @@ class Journal:
       invocation_id: the invocation.
       rows: its stored rows, if it is resumed.
       log: the session's records, if it is resumed.
+      keeps_effects: whether rows of the effects ledger go with the journal's.
     """
 
     def __init__(
-        self, invocation_id: str, rows: Iterable[JournalRow] = (), log: EventLog | None = None
+        self,
+        invocation_id: str,
+        rows: Iterable[JournalRow] = (),
+        log: EventLog | None = None,
+        *,
+        keeps_effects: bool = False,
     ) -> None:
+        self.keeps_effects = keeps_effects
+        self._effects: dict[str | None, EffectNote] = {}
         self._invocation_id = invocation_id
         self._stored = {row.call_id: row for row in rows}
         self._answers: dict[str | None, int] = {}
@@ -59,9 +68,12 @@ class Journal:
             for row in expected:
                 if row.status == "started":
                     self._begun.add(row.call_id)
+        effects: list[JournalRow] = []
         for response in event.get_function_responses():
+            if self._effects:
+                effects += self._take_effect(response.id, response.response)
             self._answers[response.id] = self._answers.get(response.id, 0) + 1
-        return [*self._take_pending(), *(expected or ())]
+        return [*self._take_pending(), *(expected or ()), *effects]
 
     def row(self, call_id: str | None) -> JournalRow | None:
         """Return the row that an earlier process stored for a call.
@@ -98,23 +110,63 @@ class Journal:
     def begin(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
         """Return the rows to commit before a tool runs; empty if they are stored."""
         key = self._row_key(call_id)
+        effect = self._effects.get(call_id) if self._effects else None
+        if effect is not None:
+            effect.begin()
         if key in self._begun:
             return ()
         self._begun.add(key)
-        self._stored.pop(key, None)
-        return [*self._take_pending(), JournalRow(self._invocation_id, key, "started", tool)]
+        past = self._stored.pop(key, None)
+        attempts = 1 if past is None else count_attempts(past) + 1
+        result = None if attempts == 1 else str(attempts)
+        return [
+            *self._take_pending(),
+            JournalRow(self._invocation_id, key, "started", tool, result),
+        ]
 
-    def finish(self, call_id: str | None, tool: str, result: str) -> Sequence[JournalRow]:
+    def finish(
+        self,
+        call_id: str | None,
+        tool: str,
+        result: str,
+        response: dict[str, Any] | None = None,
+    ) -> Sequence[JournalRow]:
         """Return the rows to commit when a call has finished.
 
         Args:
           call_id: the call.
           tool: name of its tool.
           result: response and effects as JSON text.
+          response: the response alone, for the effects ledger.
         """
         row = JournalRow(self._invocation_id, self._row_key(call_id), "finished", tool, result)
+        effects = self._take_effect(call_id, response) if self._effects else ()
         self._stored.pop(row.call_id, None)
-        return [*self._take_pending(), row]
+        return [*self._take_pending(), row, *effects]
+
+    def note_effect(self, call_id: str | None, note: EffectNote) -> None:
+        """Describe a call for the effects ledger; its row goes with its response.
+
+        Args:
+          call_id: the call.
+          note: the description; it leaves no row unless the call begins or is in doubt.
+        """
+        if note.resolution:
+            note.attempts = count_attempts(self.row(call_id))
+        self._effects[call_id] = note
+
+    def effect(self, call_id: str | None) -> EffectNote | None:
+        """Return the description of a running call, or None."""
+        return self._effects.get(call_id)
+
+    def _take_effect(
+        self, call_id: str | None, response: dict[str, Any] | None
+    ) -> Sequence[JournalRow]:
+        note = self._effects.pop(call_id, None)
+        if note is None or not note.is_effect:
+            return ()
+        text = note.to_text(call_id or "", self._invocation_id, response)
+        return [JournalRow(self._invocation_id, str(call_id), "effect", note.tool, text)]
 
     def add(self, rows: Iterable[JournalRow]) -> None:
         """Add rows to the next commit."""
@@ -163,3 +215,10 @@ class Journal:
             for agent, text in noted.items()
         ]
         return [*rows, *pending.values()] if rows else pending.values()
+
+
+def count_attempts(row: JournalRow | None) -> int:
+    """Return how many times a call was begun, by the row that an earlier process stored."""
+    if row is None or row.status != "started":
+        return 0
+    return int(row.result) if row.result else 1

@@ -260,13 +260,17 @@ async def optimize_instruction(
         validation = _list_examples(sets, sampler, wanted, sampler.validation_eval_case_ids)
     loop = asyncio.get_running_loop()
     ask = _make_writer(optimizer)
-    found = await asyncio.to_thread(
+
+    def reflect(prompt: Any) -> str:
+        return asyncio.run_coroutine_threadsafe(ask(prompt), loop).result()
+
+    found: Any = await asyncio.to_thread(
         gepa.optimize,
         seed_candidate={PROMPT: root.instruction},
         trainset=train,
         valset=validation,
         adapter=_CaseAdapter(agent, sampler, sets, loop),
-        reflection_lm=lambda prompt: asyncio.run_coroutine_threadsafe(ask(prompt), loop).result(),
+        reflection_lm=reflect,
         max_metric_calls=optimizer.max_metric_calls,
         reflection_minibatch_size=optimizer.reflection_minibatch_size,
         run_dir=optimizer.run_dir,
@@ -274,7 +278,7 @@ async def optimize_instruction(
     )
     scores: list[float] = found.val_aggregate_scores
     return OptimizationResult(
-        found.best_candidate[PROMPT], scores[found.best_idx], scores[0], len(scores)
+        found.best_candidate[PROMPT], scores[int(found.best_idx)], scores[0], len(scores)
     )
 
 

@@ -409,9 +409,11 @@ class ContextFactory:
         if durable is None or not durable.shared:
             return None
         log, invocation_id = log_of(session), turn.invocation_id
+        keeps_effects = getattr(durable, "keeps_effects", False)  # a store of a user's has none
         if log.start_of(invocation_id) is None:
-            return Journal(invocation_id)
-        return Journal(invocation_id, await durable.journal(turn.request.place, invocation_id), log)
+            return Journal(invocation_id, keeps_effects=keeps_effects)
+        rows = await durable.journal(turn.request.place, invocation_id)
+        return Journal(invocation_id, rows, log, keeps_effects=keeps_effects)
 
     async def _append_new_message(
         self,

@@ -21,6 +21,7 @@ from ..sessions.base_session_service import BaseSessionService
 from ..sessions.database_session_service import DatabaseSessionService
 from ..sessions.in_memory_session_service import InMemorySessionService
 from ..sessions.sqlite_session_service import SqliteSessionService
+from ..sessions.store.effect_ledger import EffectSettings
 from ..sessions.vertex_ai_session_service import VertexAiSessionService
 from ..telemetry.recorder import install
 from ..telemetry.span_store import SqliteSpanStore
@@ -81,17 +82,41 @@ def open_store(address: StoreAddress, options: Mapping[str, Any] | None = None) 
       options: keyword arguments for the engine of a server.
 
     Raises:
-      SetupError: the URL cannot be read.
+      SetupError: the URL cannot be read, or its `effects=` is not on, off or chained.
       MissingExtraError: the driver of the URL's database is not installed.
     """
     if address.kind == "file":
-        if address.query:
-            return SqliteSessionService(f"sqlite:///{address.target}?{address.query}")
-        return SqliteSessionService(address.target)
+        query, effects = _split_effects(address.query)
+        url = f"sqlite:///{address.target}?{query}" if query else address.target
+        return SqliteSessionService(url, effects=effects)
+    place, _, query = address.target.partition("?")
+    query, effects = _split_effects(query)
+    url = f"{place}?{query}" if query else place
     try:
-        return DatabaseSessionService(address.target, **(options or {}))
+        return DatabaseSessionService(url, effects=effects, **(options or {}))
     except InputValidationError as error:
         raise SetupError(f"{address.shown} cannot be read as the URL of a database.") from error
+
+
+def _split_effects(query: str) -> tuple[str, EffectSettings | None]:
+    """Return a URL's query without `effects=`, and how the store keeps its effects ledger.
+
+    Raises:
+      SetupError: the value is not `on`, `off` or `chained`.
+    """
+    effects: EffectSettings | None = EffectSettings()
+    kept: list[str] = []
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        if name != "effects":
+            kept.append(pair)
+        elif value not in ("on", "off", "chained"):
+            raise SetupError(
+                f"--db has effects={value}; the effects ledger can be on, off or chained."
+            )
+        else:
+            effects = None if value == "off" else EffectSettings(chained=value == "chained")
+    return "&".join(kept), effects
 
 
 def open_sessions(db: str, options: Mapping[str, Any] | None = None) -> BaseSessionService:

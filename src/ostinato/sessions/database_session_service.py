@@ -17,6 +17,7 @@ from ..errors import InputValidationError, StoreError
 from ..events.event import Event
 from .adk_format.adk_v0 import V0Rows
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
+from .log.event_log import EventRecord
 from .session import (
     Session,
     apply_event,
@@ -37,6 +38,7 @@ from .sql.sql_schema import Schema, prepare_schema
 from .sql.sql_search import Pending, SqlSearch
 from .sql.sql_url import target_of
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from .store.effect_ledger import EffectSettings, EffectWriter
 from .store.leased_sessions import LeasedSessionService
 from .store.listing_page import page_of
 from .store.outside_writes import OverwrittenError, check_order
@@ -69,6 +71,7 @@ class DatabaseSessionService(LeasedSessionService):
       answer_seconds: how many seconds a server may take to let a connection in or to answer one
         statement. Then the connection is closed and counts as lost, as after a failover that
         the driver does not report. No wait is unbounded. Ignored for SQLite, which has no server.
+      effects: how to keep the effects ledger; None keeps none. The commands keep one.
       **kwargs: settings for SQLAlchemy's `create_async_engine`, such as `pool_size`.
 
     Raises:
@@ -82,6 +85,7 @@ class DatabaseSessionService(LeasedSessionService):
         *,
         reconnect_seconds: float = 10.0,
         answer_seconds: float | None = 5.0,
+        effects: EffectSettings | None = None,
         **kwargs: Any,
     ) -> None:
         if not reconnect_seconds >= 0:
@@ -96,9 +100,11 @@ class DatabaseSessionService(LeasedSessionService):
         self._engines = Engines(self._target, kwargs, reconnect_seconds, answer_seconds)
         self._rows = SqlRows(self._target.dialect)
         self._v0 = V0Rows(self._target.dialect)
-        self._appends = SqlAppends(self._target.dialect, self._rows)
+        writer = self._effect_writer = None if effects is None else EffectWriter(effects)
+        self._appends = SqlAppends(self._target.dialect, self._rows, writer)
+        self._effect_rows = self._appends.effects
         self._requests = self._appends.requests
-        self._postgres = PostgresAppends(self._rows)
+        self._postgres = PostgresAppends(self._rows, writer)
         self._leases = SqlLeases(self._target.dialect, self._appends)
         self._many = SqlBulk(self._target.dialect, self._rows, self._appends)
         self._search = SqlSearch(self._target.dialect, self._many, self._appends)
@@ -550,6 +556,9 @@ def _make_batch(
     claim: Claim | None,
     changes: CallChanges | None,
 ) -> Batch:
+    def check_newer(newer: Sequence[EventRecord]) -> None:
+        check_order(session, events, newer, unacknowledged_ids(session))
+
     return Batch(
         (session.app_name, session.user_id, session.id),
         [snapshot_event(session, event) for event in events],
@@ -558,5 +567,5 @@ def _make_batch(
         claim,
         snapshot_token(session),
         changes,
-        lambda newer: check_order(session, events, newer, unacknowledged_ids(session)),
+        check_newer,
     )

@@ -18,6 +18,7 @@ from ..errors import InputValidationError
 from ..events.event import Event
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
 from .session import Session, apply_event, begin_append, note_append, snapshot_token
+from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
 from .sqlite import sqlite_listing as many
 from .sqlite import sqlite_requests as requests
@@ -27,6 +28,7 @@ from .sqlite.sqlite_file import SqliteFile, Synchronous
 from .sqlite.sqlite_schema import FORMAT
 from .sqlite.sqlite_threads import Threads
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from .store.effect_ledger import EffectSettings, EffectWriter
 from .store.leased_sessions import LeasedSessionService
 from .store.listing_page import page_of
 from .store.outside_writes import OverwrittenError, check_order
@@ -63,6 +65,7 @@ class SqliteSessionService(LeasedSessionService):
         (`sqlite:///s.db?mode=ro`) may have the parameters of SQLite's URIs.
       synchronous: "FULL" or "NORMAL".
       cache_bytes: about how much of the sessions' text to keep in memory.
+      effects: how to keep the effects ledger; None keeps none. The commands keep one.
 
     Raises:
       InputValidationError: an argument is not one of those.
@@ -74,16 +77,18 @@ class SqliteSessionService(LeasedSessionService):
         *,
         synchronous: Synchronous = "FULL",
         cache_bytes: int = 64 * 2**20,
+        effects: EffectSettings | None = None,
     ) -> None:
         if synchronous not in ("FULL", "NORMAL"):
             raise InputValidationError(
                 f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}."
             )
+        self._effect_writer = None if effects is None else EffectWriter(effects)
         file = SqliteFile.of(db_path, FORMAT, synchronous)
         self._threads = Threads(file, readers=_READERS, alone=synchronous == "NORMAL")
         self._writer, self._reader = self._threads.writer, self._threads.reader
         self._cache = SessionCache(cache_bytes)
-        self._leases, self._requests = leases, requests
+        self._leases, self._requests, self._effect_rows = leases, requests, sqlite_effects
 
     @property
     def shared(self) -> bool:
@@ -348,6 +353,7 @@ class SqliteSessionService(LeasedSessionService):
             snapshot_token(session),
             changes,
             lambda newer: check_order(session, events, newer, batch.own),
+            self._effect_writer,
         )
         cache = self._cache
 

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from ostinato.testing.clock import FrozenClock as FrozenClock
     from ostinato.testing.clock import SequentialIds as SequentialIds
     from ostinato.testing.conversation import Conversation as Conversation
+    from ostinato.testing.crash_report import CrashReport as CrashReport
+    from ostinato.testing.crash_runs import ScenarioError as ScenarioError
+    from ostinato.testing.crash_runs import crash_everywhere as crash_everywhere
     from ostinato.testing.event_trace import assert_trace as assert_trace
     from ostinato.testing.event_trace import final_text as final_text
     from ostinato.testing.event_trace import tool_calls as tool_calls
     from ostinato.testing.event_trace import trace as trace
     from ostinato.testing.history_guard import HistoryGuard as HistoryGuard
     from ostinato.testing.history_guard import SharedHistoryError as SharedHistoryError
+    from ostinato.testing.scenario import Scenario as Scenario
     from ostinato.testing.scripted_model import Chunks as Chunks
     from ostinato.testing.scripted_model import FunctionModel as FunctionModel
     from ostinato.testing.scripted_model import ScriptedModel as ScriptedModel

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ostinato.models.base_llm import BaseLlm
     from ostinato.testing.clock import FrozenClock, SequentialIds
     from ostinato.testing.conversation import Conversation
+    from ostinato.testing.crash_report import CrashReport
     from ostinato.testing.history_guard import HistoryGuard
     from ostinato.testing.scripted_model import ScriptedModel
 
@@ -82,6 +83,19 @@ def sequential_ids() -> Iterator[SequentialIds]:
     ids = testing.SequentialIds()
     with _clock.replace_sources(ids=ids):
         yield ids
+
+
+@pytest.fixture
+def crash_everywhere() -> Callable[..., CrashReport]:
+    """A function that kills an agent at every commit point of a scenario; the test fails if a tool
+    would have acted twice, or if the resumed run differs."""
+
+    def check(agent: Any, scenario: Any, **options: Any) -> CrashReport:
+        report = testing.crash_everywhere(agent, scenario, **options)
+        report.assert_once()
+        return report
+
+    return check
 
 
 @pytest.fixture

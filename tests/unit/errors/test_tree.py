@@ -33,6 +33,8 @@ OUTSIDE = {
     "CallTimeout",  # the worker pool's, for FunctionTool
     "CassetteMismatchError",  # this and the next three are failed assertions of users' tests
     "EvaluationFailedError",
+    "ScenarioError",  # a failed assertion, too
+    "ProcessKilledError",  # stands for a death; crash_everywhere catches it
     "ScriptError",
     "SharedHistoryError",
     "CliError",  # this and the next are messages of the command line

@@ -100,11 +100,11 @@ def _compare_tools(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _tools_by_name(rendered: dict[str, Any]) -> dict[str, Any]:
-    tools = cast(list[Any], rendered.get("tools", []))
-    return {
-        str(tool["name"] if isinstance(tool, dict) and "name" in tool else json.dumps(tool)): tool
-        for tool in tools
-    }
+    found: dict[str, Any] = {}
+    for tool in cast(list[Any], rendered.get("tools", [])):
+        name: Any = cast(dict[str, Any], tool).get("name") if isinstance(tool, dict) else None
+        found[json.dumps(tool) if name is None else str(name)] = tool
+    return found
 
 
 def _diff(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

@@ -145,7 +145,7 @@ async def _replay(
 ) -> list[LaneRun]:
     sessions = _SESSIONS.validate_python(task["sessions"])
     known = [split_exchanges(one) for one in sessions]
-    exchanges = [known[session][number] for session, number in task["exchanges"]]
+    exchanges: list[Any] = [known[session][number] for session, number in task["exchanges"]]
     runner = LaneRunner(loaded.app or loaded.root, make_settings(options))
     return await runner.run_all(exchanges)
 

@@ -53,14 +53,15 @@ async def render_agents(agent: Any) -> dict[str, dict[str, Any]]:
       request cannot be made.
     """
     root: BaseAgent = agent.root_agent if isinstance(agent, App) else agent
-    given = list(agent.plugins) if isinstance(agent, App) else []
+    given: list[BasePlugin] = list(agent.plugins) if isinstance(agent, App) else []
     rendered: dict[str, dict[str, Any]] = {}
     for one in list_agents(root):
         if not isinstance(one, LlmAgent) or one.name in rendered:
             continue
+        agent_of_model = cast("LlmAgent[Any]", one)
         capture = _RequestCapture()
         try:
-            await _run_once(one, [*given, capture])
+            await _run_once(agent_of_model, [*given, capture])
         except Exception as error:  # boundary: the agent's code may raise anything
             rendered[one.name] = {"error": f"{type(error).__name__}: {error}"}
             continue
@@ -68,7 +69,7 @@ async def render_agents(agent: Any) -> dict[str, dict[str, Any]]:
         rendered[one.name] = (
             {"error": "a callback or a plugin answered before the model"}
             if request is None
-            else _describe(one, request)
+            else _describe(agent_of_model, request)
         )
     return rendered
 
@@ -117,8 +118,8 @@ def _split_tools(tools: list[Any]) -> list[Any]:
     """Return each function declaration, and each other tool of the request."""
     found: list[Any] = []
     for tool in tools:
-        declared = tool.get("function_declarations") if isinstance(tool, dict) else None
-        found += cast(list[Any], declared) if declared else [tool]
+        fields = cast(dict[str, Any], tool) if isinstance(tool, dict) else {}
+        found += fields.get("function_declarations") or [tool]
     return found
 
 

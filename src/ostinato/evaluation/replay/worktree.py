@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def resolve_revision(repository: Path, revision: str) -> str:
 
 
 @contextmanager
-def check_out(repository: Path, revision: str) -> Iterator[Path]:
+def check_out(repository: Path, revision: str) -> Generator[Path]:
     """Yield a folder with the files of a commit; it is removed at the end.
 
     Args:

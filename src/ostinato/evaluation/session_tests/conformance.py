@@ -145,7 +145,7 @@ class CaseRecorder(BasePlugin):
     ) -> None:
         """Record the response of a tool."""
         call_id = tool_context.function_call_id
-        response: Any = result if isinstance(result, dict) else {"result": result}
+        response = cast(dict[str, Any], result) if isinstance(result, dict) else {"result": result}
         answer = types.FunctionResponse(id=call_id, name=tool.name, response=response)
         self._called[call_id or ""].tool_response = answer
 

@@ -65,10 +65,11 @@ def _clean_part(part: dict[str, Any]) -> dict[str, Any]:
         if isinstance(inner, dict):
             plain = {k: v for k, v in cast(dict[str, Any], inner).items() if k != "id"}
             args = plain.get("args")
-            original = args.get("originalFunctionCall") if isinstance(args, dict) else None
+            known = cast(dict[str, Any], args) if isinstance(args, dict) else {}
+            original: Any = known.get("originalFunctionCall")
             if isinstance(original, dict):
                 call = {k: v for k, v in cast(dict[str, Any], original).items() if k != "id"}
-                plain["args"] = {**cast(dict[str, Any], args), "originalFunctionCall": call}
+                plain["args"] = {**known, "originalFunctionCall": call}
             if plain.get("args") == {}:
                 del plain["args"]
             kept[name] = plain

@@ -39,10 +39,10 @@ from .tool_calls.call_decisions import note_decisions
 from .tool_calls.call_journal import (
     UNKNOWN,
     load_outcome,
-    refuse_rerun,
-    resolve_doubt,
+    note_outcome,
     restore_writes,
     serialize_result,
+    settle_doubt,
 )
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
@@ -375,7 +375,7 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
     )
     if text is None:
         return
-    rows = journal.finish(run.call.id, run.tool.name, text)
+    rows = journal.finish(run.call.id, run.tool.name, text, response)
     if alone:
         journal.add(rows)  # committed together with the request event, which comes first
     else:
@@ -437,6 +437,7 @@ async def _run_tool(run: _ToolCall) -> Any:
         return await _run_body(run)
     except Exception as raised:  # boundary: the error hooks may answer a tool's exception
         error = raised
+        note_outcome(run.ctx, run.call.id, "failed")
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {run.tool.name!r}")
     answer = await _run_error_hooks(run, error)
@@ -457,10 +458,7 @@ async def _run_body(run: _ToolCall) -> Any:
     if policy is not None:
         doubt = UNKNOWN if run.in_doubt else ""
         answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
-    if answer is None:
-        answer = refuse_rerun(tool, context)
-    if answer is None and run.in_doubt:
-        answer = await resolve_doubt(tool, run.args, context)
+    answer = await settle_doubt(tool, run.args, context, answer, run.in_doubt)
     if answer is not None:
         return answer
     if spending is not None:
@@ -470,7 +468,9 @@ async def _run_body(run: _ToolCall) -> Any:
     elif tool.repeatable and run.call.id:  # it has no row in the journal
         run.ctx.run_state.started_call_ids |= {run.call.id}
     work = tool.run_async(args=run.args, tool_context=context)
-    return await (work if spending is None else spending.in_time(work, run.agent))
+    result = await (work if spending is None else spending.in_time(work, run.agent))
+    note_outcome(run.ctx, run.call.id, "done")
+    return result
 
 
 def _refuse_invalid_args(run: _ToolCall) -> ModelMistake:

@@ -80,6 +80,8 @@ class Owned:
     def write_journal(self, rows: Iterable[JournalRow]) -> None:
         """Write rows; a `started` one never replaces a `finished` one."""
         for row in rows:
+            if row.status == "effect":
+                continue  # a ledger in memory would die with what it proves
             old = self.journal.get((row.invocation_id, row.call_id))
             if old is None or row.status != "started" or old.status != "finished":
                 self.journal[row.invocation_id, row.call_id] = row

@@ -14,6 +14,7 @@ from typing import Any
 from ..adk_format.adk_events import event_data
 from ..log.event_log import COMPACTION, REWIND, EventRecord
 from ..store.durable_store import Claim, Fence, JournalRow, Place
+from ..store.effect_ledger import EffectWriter, now_ms, split_effects
 from ..store.session_cache import Entry
 from ..store.stored_rows import Appended, Changes
 from .sql_appends import Batch
@@ -63,6 +64,13 @@ _NOTED = (
     "CAST(:statuses AS text[]), CAST(:tools AS text[]), CAST(:results AS text[])) AS r "
     "{write journal})"
 )
+_KEPT = (
+    ", kept AS (INSERT INTO ostinato_effects (sid, n, finished, data) SELECT :sid, "
+    "COALESCE(l.n, 0) + CAST(r.at AS integer), GREATEST(COALESCE(l.finished, 0), "
+    "CAST(:effect_time AS bigint)), r.data FROM own CROSS JOIN unnest(CAST(:effects AS text[])) "
+    "WITH ORDINALITY AS r(data, at) LEFT JOIN LATERAL (SELECT e.n, e.finished FROM "
+    "ostinato_effects e WHERE e.sid = :sid ORDER BY e.n DESC LIMIT 1) l ON true)"
+)
 _RELEASE = (
     "WITH own AS (SELECT sid, invocation_id FROM ostinato_sessions WHERE {place} "
     "AND token = :token AND owner = :owner FOR UPDATE)"
@@ -83,10 +91,12 @@ class PostgresAppends:
 
     Args:
       rows: knows the texts of states that sessions share.
+      effects: how the effects ledger is kept; None if it is not.
     """
 
-    def __init__(self, rows: SqlRows) -> None:
+    def __init__(self, rows: SqlRows, effects: EffectWriter | None = None) -> None:
         self._rows = rows
+        self._effects = effects
         self._texts: dict[tuple[bool, ...], tuple[str, tuple[str, ...]]] = {}
 
     def build_append(
@@ -104,16 +114,18 @@ class PostgresAppends:
         if entry is None or entry.mark is None or entry.seq != entry.own.revision:
             return None
         changes = _state_changes(batch)
-        if changes is None or not _is_plain(batch, entry):
+        rows, effects = split_effects(batch.rows)
+        if changes is None or not _is_plain(batch, rows, entry):
+            return None
+        if effects and not self._keeps_at_once(len(effects)):
             return None
         if changes.own and standing()[0] < entry.seq:
             return None  # others may have written these keys later
         values: dict[str, Any] = dict(zip(("app", "user", "id"), batch.key, strict=True))
-        if batch.snapshot_token is not None:
-            shared = self._shared_texts(batch, entry)
-            if shared is None:
-                return None
-            values |= shared
+        shared = {} if batch.snapshot_token is None else self._shared_texts(batch, entry)
+        if shared is None:
+            return None
+        values |= shared
         mark: Mark = entry.mark
         done = Appended(
             entry.sid, entry.seq + 1, entry.seq, [], entry.updated, entry.seq + 1, [], [], [], []
@@ -125,22 +137,32 @@ class PostgresAppends:
             values["state"] = changed_state(None, changes.own)
         values |= _extent_values(entry, done)
         values |= _owner_values(batch.claim, batch.fence)
-        if batch.rows:
-            values |= _journal_values(batch.rows)
+        if rows:
+            values |= _journal_values(rows)
+        if effects:
+            values |= {"effects": [*effects], "effect_time": now_ms()}
         shape = (
             batch.snapshot_token is not None,
             batch.claim is not None,
             bool(batch.events),
             bool(changes.own),
-            bool(batch.rows),
+            bool(rows),
+            bool(effects),
         )
         sql, names = self._statement_for(shape)
         claim = batch.claim
 
         def answer(row: Any) -> tuple[Appended, Fence | None]:
+            if effects and self._effects is not None:
+                self._effects.count(len(effects))
             return done, None if claim is None else Fence(claim.owner, row[0])
 
         return Single(sql, [values[name] for name in names], answer)
+
+    def _keeps_at_once(self, count: int) -> bool:
+        """Return whether effects are kept by the statement that appends, without another."""
+        writer = self._effects
+        return writer is not None and not writer.chained and not writer.is_trim_due(count)
 
     def _add_event(
         self, done: Appended, record: EventRecord, mark: Mark, values: dict[str, Any]
@@ -169,7 +191,7 @@ class PostgresAppends:
     def _statement_for(self, shape: tuple[bool, ...]) -> tuple[str, tuple[str, ...]]:
         found = self._texts.get(shape)
         if found is None:
-            with_shared, claims, has_event, has_state, has_rows = shape
+            with_shared, claims, has_event, has_state, has_rows, has_effects = shape
             text = _LOCKED.replace("{shared}", _SHARED if with_shared else "")
             text = text.replace("{same}", _SAME if with_shared else "")
             text += _OWN.replace("{claimed}", _CLAIMED if claims else "")
@@ -178,6 +200,8 @@ class PostgresAppends:
                 text += _TOUCHED.replace("{state}", _STATE if has_state else "")
             if has_rows:
                 text += _NOTED
+            if has_effects:
+                text += _KEPT
             found = self._texts[shape] = number_parameters(f"{text} SELECT token FROM own")
         return found
 
@@ -218,9 +242,9 @@ def _state_changes(batch: Batch) -> Changes | None:
     return Changes()
 
 
-def _is_plain(batch: Batch, entry: Entry) -> bool:
+def _is_plain(batch: Batch, rows: Sequence[JournalRow], entry: Entry) -> bool:
     """Return whether the owner or the claim can be checked without reading other rows."""
-    if batch.changes is not None or len({row.call_id for row in batch.rows}) < len(batch.rows):
+    if batch.changes is not None or len({row.call_id for row in rows}) < len(rows):
         return False
     claim = batch.claim
     if claim is None:

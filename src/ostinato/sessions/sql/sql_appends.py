@@ -21,9 +21,11 @@ from ..store.durable_store import (
     Lease,
     Place,
 )
+from ..store.effect_ledger import EffectWriter, split_effects
 from ..store.lease_rules import check_fence, find_clashes, grant_lease, passed_by
 from ..store.stored_rows import STALE, Appended, Changes, Key, session_not_found
 from .sql_dialects import Dialect, micros, micros_of
+from .sql_effects import SqlEffects
 from .sql_engines import Single
 from .sql_requests import SqlRequests
 from .sql_rows import Mark, SqlRows, cache_number, changed_state, parameters
@@ -88,12 +90,17 @@ class SqlAppends:
     Args:
       dialect: the database.
       rows: the statements about sessions.
+      effects: how the effects ledger is kept; None if it is not.
 
     Attributes:
+      effects: the statements about the effects ledger.
       requests: the statements about calls that wait for an answer.
     """
 
-    def __init__(self, dialect: Dialect, rows: SqlRows) -> None:
+    def __init__(
+        self, dialect: Dialect, rows: SqlRows, effects: EffectWriter | None = None
+    ) -> None:
+        self.effects = SqlEffects(dialect, effects)
         self.requests = SqlRequests(dialect)
         self._dialect = dialect
         self._rows = rows
@@ -158,7 +165,7 @@ class SqlAppends:
             await db.execute(self._sql["advance"], advanced)
         await self._tails.move_tail(db, locked.sid, done, advanced["last"], names)
         await self._rows.write_shared(db, batch.key, changes, advanced["update"])
-        await self._write_rows(db, locked.sid, batch)
+        await self._write_rows(db, locked.sid, batch, repeated or tried is not None)
         return done, None if lease is None else Fence(lease.owner, lease.token)
 
     async def _new_events(
@@ -405,14 +412,19 @@ class SqlAppends:
                 self._sql["take message"], {"sid": values["sid"], "invocation": claim.message}
             )
 
-    async def _write_rows(self, db: AsyncConnection, sid: int, batch: Batch) -> None:
+    async def _write_rows(
+        self, db: AsyncConnection, sid: int, batch: Batch, repeated: bool
+    ) -> None:
         """Write rows of the journal, and those of calls that wait for an answer.
 
         A `started` row of the journal never replaces a `finished` one.
         """
         if batch.changes is not None:
             await self.requests.apply_changes(db, sid, Place(*batch.key), batch.changes)
-        if batch.rows:
+        rows, effects = split_effects(batch.rows)
+        if effects:
+            await self.effects.write_effects(db, sid, Place(*batch.key), effects, repeated)
+        if rows:
             await db.execute(
                 self._sql["journal"],
                 [
@@ -424,7 +436,7 @@ class SqlAppends:
                         "tool": row.tool,
                         "result": row.result,
                     }
-                    for row in batch.rows
+                    for row in rows
                 ],
             )
 

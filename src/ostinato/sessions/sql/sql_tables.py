@@ -21,6 +21,7 @@ OURS = (
     "ostinato_journal",
     "ostinato_inbox",
     "ostinato_requests",
+    "ostinato_effects",
 )
 SEARCH = "ostinato_search"
 """The table that was added last, with indexes and a column that came with it."""
@@ -31,6 +32,7 @@ SEARCH = "ostinato_search"
 # tail is the number of the first event that a run needs beside the summaries, whose ids are listed
 # as JSON; initial is null if google-adk created the session. The rest is its lease; begun is null
 # if no invocation is open.
+# ostinato_effects: the effects ledger; n counts within a session, finished is in milliseconds.
 # ostinato_requests: calls that wait for an outside answer; answered is null while they are open.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS adk_internal_metadata (
@@ -152,6 +154,16 @@ CREATE TABLE IF NOT EXISTS ostinato_requests (
 ){table};
 CREATE INDEX ostinato_requests_open ON ostinato_requests {open_requests};
 CREATE INDEX ostinato_requests_of_user ON ostinato_requests {open_requests_of_user};
+CREATE TABLE IF NOT EXISTS ostinato_effects (
+  sid BIGINT NOT NULL,
+  n INTEGER NOT NULL,
+  finished BIGINT NOT NULL,
+  data {text} NOT NULL,
+  hash {text},
+  PRIMARY KEY (sid, n),
+  FOREIGN KEY (sid) REFERENCES ostinato_sessions (sid) ON DELETE CASCADE
+){table};
+CREATE INDEX ostinato_effects_times ON ostinato_effects (finished);
 """
 
 # Indexes that lists and sweeps need, by table and name; they are also made in databases that have

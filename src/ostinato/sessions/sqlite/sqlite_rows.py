@@ -15,6 +15,7 @@ from ...errors import AlreadyExistsError, StaleSessionError
 from ..base_session_service import GetSessionConfig
 from ..log.event_log import EventRecord
 from ..store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from ..store.effect_ledger import EffectWriter, split_effects
 from ..store.lease_rules import check_fence, find_clashes
 from ..store.stored_rows import (
     STALE,
@@ -28,6 +29,7 @@ from ..store.stored_rows import (
     session_not_found,
 )
 from . import sqlite_leases as leases
+from .sqlite_effects import write_effects
 from .sqlite_events import SHIFT, insert_events, move_tail, read_events, read_summaries
 from .sqlite_requests import apply_changes
 
@@ -109,6 +111,7 @@ class Batch:
       snapshot_token: what the appender takes for stored without a query, or None.
       changes: what the append changes of the calls that wait for an answer; None for nothing.
       check_order: refuses events that would overwrite later writes of others, see `check_order`.
+      effects: how the effects ledger is kept; None if it is not.
     """
 
     key: Key
@@ -121,6 +124,7 @@ class Batch:
     snapshot_token: Any = None
     changes: CallChanges | None = None
     check_order: Callable[[Sequence[EventRecord]], None] | None = None
+    effects: EffectWriter | None = None
 
 
 # One query for all that an append depends on, because each statement costs.
@@ -185,11 +189,20 @@ def append_batch(
         _write_state(db, sid, done.own)
     done.user_revision = _write_shared(db, key[0], key[1], done.user)
     done.app_revision = _write_shared(db, key[0], "", done.app)
-    leases.write_journal(db, sid, batch.rows)
-    if batch.changes is not None:
-        apply_changes(db, sid, Place(*key), batch.changes)
+    _write_rows(db, sid, batch)
     move_tail(db, done)
     return done, fence
+
+
+def _write_rows(db: sqlite3.Connection, sid: int, batch: Batch) -> None:
+    if batch.changes is not None:
+        apply_changes(db, sid, Place(*batch.key), batch.changes)
+    if not batch.rows:
+        return
+    rows, effects = split_effects(batch.rows)
+    leases.write_journal(db, sid, rows)
+    if effects and batch.effects is not None:
+        write_effects(db, sid, Place(*batch.key), effects, batch.effects)
 
 
 def _check_within(db: sqlite3.Connection, place: Place, fence: Fence) -> None:

@@ -156,6 +156,18 @@ _MIGRATIONS = (
             = json_extract(b.data, '$.actions.rewindBeforeInvocationId')))
     ORDER BY e.timestamp, e.pos;
     """,
+    # The effects ledger; `finished` is in milliseconds and never falls within a session.
+    """
+    CREATE TABLE ostinato_effects(
+      sid INTEGER NOT NULL REFERENCES sessions(sid) ON DELETE CASCADE,
+      n INTEGER NOT NULL,
+      finished INTEGER NOT NULL,
+      data TEXT NOT NULL,
+      hash TEXT,
+      PRIMARY KEY(sid, n)
+    ) WITHOUT ROWID;
+    CREATE INDEX effect_times ON ostinato_effects(finished);
+    """,
 )
 VERSION = len(_MIGRATIONS)
 

@@ -35,14 +35,15 @@ class JournalRow:
       call_id: the stored function call id, also the source of the idempotency key; or `agent:` and
         the agent's path for the checkpoint of an agent.
       status: `started` before the tool runs, `finished` when its result is known; a checkpoint is
-        `state`.
+        `state`. An `effect` is a row of the effects ledger, not of the journal.
       tool: name of the tool, or of the agent.
-      result: response and effects, or the checkpoint, as JSON text; None while started.
+      result: response and effects, or the checkpoint, as JSON text; of a started call the number
+        of attempts, None for the first one.
     """
 
     invocation_id: str
     call_id: str
-    status: Literal["started", "finished", "state"]
+    status: Literal["started", "finished", "state", "effect"]
     tool: str
     result: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ...events.event import Event
@@ -22,8 +22,20 @@ from .durable_store import (
     Place,
     Renewal,
 )
+from .effect_ledger import (
+    Effect,
+    EffectCursor,
+    EffectFilter,
+    EffectPage,
+    EffectReport,
+    EffectVerifier,
+    EffectWriter,
+    StoredEffect,
+    decode_effect,
+)
 
 _A = TypeVar("_A")
+_EFFECTS_AT_ONCE = 20_000
 Result = _A | Awaitable[_A]
 Work = Callable[[Any], Result[_A]]
 """What runs in a transaction: a function of the connection, or one that returns an awaitable."""
@@ -84,6 +96,18 @@ class RequestRows(Protocol):
     ) -> Result[OpenRequests]: ...
 
 
+class EffectRows(Protocol):
+    """The statements of one database about the effects ledger."""
+
+    def read_effects(
+        self, db: Any, which: EffectFilter, limit: int, after: EffectCursor | None, /
+    ) -> Result[list[StoredEffect]]: ...
+    def read_ledger(
+        self, db: Any, sid: int, number: int, limit: int, /
+    ) -> Result[list[StoredEffect]]: ...
+    def trim_effects(self, db: Any, before: int, limit: int, /) -> Result[int]: ...
+
+
 class AppendingSessionService(BaseSessionService):
     """Session service whose `append` stores events, rows and claims in one transaction."""
 
@@ -117,6 +141,8 @@ class LeasedSessionService(AppendingSessionService):
 
     _leases: LeaseRows
     _requests: RequestRows
+    _effect_rows: EffectRows
+    _effect_writer: EffectWriter | None = None
 
     @abc.abstractmethod
     async def _read_rows(self, work: Work[_A]) -> _A:
@@ -133,6 +159,80 @@ class LeasedSessionService(AppendingSessionService):
           place: run after the earlier writes of this process to that session.
           repeatable: whether `work` may run again after a commit whose outcome is unknown.
         """
+
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether the runs of this service write an effects ledger."""
+        return self._effect_writer is not None
+
+    async def effects(
+        self,
+        which: EffectFilter = EffectFilter(),  # noqa: B008 - immutable
+        *,
+        limit: int = 100,
+        after: EffectCursor | None = None,
+    ) -> EffectPage:
+        """Return a page of the effects ledger, newest first.
+
+        Args:
+          which: which effects.
+          limit: the longest page.
+          after: where the page begins, the `next` of the page before; None for the newest.
+        """
+        found: list[Effect] = []
+        wanted, size = max(limit, 1), 0
+        while True:
+            size = min(max(wanted, size * 2), _EFFECTS_AT_ONCE)
+            rows = await self._read_effects(which, size, after)
+            for at, row in enumerate(rows):
+                after = EffectCursor(row.finished, row.sid, row.number)
+                effect = decode_effect(row)
+                if which.accepts(effect):
+                    found.append(effect)
+                if len(found) == wanted:
+                    is_last = at + 1 == len(rows) < size
+                    return EffectPage(found, None if is_last else after)
+            if len(rows) < size:
+                return EffectPage(found)
+
+    async def _read_effects(
+        self, which: EffectFilter, limit: int, after: EffectCursor | None
+    ) -> list[StoredEffect]:
+        return await self._read_rows(
+            lambda db: self._effect_rows.read_effects(db, which, limit, after)
+        )
+
+    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
+        """Read the whole effects ledger, and check its rows, numbers and hashes.
+
+        Args:
+          earlier: the `heads` of an earlier report. A removal of the newest rows of a session is
+            only noticed in comparison with them.
+        """
+        verifier, sid, number = EffectVerifier(earlier), 0, 0
+        while True:
+            rows = await self._read_ledger(sid, number)
+            verifier.check(rows)
+            if len(rows) < _EFFECTS_AT_ONCE:
+                return verifier.finish()
+            sid, number = rows[-1].sid, rows[-1].number
+
+    async def _read_ledger(self, sid: int, number: int) -> list[StoredEffect]:
+        return await self._read_rows(
+            lambda db: self._effect_rows.read_ledger(db, sid, number, _EFFECTS_AT_ONCE)
+        )
+
+    async def prune_effects(self, *, before: float, limit: int = 10_000) -> int:
+        """Delete effects from the ledger; call it again until it returns 0.
+
+        Args:
+          before: those that finished before this time, seconds since 1970.
+          limit: at most so many at once.
+        """
+        milliseconds = int(before * 1000)
+        return await self._write_rows(
+            lambda db: self._effect_rows.trim_effects(db, milliseconds, limit), repeatable=True
+        )
 
     async def journal(self, place: Place, invocation_id: str) -> list[JournalRow]:
         """Return the rows of an invocation; see `DurableStore`."""

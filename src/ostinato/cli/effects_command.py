@@ -1,0 +1,145 @@
+"""The command `ostinato effects`: list, export, verify and prune the effects ledger."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from .._clock import now
+from ..hosting.store_address import StoreAddress, parse_store
+from ..sessions.store.effect_ledger import Effect, EffectFilter, EffectLedger, EffectReport
+from .cli_error import USAGE, CliError
+from .screen import Screen
+from .session_index import existing_store, find_session
+from .shorten import safe
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_PAGE = 1000
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the verb; return the exit code."""
+    if args.limit < 1:
+        raise CliError(f"--limit has to be 1 or more, not {args.limit}.", USAGE)
+    return asyncio.run(_run_verb(args, parse_store(args.db)))
+
+
+async def _run_verb(args: argparse.Namespace, address: StoreAddress) -> int:
+    async with existing_store(address) as store:
+        if args.what == "verify":
+            return _show_report(args, await store.verify_effects(_read_heads(args.against)))
+        if args.what == "prune":
+            return await _prune(args, store)
+        which = EffectFilter(
+            args.app,
+            args.user,
+            since=None if args.since is None else _parse_time("--since", args.since),
+            tool=args.tool,
+            in_doubt=True if args.in_doubt else None,
+        )
+        if args.what is not None:
+            entry = await find_session(store, address, args.app, args.user, args.what)
+            which = which._replace(app_name=entry.app, user_id=entry.user, session_id=entry.id)
+        if args.jsonl:
+            return await _export(store, which)
+        page = await store.effects(which, limit=args.limit)
+    _show_effects(list(page.effects), more=page.next is not None)
+    return 0
+
+
+async def _export(store: EffectLedger, which: EffectFilter) -> int:
+    page = await store.effects(which, limit=_PAGE)
+    while True:
+        for effect in page.effects:
+            print(json.dumps(effect.to_json()))
+        if page.next is None:
+            return 0
+        page = await store.effects(which, limit=_PAGE, after=page.next)
+
+
+async def _prune(args: argparse.Namespace, store: EffectLedger) -> int:
+    if args.older_than is None:
+        raise CliError("prune needs --older-than, such as 90d.", USAGE)
+    before, count = _parse_time("--older-than", args.older_than), 0
+    while gone := await store.prune_effects(before=before):
+        count += gone
+    print(f"Deleted {count} effects.")
+    return 0
+
+
+def _show_effects(effects: list[Effect], more: bool) -> None:
+    screen = Screen()
+    if not effects:
+        screen.line(("No effects found.", "dim"))
+    for effect in effects:
+        moment = datetime.fromtimestamp(effect.finished).strftime("%Y-%m-%d %H:%M:%S")
+        place = f"{effect.place.app_name}/{effect.place.user_id}/{effect.place.session_id}"
+        if effect.damaged:
+            row = f"row {effect.number} is damaged: {effect.damaged}"
+            screen.line((f"{moment}  ", "dim"), (row, "red"), (f"  {safe(place)}", "dim"))
+            continue
+        facts = [effect.outcome, f"{(effect.finished - effect.begun) * 1000:.0f} ms"]
+        if effect.attempts != 1:
+            facts.append(f"{effect.attempts} attempts")
+        if effect.in_doubt:
+            facts.append(f"in doubt: {effect.resolution}")
+        if effect.approved_by:
+            facts.append(f"approved by {safe(effect.approved_by)}")
+        screen.line(
+            (f"{moment}  ", "dim"),
+            (safe(effect.tool), "bold"),
+            (f"  {', '.join(facts)}", ""),
+            (f"  {safe(place)}  call {safe(effect.call_id)} args {effect.args_digest}", "dim"),
+        )
+    if more:
+        screen.line(("There are more: raise --limit, or export with --jsonl.", "dim"))
+
+
+def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
+    screen = Screen()
+    screen.line(
+        (f"{report.rows} effects of {report.sessions} sessions", "bold"),
+        (f", {report.chained} with a hash, {report.trimmed} sessions without their oldest", ""),
+    )
+    for problem in report.problems:
+        screen.line(("changed ", "red"), (safe(problem), ""))
+    if report.problems:
+        raise CliError(f"The ledger was changed or is damaged in {len(report.problems)} places.")
+    if report.chained:
+        screen.line((f"head {report.head}", "dim"))
+    else:
+        screen.line(
+            ("No row has a hash: only gaps and damage are noticed (see EffectSettings).", "dim")
+        )
+    if args.save:
+        Path(args.save).write_text(json.dumps(report.heads, indent=1), "utf-8")
+    return 0
+
+
+def _read_heads(file: str | None) -> dict[str, str] | None:
+    if file is None:
+        return None
+    try:
+        heads: Any = json.loads(Path(file).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
+    if not isinstance(heads, dict):
+        raise CliError(f"--against {file} was not written by `effects verify --save`.", USAGE)
+    return cast("dict[str, str]", heads)
+
+
+def _parse_time(option: str, text: str) -> float:
+    """Return seconds since 1970 for an age or a date."""
+    if re.fullmatch(r"[0-9]{1,6}[smhd]", text):
+        return now() - int(text[:-1]) * _UNITS[text[-1]]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise CliError(
+            f"{option} {text} is no age such as 24h or 7d and no date such as 2026-01-31.", USAGE
+        ) from error

@@ -1,0 +1,132 @@
+"""The rows of the effects ledger in a SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..store.durable_store import Place
+from ..store.effect_ledger import (
+    EffectCursor,
+    EffectFilter,
+    EffectWriter,
+    StoredEffect,
+    chain_hash,
+    now_ms,
+    seed_hash,
+)
+from .sql_dialects import Dialect
+from .sql_rows import searchable_name
+from .sql_statements import compile_statements, fetch_all, fetch_one
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+_ROWS = (
+    "SELECT o.app_name, o.user_id, o.session_id, e.sid, e.n, e.finished, e.data, e.hash "
+    "FROM ostinato_effects e JOIN ostinato_sessions o ON o.sid = e.sid"
+)
+_NEWEST = "ORDER BY e.finished DESC, e.sid DESC, e.n DESC LIMIT :limit"
+_CONDITIONS = {
+    "app": "{is o.app_name app}",
+    "user": "{is o.user_id user}",
+    "id": "{is o.session_id id}",
+    "since": "e.finished >= :since",
+    "finished": "e.finished <= :finished AND (e.finished < :finished OR e.sid < :sid "
+    "OR (e.sid = :sid AND e.n < :number))",
+}
+_STATEMENTS = {
+    "last": "SELECT n, finished, hash FROM ostinato_effects WHERE sid = :sid "
+    "ORDER BY n DESC LIMIT 1",
+    "newest": "SELECT data FROM ostinato_effects WHERE sid = :sid ORDER BY n DESC LIMIT :limit",
+    "insert": "INSERT INTO ostinato_effects (sid, n, finished, data, hash) "
+    "VALUES (:sid, :number, :finished, :data, :hash)",
+    "old": "SELECT sid, n FROM ostinato_effects WHERE finished < :before ORDER BY finished "
+    "LIMIT :limit",
+    "delete": "DELETE FROM ostinato_effects WHERE sid = :sid AND n = :number",
+    "ledger": f"{_ROWS} WHERE e.sid >= :sid AND (e.sid > :sid OR e.n > :number) "
+    "ORDER BY e.sid, e.n LIMIT :limit",
+}
+
+
+class SqlEffects:
+    """Statements about the effects ledger in the SQL of one database.
+
+    Args:
+      dialect: the database.
+      writer: how the ledger is kept; None if nothing is written.
+    """
+
+    def __init__(self, dialect: Dialect, writer: EffectWriter | None) -> None:
+        self.writer = writer
+        self._dialect = dialect
+        self._sql = compile_statements(_STATEMENTS, dialect)
+
+    async def write_effects(
+        self, db: AsyncConnection, sid: int, place: Place, texts: Sequence[str], repeated: bool
+    ) -> None:
+        """Append effects to a session's ledger; sometimes delete old ones of any session.
+
+        Args:
+          repeated: whether an earlier try may have stored them already; no other effect of the
+            session has the same text.
+        """
+        writer = self.writer
+        if writer is not None and repeated:
+            newest = {"sid": sid, "limit": len(texts)}
+            stored = {row[0] for row in await fetch_all(db, self._sql["newest"], newest)}
+            texts = [text for text in texts if text not in stored]
+        if writer is None or not texts:
+            return
+        row: Any = await fetch_one(db, self._sql["last"], {"sid": sid})
+        number, finished, previous = row or (0, 0, None)
+        finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
+        rows: list[dict[str, Any]] = []
+        for number, text in enumerate(texts, number + 1):  # noqa: B020 - counts on from the last row
+            if writer.chained:
+                previous = chain_hash(previous or seed_hash(place), number, finished, text)
+            kept = previous if writer.chained else None
+            rows.append(
+                {"sid": sid, "number": number, "finished": finished, "data": text, "hash": kept}
+            )
+        await db.execute(self._sql["insert"], rows)
+        before = writer.count(len(texts))
+        if before is not None:
+            await self.trim_effects(db, before, 512)
+
+    async def trim_effects(self, db: AsyncConnection, before: int, limit: int) -> int:
+        """Delete effects that finished before a time in milliseconds; return how many."""
+        old = await fetch_all(db, self._sql["old"], {"before": before, "limit": limit})
+        if old:
+            await db.execute(self._sql["delete"], [{"sid": sid, "number": n} for sid, n in old])
+        return len(old)
+
+    async def read_effects(
+        self,
+        db: AsyncConnection,
+        which: EffectFilter,
+        limit: int,
+        after: EffectCursor | None,
+    ) -> list[StoredEffect]:
+        """Read effects of sessions and of a time, newest first, whatever their tool."""
+        values: dict[str, Any] = {
+            "app": searchable_name(which.app_name),
+            "user": searchable_name(which.user_id),
+            "id": searchable_name(which.session_id),
+            "since": None if which.since is None else int(which.since * 1000),
+        }
+        values = {name: value for name, value in values.items() if value is not None}
+        if after is not None:
+            values |= after._asdict()
+        found = [text for name, text in _CONDITIONS.items() if name in values]
+        where = f"WHERE {' AND '.join(found)} " if found else ""
+        sql = compile_statements({"read": f"{_ROWS} {where}{_NEWEST}"}, self._dialect)["read"]
+        rows = await fetch_all(db, sql, {**values, "limit": limit})
+        return [StoredEffect(*row) for row in rows]
+
+    async def read_ledger(
+        self, db: AsyncConnection, sid: int, number: int, limit: int
+    ) -> list[StoredEffect]:
+        """Read the next rows behind one, session by session, each in the order of its numbers."""
+        values = {"sid": sid, "number": number, "limit": limit}
+        return [StoredEffect(*row) for row in await fetch_all(db, self._sql["ledger"], values)]

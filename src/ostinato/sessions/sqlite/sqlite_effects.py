@@ -1,0 +1,82 @@
+"""The rows of the effects ledger in the embedded session store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from ..store.durable_store import Place
+from ..store.effect_ledger import (
+    EffectCursor,
+    EffectFilter,
+    EffectWriter,
+    StoredEffect,
+    chain_hash,
+    now_ms,
+    seed_hash,
+)
+
+_LAST = "SELECT n, finished, hash FROM ostinato_effects WHERE sid = ? ORDER BY n DESC LIMIT 1"
+_INSERT = "INSERT INTO ostinato_effects(sid, n, finished, data, hash) VALUES(?, ?, ?, ?, ?)"
+_TRIM = (
+    "DELETE FROM ostinato_effects WHERE (sid, n) IN (SELECT sid, n FROM ostinato_effects "
+    "WHERE finished < ? ORDER BY finished LIMIT ?)"
+)
+_ROWS = (
+    "SELECT s.app, s.user, s.id, e.sid, e.n, e.finished, e.data, e.hash "
+    "FROM ostinato_effects e CROSS JOIN sessions s ON s.sid = e.sid"
+)
+
+
+def write_effects(
+    db: sqlite3.Connection, sid: int, place: Place, texts: Sequence[str], writer: EffectWriter
+) -> None:
+    """Append effects to a session's ledger; sometimes delete old ones of any session."""
+    row = db.execute(_LAST, (sid,)).fetchone()
+    number, finished, previous = row or (0, 0, None)
+    finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
+    for text in texts:
+        number += 1
+        if writer.chained:
+            previous = chain_hash(previous or seed_hash(place), number, finished, text)
+        db.execute(_INSERT, (sid, number, finished, text, previous if writer.chained else None))
+    before = writer.count(len(texts))
+    if before is not None:
+        trim_effects(db, before, 4096)
+
+
+def trim_effects(db: sqlite3.Connection, before: int, limit: int) -> int:
+    """Delete effects that finished before a time in milliseconds; return how many."""
+    return db.execute(_TRIM, (before, limit)).rowcount
+
+
+def read_effects(
+    db: sqlite3.Connection, which: EffectFilter, limit: int, after: EffectCursor | None
+) -> list[StoredEffect]:
+    """Read effects of sessions and of a time, newest first, whatever their tool."""
+    conditions, values = ["1"], list[object]()
+    names = (which.app_name, which.user_id, which.session_id)
+    for column, value in zip(("s.app", "s.user", "s.id"), names, strict=True):
+        if value is not None:
+            conditions.append(f"{column} = ?")
+            values.append(value)
+    if which.since is not None:
+        conditions.append("e.finished >= ?")
+        values.append(int(which.since * 1000))
+    if after is not None:
+        conditions.append("(e.finished, e.sid, e.n) < (?, ?, ?)")
+        values += after
+    text = _ROWS
+    if which.session_id is not None:  # the session comes first then, with its rows by the key
+        text = text.replace("ostinato_effects e CROSS JOIN sessions s", "sessions s CROSS JOIN e")
+        text = text.replace("CROSS JOIN e", "CROSS JOIN ostinato_effects e")
+    sql = f"{text} WHERE {' AND '.join(conditions)} ORDER BY e.finished DESC, e.sid DESC, e.n DESC"
+    return [StoredEffect(*row) for row in db.execute(f"{sql} LIMIT ?", (*values, limit))]
+
+
+def read_ledger(db: sqlite3.Connection, sid: int, number: int, limit: int) -> list[StoredEffect]:
+    """Read the next rows behind one, session by session, each in the order of its numbers."""
+    rows = db.execute(
+        f"{_ROWS} WHERE (e.sid, e.n) > (?, ?) ORDER BY e.sid, e.n LIMIT ?", (sid, number, limit)
+    )
+    return [StoredEffect(*row) for row in rows]

@@ -1,0 +1,431 @@
+"""The effects ledger: a row per tool call that ran, kept beyond its invocation.
+
+A row holds digests, never arguments or results. It is written in the transaction that finishes the
+call. With a hash chain, each row of a session also holds a hash over itself and the row before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from ... import _clock
+from ...errors import InputValidationError
+from .durable_store import JournalRow, Place
+
+Outcome = Literal["done", "failed", "unknown", "not run"]
+Resolution = Literal["", "rerun", "at_most_once", "ask", "check", "rejected"]
+
+_TRIM_EVERY = 512  # rows written between two looks for old ones
+_DAY_MS = 86_400_000
+_PREFIXES = ("adk-", "e-")  # of the ids of calls and of invocations
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_IDS = re.compile(f"adk-{_UUID} e-{_UUID}")
+_DIGEST = 12  # bytes
+_FUNCTION = "FunctionTool"
+_SHORT = 4  # fields of a short row whose other fields have their defaults
+_encode_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
+_DEFAULTS = (1, "done", "", "", _FUNCTION)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSettings:
+    """How a store keeps its effects ledger.
+
+    Args:
+      keep_days: after how many days a row is deleted; None keeps it as long as its session.
+      chained: whether each row gets a hash over itself and its predecessor (`verify_effects`).
+
+    Raises:
+      InputValidationError: `keep_days` is not positive.
+    """
+
+    keep_days: float | None = 90.0
+    chained: bool = False
+
+    def __post_init__(self) -> None:
+        if self.keep_days is not None and not self.keep_days > 0:
+            raise InputValidationError(f"keep_days must be more than 0, not {self.keep_days}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One tool call that ran, or was in doubt, in a session.
+
+    Attributes:
+      place: the session.
+      number: its number within the session's ledger, from 1.
+      tool: name of the tool.
+      source: the tool's class, such as `FunctionTool`, `McpTool` or `RestApiTool`.
+      agent: the agent that called it.
+      invocation_id: the run.
+      call_id: the function call.
+      key: the idempotency key that the tool could pass on.
+      asked_by: id of the session's user, whose message led to the call.
+      approved_by: the user who approved the call; '' if it needed no approval.
+      args_digest: digest of the arguments as the tool got them: 96 bits of SHA-256, hex.
+      result_digest: digest of the response; equal responses have equal digests.
+      begun: when the last attempt began, seconds since 1970.
+      finished: when the outcome was known, seconds since 1970.
+      attempts: how many times the tool's body was begun.
+      outcome: `done`, `failed` (it raised), `unknown` or `not run`.
+      in_doubt: whether a process died between the begin and the outcome of an attempt.
+      resolution: how the doubt was resolved: `rerun`, `at_most_once`, `ask`, `check`, `rejected`.
+      damaged: what is wrong with the row, if it cannot be read; then only `place`, `number` and
+        `finished` are known.
+    """
+
+    place: Place
+    number: int
+    finished: float
+    tool: str = ""
+    source: str = ""
+    agent: str = ""
+    invocation_id: str = ""
+    call_id: str = ""
+    key: str = ""
+    asked_by: str = ""
+    approved_by: str = ""
+    args_digest: str = ""
+    result_digest: str = ""
+    begun: float = 0.0
+    attempts: int = 0
+    outcome: Outcome = "unknown"
+    in_doubt: bool = False
+    resolution: Resolution = ""
+    damaged: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the effect as a JSON object; the session's names are fields of it."""
+        fields = asdict(self)
+        del fields["place"]
+        return {**self.place._asdict(), **fields}
+
+
+class EffectFilter(NamedTuple):
+    """Which effects to read; a field that is None restricts nothing.
+
+    Attributes:
+      app_name, user_id, session_id: of which sessions; a session needs app and user.
+      since: only those that finished at this time or later, seconds since 1970.
+      tool: only those of this tool.
+      in_doubt: only those that were in doubt, or that were not.
+    """
+
+    app_name: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    since: float | None = None
+    tool: str | None = None
+    in_doubt: bool | None = None
+
+    def accepts(self, effect: Effect) -> bool:
+        """Return whether an effect has the wanted tool and doubt; a damaged one is not hidden."""
+        if effect.damaged:
+            return True
+        return self.tool in (None, effect.tool) and self.in_doubt in (None, effect.in_doubt)
+
+
+class EffectCursor(NamedTuple):
+    """The last effect of a page: its time in milliseconds, its session's number, its own number."""
+
+    finished: int
+    sid: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class EffectPage:
+    """A page of effects, newest first.
+
+    Attributes:
+      effects: the effects.
+      next: where the next page begins; None after the last page.
+    """
+
+    effects: Sequence[Effect]
+    next: EffectCursor | None = None
+
+
+@dataclass(slots=True)
+class EffectReport:
+    """The result of verifying a ledger.
+
+    Attributes:
+      rows: how many rows were read.
+      sessions: how many sessions have rows.
+      trimmed: how many sessions lack their first rows, which retention deletes.
+      chained: how many rows have a hash.
+      problems: what is wrong, each with its session and row; at most 100.
+      head: hash over the heads of all sessions; two equal ones mean equal ledgers.
+      heads: the newest hash of each session.
+    """
+
+    rows: int = 0
+    sessions: int = 0
+    trimmed: int = 0
+    chained: int = 0
+    problems: list[str] = field(default_factory=list[str])
+    head: str = ""
+    heads: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@runtime_checkable
+class EffectLedger(Protocol):
+    """A session service that keeps an effects ledger."""
+
+    async def effects(
+        self, which: EffectFilter = ..., *, limit: int = 100, after: EffectCursor | None = None
+    ) -> EffectPage:
+        """Return a page of effects, newest first."""
+        ...
+
+    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
+        """Read the whole ledger and check its numbers and hashes."""
+        ...
+
+    async def prune_effects(self, *, before: float, limit: int = 10_000) -> int:
+        """Delete effects that finished before a time (seconds since 1970); return how many."""
+        ...
+
+
+class StoredEffect(NamedTuple):
+    """A row of the ledger as stores hold it; the time is in milliseconds."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+    sid: int
+    number: int
+    finished: int
+    data: str
+    hash: str | None
+
+
+class EffectWriter:
+    """What a store has to know when it writes effects.
+
+    Args:
+      settings: how the ledger is kept.
+    """
+
+    __slots__ = ("_written", "chained", "keep_ms")
+
+    def __init__(self, settings: EffectSettings) -> None:
+        self.chained = settings.chained
+        days = settings.keep_days
+        self.keep_ms = None if days is None else int(days * _DAY_MS)
+        self._written = 0
+
+    def is_trim_due(self, added: int) -> bool:
+        """Return whether the next write shall also delete old rows."""
+        return self.keep_ms is not None and self._written + added >= _TRIM_EVERY
+
+    def count(self, added: int) -> int | None:
+        """Count rows that are written; return the time before which rows go now, or None."""
+        due = self.is_trim_due(added)
+        self._written = 0 if due else self._written + added
+        return now_ms() - (self.keep_ms or 0) if due else None
+
+
+def split_effects(rows: Sequence[JournalRow]) -> tuple[Sequence[JournalRow], Sequence[str]]:
+    """Return the rows of the journal, and the texts of those that are effects."""
+    for row in rows:
+        if row.status == "effect":
+            break
+    else:
+        return rows, ()
+    return (
+        [row for row in rows if row.status != "effect"],
+        [row.result or "" for row in rows if row.status == "effect"],
+    )
+
+
+def now_ms() -> int:
+    """Return the time in milliseconds since 1970."""
+    return int(_clock.now() * 1000)
+
+
+def digest_json(value: Any) -> bytes:
+    """Return 96 bits of SHA-256 over a value as JSON with sorted keys."""
+    try:
+        text = _encode_json(value)
+    except (TypeError, ValueError):  # keys of several types, or a cycle
+        text = repr(value)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+
+
+def seed_hash(place: Sequence[str]) -> str:
+    """Return what stands for the predecessor's hash in the first chained row of a session."""
+    return hashlib.sha256(json.dumps([*place]).encode()).hexdigest()
+
+
+def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
+    """Return the hash of a row: SHA-256 over its predecessor's hash and its own content."""
+    text = f"{previous}\n{number}\n{finished}\n{data}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def encode_effect(
+    tool: str,
+    agent: str,
+    ids: tuple[str, str],
+    digests: tuple[bytes, bytes],
+    milliseconds: int,
+    rest: tuple[int, str, str, str, str],
+) -> str:
+    """Return the text of a row: fields between tabs, short, or a JSON list if that cannot be.
+
+    Args:
+      tool, agent: their names.
+      ids: of the call and of the invocation; in the short form UUIDs with our prefixes.
+      digests: of arguments and response.
+      milliseconds: from begin to outcome.
+      rest: attempts, outcome, resolution, who approved, source; left out if all are the default.
+    """
+    more = () if rest == _DEFAULTS else rest
+    if _IDS.fullmatch(f"{ids[0]} {ids[1]}"):
+        hexes = f"{ids[0][4:]}{ids[1][2:]}".replace("-", "")
+        blob = base64.urlsafe_b64encode(bytes.fromhex(hexes) + digests[0] + digests[1])
+        fields = (tool, agent, blob.decode().rstrip("="), str(milliseconds), *map(str, more))
+        short = "\t".join(fields)
+        if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
+            return short
+    of = [digest.hex() for digest in digests]
+    return json.dumps([tool, agent, *ids, *of, milliseconds, *rest], separators=(",", ":"))
+
+
+def decode_effect(row: StoredEffect) -> Effect:
+    """Return the effect of a row; one that cannot be read says so in `damaged`."""
+    place = Place(*row[:3])
+    finished = 0.0
+    try:
+        finished = row.finished / 1000
+        tool, agent, call_id, invocation_id, args, result, took, *rest = _split_row(row.data)
+        attempts, outcome, resolution, approved, source = rest or _DEFAULTS
+        return Effect(
+            place,
+            row.number,
+            finished,
+            tool=str(tool),
+            source=str(source),
+            agent=str(agent),
+            invocation_id=str(invocation_id),
+            call_id=str(call_id),
+            key="/".join((*place, invocation_id, call_id)),
+            asked_by=place.user_id,
+            approved_by=str(approved),
+            args_digest=str(args),
+            result_digest=str(result),
+            begun=finished - int(took) / 1000,
+            attempts=int(attempts),
+            outcome=outcome,
+            in_doubt=bool(resolution),
+            resolution=resolution,
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
+
+
+def _split_row(data: str) -> Sequence[Any]:
+    """Return the fields of a row in the order of its long form."""
+    if data.startswith("["):
+        return json.loads(data)
+    tool, agent, blob, *rest = data.split("\t")
+    raw = base64.b64decode(blob + "=" * (-len(blob) % 4), b"-_", validate=True)
+    if len(raw) != 32 + 2 * _DIGEST:
+        raise ValueError(f"the ids and digests have {len(raw)} bytes")
+    ids = [
+        _unpack(prefix, raw[at : at + 16]) for prefix, at in zip(_PREFIXES, (0, 16), strict=True)
+    ]
+    return [tool, agent, *ids, raw[32 : 32 + _DIGEST].hex(), raw[32 + _DIGEST :].hex(), *rest]
+
+
+def _unpack(prefix: str, raw: bytes) -> str:
+    text = raw.hex()
+    return f"{prefix}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _is_readable(data: str) -> bool:
+    try:
+        if data.startswith("["):
+            return len(json.loads(data)) == 7 + len(_DEFAULTS)
+    except (ValueError, TypeError):
+        return False
+    return data.count("\t") in (_SHORT - 1, _SHORT - 1 + len(_DEFAULTS))
+
+
+class EffectVerifier:
+    """Checks rows that come session by session, each in the order of its numbers.
+
+    Args:
+      earlier: the `heads` of an earlier report; each has to be in the ledger still.
+    """
+
+    def __init__(self, earlier: Mapping[str, str] | None = None) -> None:
+        self.report = EffectReport()
+        self._earlier = dict(earlier or {})
+        self._sid = 0
+        self._number = 0
+        self._hash: str | None = None
+        self._is_first = True
+        self._name = ""
+        self._place: tuple[str, ...] = ()
+
+    def check(self, rows: Iterable[StoredEffect]) -> None:
+        """Check the next rows."""
+        for row in rows:
+            if row.sid != self._sid:
+                self._end_session()
+                self._begin_session(row)
+            self._check_row(row)
+
+    def finish(self) -> EffectReport:
+        """Return the report after the last row."""
+        self._end_session()
+        for name in self._earlier:
+            self.report.problems.append(
+                f"session {name!r}: the newest row of the earlier verification is gone"
+            )
+        text = json.dumps(self.report.heads, sort_keys=True)
+        self.report.head = hashlib.sha256(text.encode()).hexdigest()
+        return self.report
+
+    def _begin_session(self, row: StoredEffect) -> None:
+        self._sid, self._number, self._hash = row.sid, row.number - 1, None
+        self._place, self._is_first = row[:3], True
+        self._name = "/".join(self._place)
+        self.report.sessions += 1
+        self.report.trimmed += row.number > 1
+
+    def _end_session(self) -> None:
+        if self._hash is not None:
+            self.report.heads[self._name] = self._hash
+
+    def _check_row(self, row: StoredEffect) -> None:
+        report = self.report
+        report.rows += 1
+        gap = row.number != self._number + 1
+        if gap:
+            self._complain(row, f"follows row {self._number}: rows between them were removed")
+        if not _is_readable(row.data):
+            self._complain(row, "is damaged and cannot be read")
+        if row.hash is not None:
+            report.chained += 1
+            if self._earlier.get(self._name) == row.hash:
+                del self._earlier[self._name]
+            is_anchor = self._is_first and row.number > 1  # its predecessor was trimmed
+            previous = self._hash or seed_hash(self._place)
+            expected = chain_hash(previous, row.number, row.finished, row.data)
+            if row.hash != expected and not gap and not is_anchor:
+                self._complain(row, "was changed or reordered, or its predecessor was replaced")
+        self._number, self._hash, self._is_first = row.number, row.hash, False
+
+    def _complain(self, row: StoredEffect, what: str) -> None:
+        if len(self.report.problems) < 100:
+            self.report.problems.append(f"session {self._name!r}, row {row.number}: {what}")

@@ -1,0 +1,361 @@
+"""The places where a process may die, and the records of what tools did, for `crash_everywhere`.
+
+Within `instrument` the runtime passes a point before and after each commit, each model call and
+each tool body, and each tool body leaves lines in a file that is only appended to. The file is how
+effects are counted: a line is there before the body begins, whatever becomes of the process.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, cast
+from unittest.mock import patch
+
+from pydantic import PrivateAttr
+
+from .._aclosing import Aclosing
+from ..agents.llm_agent import LlmAgent
+from ..context.context import Context
+from ..context.invocation import InvocationContext
+from ..events.event import Event
+from ..flows.llm_flows import functions
+from ..models.base_llm import BaseLlm
+from ..models.llm_request import LlmRequest
+from ..models.llm_response import LlmResponse
+from ..sessions.sqlite_session_service import SqliteSessionService
+from ..sessions.store.effect_ledger import EffectSettings
+from ..tools.function_tool import FunctionTool
+from .scenario import Scenario
+from .scripted_model import ScriptError, responses
+
+_BODY: ContextVar[Any] = ContextVar("ostinato_crash_body", default=None)
+_STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
+_OWN_THREADS = ("ostinato", "asyncio")
+# Where the runtime calls a tool; private there, and as near to the tool's own code as possible.
+_RUN_BODY, _CALL = "_run_body", "_call"
+_WATCHED = ("append", "release", "hand_over", "park", "put_message", "claim_answers")
+Replies = dict[tuple[str, int], list[LlmResponse]]
+
+
+class ProcessKilledError(BaseException):
+    """Stands for the death of the process, in the mode that kills none."""
+
+
+class CrashWorld:
+    """One process of a trial: the points that it passes, and the lines that its tools leave.
+
+    Args:
+      folder: where the store and the lines are.
+      at: number of the point at which it dies, from 1; None for none.
+      kills: whether it really dies; else it raises `ProcessKilledError`, and commits nothing more.
+      replies: recorded replies of models; those of agents without a script are added.
+    """
+
+    def __init__(
+        self, folder: Path, at: int | None, *, kills: bool, replies: Replies | None = None
+    ) -> None:
+        self.folder = folder
+        self.points: list[str] = []
+        self.replies: Replies = {} if replies is None else replies
+        self.is_dead = False
+        self._at, self._kills = at, kills
+        self._mutex = threading.Lock()
+
+    @property
+    def database(self) -> Path:
+        """The file of the sessions."""
+        return self.folder / "sessions.db"
+
+    def pass_point(self, name: str) -> None:
+        """Pass a point; die if it is the one."""
+        with self._mutex:
+            self.points.append(name)
+            self.is_dead = self.is_dead or len(self.points) == self._at
+        if self.is_dead:
+            if len(self.points) == self._at:
+                self.note("died", name=name)
+            if self._kills:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise ProcessKilledError(name)
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Append a line to the file; it is there when this returns."""
+        line = json.dumps({"kind": kind, "pid": os.getpid(), **facts}, default=repr)
+        file = os.open(self.folder / "marks", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, f"{line}\n".encode())
+        finally:
+            os.close(file)
+
+    def read_notes(self) -> list[dict[str, Any]]:
+        """Return the lines of all processes, in order."""
+        path = self.folder / "marks"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def open_watched_store(world: CrashWorld) -> SqliteSessionService:
+    """Return the session store of a trial; each change of it passes a point before and after."""
+    service = SqliteSessionService(world.database, synchronous="NORMAL", effects=EffectSettings())
+
+    def watch(name: str) -> Callable[..., Any]:
+        inner = getattr(service, name)
+
+        async def pass_points(*args: Any, **kwargs: Any) -> Any:
+            what = f"{name}{_describe(args, kwargs)}"
+            world.pass_point(f"before {what}")
+            result = await inner(*args, **kwargs)
+            world.pass_point(f"after {what}")
+            return result
+
+        return pass_points
+
+    for name in _WATCHED:
+        setattr(service, name, watch(name))
+    renew = service.renew
+
+    async def renew_alive(*args: Any, **kwargs: Any) -> Any:
+        if world.is_dead:
+            raise ProcessKilledError("renew")
+        return await renew(*args, **kwargs)
+
+    service.renew = renew_alive  # no point: a thread renews by the clock
+    return service
+
+
+def _describe(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return what an append holds: the author and the calls or responses of its events."""
+    events: Any = args[1] if len(args) > 1 else kwargs.get("events", ())
+    words: list[str] = []
+    for event in cast(Sequence[Event], events) if isinstance(events, (list, tuple)) else ():
+        calls = [f"call of {one.name}" for one in event.get_function_calls()]
+        answers = [f"response of {one.name}" for one in event.get_function_responses()]
+        words += [f"{event.author}: {', '.join([*calls, *answers]) or 'text'}"]
+    return f" ({'; '.join(words)})" if words else ""
+
+
+@contextmanager
+def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) -> Generator[None]:
+    """Let the runtime of this process pass points and leave lines until the block ends.
+
+    Args:
+      world: the process.
+      scenario: has the scripts of the models.
+      root: name of the root agent.
+      probe: look for changes of globals and of state outside of the delta, and for threads.
+    """
+    key_of, own_model = Context.idempotency_key.fget, LlmAgent.canonical_model.fget
+    assert key_of is not None and own_model is not None
+
+    def note_key(context: Context) -> str:
+        world.note("key", call=context.function_call_id)
+        return key_of(context)
+
+    def replay_model(agent: LlmAgent) -> BaseLlm:
+        of_root = scenario.model.get("") if agent.name == root else None
+        script = scenario.model.get(agent.name, of_root)
+        return _ReplayedModel(world, agent.name, script, lambda: own_model(agent))
+
+    level = logging.root.manager.disable
+    with (
+        _watch_tools(world, probe),
+        patch.object(Context, "idempotency_key", property(note_key)),
+        patch.object(LlmAgent, "canonical_model", property(replay_model)),
+    ):
+        logging.disable(logging.ERROR)  # a resume is worth a warning elsewhere
+        try:
+            yield
+        finally:
+            logging.disable(level)
+
+
+@contextmanager
+def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
+    """Let each tool body pass points and leave lines."""
+    run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
+    begin_call = InvocationContext.begin_call
+
+    async def watch_body(run: Any) -> Any:
+        token = _BODY.set(run)
+        try:
+            result = await run_body(run)
+        finally:
+            _BODY.reset(token)
+        if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
+            _end(world, run)
+        return result
+
+    async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
+        await begin_call(ctx, call_id, tool_name)
+        run = _BODY.get()
+        if run is not None and run.call.id == call_id and not isinstance(run.tool, FunctionTool):
+            _begin(world, run)
+
+    async def watch_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
+        run = _BODY.get()
+        if run is None:
+            return await call_function(tool, values, ctx)
+        _begin(world, run)
+        before = _snapshot(tool.func, run) if probe else None
+        with _audit(world, run.tool.name) if probe else ExitStack():
+            result = await call_function(tool, values, ctx)
+        if before is not None:
+            _note_changes(world, tool, run, before)
+        _end(world, run)
+        return result
+
+    with (
+        patch.object(functions, _RUN_BODY, watch_body),
+        patch.object(FunctionTool, _CALL, watch_call),
+        patch.object(InvocationContext, "begin_call", watch_begin),
+    ):
+        yield
+
+
+def _end(world: CrashWorld, run: Any) -> None:
+    world.note("end", call=run.call.id, tool=run.tool.name)
+    world.pass_point(f"after {run.tool.name}")
+
+
+def _begin(world: CrashWorld, run: Any) -> None:
+    world.pass_point(f"before {run.tool.name}")
+    world.note(
+        "begin",
+        call=run.call.id,
+        tool=run.tool.name,
+        args=run.args,
+        policy=run.tool.in_doubt,
+        has_check=run.tool.in_doubt_check is not None,
+        is_builtin=getattr(getattr(run.tool, "func", None), "__module__", "").startswith(
+            "ostinato."
+        ),
+    )
+
+
+class _ReplayedModel(BaseLlm):
+    """A model that replies by the position in the conversation: from a script or a recording."""
+
+    _world: Any = PrivateAttr()
+    _agent: str = PrivateAttr()
+    _script: Any = PrivateAttr()
+    _own: Callable[[], BaseLlm] = PrivateAttr()
+
+    def __init__(
+        self, world: CrashWorld, agent: str, script: Any, own: Callable[[], BaseLlm]
+    ) -> None:
+        super().__init__(model="replayed")
+        self._world, self._agent, self._script, self._own = world, agent, script, own
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        world, agent, script = self._world, self._agent, self._script
+        position = sum(content.role == "model" for content in llm_request.contents)
+        world.pass_point(f"before model of {agent}")
+        if script is not None:
+            if position >= len(script):
+                raise ScriptError(
+                    f"the scenario has {len(script)} replies of agent {agent!r}, and one more was "
+                    "asked for"
+                )
+            for response in responses(script[position], stream=stream):
+                yield response
+            return
+        known = world.replies.get((agent, position))
+        if known is None:
+            known = list[LlmResponse]()
+            world.replies[agent, position] = known
+            async with Aclosing(self._own().generate_content_async(llm_request)) as own:
+                async for response in own:
+                    known.append(response)
+        for response in known:
+            yield response.model_copy(deep=True)
+
+
+def _snapshot(func: Any, run: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the globals that a tool uses, as text, and the session's state."""
+    state = run.ctx.session.state
+    return _globals_of(func), {key: copy.deepcopy(state[key]) for key in state}
+
+
+def _globals_of(func: Any) -> dict[str, str]:
+    func = getattr(func, "__func__", func)
+    while hasattr(func, "__wrapped__"):
+        func = func.__wrapped__
+    if not isinstance(func, FunctionType):
+        return {}
+    found: dict[str, str] = {}
+    for name in _names_in(func.__code__):
+        value: Any = func.__globals__.get(name)
+        if name in func.__globals__ and not isinstance(value, (ModuleType, type, FunctionType)):
+            found[name] = f"{value!r} {vars(value) if hasattr(value, '__dict__') else ''}"
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=False):
+        try:
+            found[name] = repr(cell.cell_contents)
+        except ValueError:
+            continue  # not bound yet
+    return found
+
+
+def _names_in(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names_in(constant)
+    return names
+
+
+def _note_changes(
+    world: CrashWorld, tool: FunctionTool, run: Any, before: tuple[dict[str, str], dict[str, Any]]
+) -> None:
+    """Note which globals, and which keys of the state outside of its delta, a tool has changed."""
+    for name, text in _globals_of(tool.func).items():
+        if before[0].get(name) != text:
+            world.note("global", tool=tool.name, name=name)
+    state, delta = run.ctx.session.state, run.context.actions.state_delta
+    for key in {*state, *before[1]}:
+        changed = key not in before[1] or key not in state or before[1][key] != state[key]
+        if changed and key not in delta and not key.startswith("temp:"):
+            world.note("state", tool=tool.name, name=key)
+
+
+@contextmanager
+def _audit(world: CrashWorld, tool: str) -> Generator[None]:
+    """Note a tool that starts threads or processes; what these do after is not covered."""
+    _install_audit()
+    me = (world, tool)
+    _AUDITED.append(me)
+    before = {thread.ident for thread in threading.enumerate()}
+    try:
+        yield
+    finally:
+        _AUDITED.remove(me)
+        new = [one for one in threading.enumerate() if one.ident not in before]
+        if any(not one.name.startswith(_OWN_THREADS) for one in new):
+            world.note("starts", tool=tool, what="a thread")
+
+
+_AUDITED: list[tuple[CrashWorld, str]] = []
+_INSTALLED: list[bool] = []
+
+
+def _install_audit() -> None:
+    if not _INSTALLED:  # an audit hook cannot be removed
+        _INSTALLED.append(True)
+        sys.addaudithook(_on_audit)
+
+
+def _on_audit(event: str, args: tuple[Any, ...]) -> None:
+    if _AUDITED and event in _STARTS:
+        for world, tool in [*_AUDITED]:
+            world.note("starts", tool=tool, what="a process")

@@ -1,0 +1,92 @@
+"""`crash_everywhere`: kill an agent at every commit point of a scenario and compare the effects."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputValidationError
+from .crash_report import CrashReport, ReportBuilder, first_difference
+from .crash_trial import CrashTrials, TrialOutcome
+from .scenario import Scenario
+
+_HANG_SECONDS = 60.0
+
+
+class ScenarioError(AssertionError):
+    """The scenario does not run by itself, or does not run twice in the same way."""
+
+
+def crash_everywhere(
+    agent: Any,
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    *,
+    kills: bool | None = None,
+    max_points: int = 200,
+    hang_seconds: float = _HANG_SECONDS,
+) -> CrashReport:
+    """Run a scenario once, then once for each of its commit points with the process killed there.
+
+    A point lies before and after each commit of the session store, each model call and each tool
+    body. At a point the process kills itself (SIGKILL); a second process resumes what it left, as
+    a restarted service does. Each process is forked from this one, so it begins with the modules
+    in their present state. Effects are counted by lines that are appended to a file right before a
+    tool's body begins and right after it ends; that a tool used its key is known from its reading
+    `tool_context.idempotency_key`.
+
+    Args:
+      agent: an agent, or an App.
+      scenario: a file, its data, or a `Scenario`.
+      kills: whether processes are really killed. False stays in this process: at a point the run is
+        stopped by an exception and its store accepts nothing more. None kills where the system can
+        fork.
+      max_points: at most so many deaths, spread evenly over the points.
+      hang_seconds: how long one process may take.
+
+    Returns:
+      The report: for each tool effects, attempts and repeats, and what to mend.
+
+    Raises:
+      ScenarioError: the scenario fails undisturbed, or two undisturbed runs differ; the error names
+        the first difference.
+      InputValidationError: `scenario` does not describe one, or this system cannot fork and `kills`
+        is true.
+    """
+    can_fork = hasattr(os, "fork")
+    if kills and not can_fork:
+        raise InputValidationError("This system cannot fork; pass kills=False.")
+    if max_points < 1:
+        raise InputValidationError(f"max_points must be at least 1, not {max_points}.")
+    begun, wanted = time.monotonic(), Scenario.read(scenario)
+    trials = CrashTrials(
+        agent, wanted, kills=can_fork if kills is None else kills, seconds=hang_seconds
+    )
+    trials.warm_up()
+    reference = _run_undisturbed(trials, wanted.name)
+    builder = ReportBuilder(wanted.name, wanted.repeatable, reference)
+    points = len(reference.points)
+    step = max(points / max_points, 1.0)
+    for at in sorted({int(number * step) + 1 for number in range(min(points, max_points))}):
+        builder.add(trials.run(at))
+    if points > max_points:
+        builder.report.notes.append(f"only {max_points} of {points} points were tried")
+    return builder.finish(time.monotonic() - begun)
+
+
+def _run_undisturbed(trials: CrashTrials, name: str) -> TrialOutcome:
+    """Run the scenario twice without a death; return the first run."""
+    first = trials.run(None, probe=True)
+    if first.error:
+        raise ScenarioError(f"The scenario {name!r} fails by itself: {first.error}")
+    trials.replies = first.replies
+    second = trials.run(None)
+    difference = second.error or first_difference(first, second)
+    if difference:
+        raise ScenarioError(
+            f"The scenario {name!r} is not deterministic by itself: {difference}. Fix clocks, "
+            "random numbers and answers of outside services, or a global that a first run changes."
+        )
+    return first

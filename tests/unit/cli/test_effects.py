@@ -1,0 +1,141 @@
+"""`ostinato effects` and `ostinato prove`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.hosting.store_address import parse_store
+from ostinato.hosting.stores import open_store
+from tests.unit.cli.conftest import MakeAgent, Ostinato
+
+DESK = """
+from ostinato.agents import Agent
+from ostinato.testing import FunctionModel, call
+
+def note(text: str) -> str:
+    return "noted"
+
+def answer(request):
+    last = request.contents[-1].parts[-1]
+    return call("note", text=last.text) if last.text else "Noted."
+
+root_agent = Agent(name="desk", model=FunctionModel(answer), tools=[note])
+"""
+SCENARIO = {"steps": ["milk"], "model": [{"call": "note", "args": {"text": "milk"}}, "Done."]}
+
+
+@pytest.fixture
+def desk(make_agent: MakeAgent, ostinato: Ostinato) -> Ostinato:
+    make_agent(DESK)
+    ostinato("run", "desk", "milk", "--session", "first")
+    ostinato("run", "desk", "eggs", "--session", "second")
+    return ostinato
+
+
+def test_effects_are_listed_and_exported(desk: Ostinato) -> None:
+    lines = desk("effects").out.splitlines()
+    assert len(lines) == 2
+    assert "note  done" in lines[0]
+    assert "desk/user/second" in lines[0]
+    assert "desk/user/first" in desk("effects", "fir").out
+    assert "No effects found" in desk("effects", "--tool", "pay").out
+    assert "No effects found" in desk("effects", "--in-doubt").out
+    assert "There are more" in desk("effects", "--limit", "1").out
+    assert len(desk("effects", "--since", "1h", "--app", "desk").out.splitlines()) == 2
+    exported = [json.loads(line) for line in desk("effects", "--jsonl").out.splitlines()]
+    assert [one["session_id"] for one in exported] == ["second", "first"]
+    assert exported[0]["args_digest"] != exported[1]["args_digest"]
+    assert exported[0]["result_digest"] == exported[1]["result_digest"]
+    assert exported[0]["key"].endswith(exported[0]["call_id"])
+
+
+def test_verify_names_what_is_missing(desk: Ostinato) -> None:
+    done = desk("effects", "verify")
+    assert (done.code, "2 effects of 2 sessions" in done.out) == (0, True)
+    assert "No row has a hash" in done.out
+    with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
+        db.execute("UPDATE ostinato_effects SET data = 'x' WHERE sid = 1")
+        db.commit()
+    done = desk("effects", "verify")
+    assert done.code == 1
+    assert "session 'desk/user/first', row 1: is damaged" in done.out
+    assert "row 1 is damaged" in desk("effects", "first").out
+
+
+def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> None:
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    assert json.loads(Path("heads.json").read_text()) == {}
+    Path("heads.json").write_text('{"desk/user/first": "00"}')
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "newest row of the earlier" in done.out) == (1, True)
+    assert desk("effects", "verify", "--against", "nothing.json").code == 2
+    Path("heads.json").write_text("3")
+    assert desk("effects", "verify", "--against", "heads.json").code == 2
+
+
+def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
+    url = "sqlite:///.ostinato/sessions.db"
+    desk("run", "desk", "milk", "--session", "third", "--db", f"{url}?effects=chained")
+    desk("run", "desk", "milk", "--session", "fourth", "--db", f"{url}?effects=off")
+    done = desk("effects", "verify", "--save", "heads.json")
+    assert (done.code, "3 effects of 3 sessions, 1 with a hash" in done.out) == (0, True)
+    assert [*json.loads(Path("heads.json").read_text())] == ["desk/user/third"]
+    assert desk("effects", "verify", "--against", "heads.json").code == 0
+    with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
+        db.execute("DELETE FROM ostinato_effects WHERE hash IS NOT NULL")
+        db.commit()
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "the newest row of the earlier verification is gone" in done.out) == (
+        1,
+        True,
+    )
+    done = desk("effects", "--db", f"{url}?effects=maybe")
+    assert (done.code, "on, off or chained" in done.err) == (1, True)
+
+
+def test_a_server_chooses_too() -> None:
+    for choice, chained in (("on", False), ("chained", True)):
+        address = parse_store(f"postgresql://ann@127.0.0.1/shop?effects={choice}&ssl=disable")
+        store: Any = open_store(address)
+        assert store._effect_writer.chained is chained
+        assert "effects" not in str(store._target.url)
+        assert "ssl=disable" in str(store._target.url)
+    assert not open_store(parse_store("mysql://ann@127.0.0.1/shop?effects=off")).keeps_effects
+
+
+def test_prune(desk: Ostinato) -> None:
+    assert desk("effects", "prune").code == 2
+    assert "Deleted 0" in desk("effects", "prune", "--older-than", "1d").out
+    assert "Deleted 2" in desk("effects", "prune", "--older-than", "0s").out
+    assert desk("effects", "prune", "--older-than", "soon").code == 2
+    assert desk("effects", "--limit", "0").code == 2
+
+
+@pytest.mark.long
+def test_prove_reports_what_to_mend(make_agent: MakeAgent, ostinato: Ostinato) -> None:
+    make_agent(DESK)
+    Path("milk.json").write_text(json.dumps(SCENARIO))
+    done = ostinato("prove", "desk", "milk.json", "--fast", "--points", "100")
+    assert done.code == 1
+    assert "note would have acted twice" in done.out
+    assert "tool_context.idempotency_key" in done.out
+    Path("milk.json").write_text(json.dumps({**SCENARIO, "repeatable": ["note"]}))
+    done = ostinato("prove", "desk", "milk.json", "--fast", "--points", "3", "--json")
+    assert (done.code, json.loads(done.out)["ok"]) == (0, True)
+
+
+def test_prove_refuses_wrong_usage(make_agent: MakeAgent, ostinato: Ostinato) -> None:
+    make_agent(DESK)
+    Path("milk.json").write_text('{"steps": []}')
+    assert ostinato("prove", "desk", "milk.json").code == 2
+    assert ostinato("prove", "desk", "nothing.json").code == 2
+    assert ostinato("prove", "desk", "milk.json", "--points", "0").code == 2
+    Path("milk.json").write_text('{"steps": ["Hi."], "model": [{"call": "note"}]}')
+    done = ostinato("prove", "desk", "milk.json", "--fast")
+    assert (done.code, "fails by itself" in done.err) == (1, True)

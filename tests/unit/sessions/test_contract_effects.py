@@ -1,0 +1,272 @@
+"""The contract of every durable store of ours: the effects ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.errors import InputValidationError
+from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.session import Session
+from ostinato.sessions.sqlite.sqlite_file import SqliteFile, connect
+from ostinato.sessions.sqlite.sqlite_schema import FORMAT
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
+from ostinato.sessions.store.durable_store import JournalRow
+from ostinato.sessions.store.effect_ledger import (
+    Effect,
+    EffectFilter,
+    EffectSettings,
+    EffectWriter,
+    encode_effect,
+)
+from tests.unit.sessions.conftest import made
+from tests.unit.sessions.talk import begin, claim, said
+
+KEPT = ["file", "sql file"]
+SERVERS = ["postgres", "mariadb"]
+NAMES = {"app_name": "app", "user_id": "ann"}
+
+
+STORES = [*KEPT, *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
+
+
+@pytest.fixture(params=STORES)
+async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    async with made(request.param, tmp_path) as service:
+        keep_ledger(service, EffectSettings())
+        yield service
+
+
+@pytest.fixture(params=STORES)
+async def chained(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    async with made(request.param, tmp_path) as service:
+        keep_ledger(service, EffectSettings(chained=True))
+        yield service
+
+
+def keep_ledger(service: Any, settings: EffectSettings) -> None:
+    """Let a store keep a ledger, as one that is made with these settings does."""
+    service._effect_writer = writer = EffectWriter(settings)
+    if isinstance(service, DatabaseSessionService):
+        service._effect_rows.writer = service._postgres._effects = writer
+
+
+def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:
+    rest = (2, "done", resolution, "", "FunctionTool") if resolution else None
+    text = encode_effect(
+        tool,
+        "shop",
+        (call, "e-1"),
+        (b"a" * 12, b"r" * 12),
+        5,
+        rest or (1, "done", "", "", "FunctionTool"),
+    )
+    return JournalRow("e-1", call, "effect", tool, text)
+
+
+async def keep(store: Any, *rows: JournalRow, session_id: str = "s1") -> Session:
+    session = await store.create_session(**NAMES, session_id=session_id)
+    fence = await begin(store, session, claim())
+    for one in rows:
+        await store.append(session, [said("done")], [one], fence)
+    return session
+
+
+async def calls(store: Any, **which: Any) -> list[str]:
+    page = await store.effects(EffectFilter(**which))
+    return [effect.call_id for effect in page.effects]
+
+
+async def test_effects_outlive_their_invocation(ledger: Any) -> None:
+    session = await ledger.create_session(**NAMES, session_id="s1")
+    fence = await begin(ledger, session, claim())
+    finished = JournalRow("e-1", "c1", "finished", "pay", "{}")
+    await ledger.append(session, [], [finished, row("c1"), row("c2")], fence)
+    await ledger.append(session, [said("done")], [row("c3")], fence)
+    await ledger.release((*session_key(session),), fence)
+    assert await calls(ledger) == ["c3", "c2", "c1"]
+    effect: Effect = (await ledger.effects(limit=1)).effects[0]
+    assert effect.place == session_key(session)
+    assert (effect.number, effect.tool, effect.agent) == (3, "pay", "shop")
+    assert effect.key == "app/ann/s1/e-1/c3"
+    assert effect.asked_by == "ann"
+    assert (effect.attempts, effect.outcome, effect.in_doubt) == (1, "done", False)
+    assert 0 < effect.finished - effect.begun < 0.1
+
+
+def session_key(session: Session) -> tuple[str, str, str]:
+    return session.app_name, session.user_id, session.id
+
+
+async def test_pages_and_filters(ledger: Any) -> None:
+    rows = [row(f"c{n}", "pay" if n % 2 else "mail", "rerun" if n == 3 else "") for n in range(7)]
+    await keep(ledger, *rows)
+    await keep(ledger, row("other"), session_id="s2")
+    found: list[str] = []
+    page = await ledger.effects(limit=3)
+    while True:
+        found += [effect.call_id for effect in page.effects]
+        if page.next is None:
+            break
+        page = await ledger.effects(limit=3, after=page.next)
+    assert sorted(found) == sorted(["other", *(f"c{n}" for n in range(7))])
+    assert await calls(ledger, **NAMES, session_id="s2") == ["other"]
+    assert await calls(ledger, tool="mail") == ["c6", "c4", "c2", "c0"]
+    assert await calls(ledger, in_doubt=True) == ["c3"]
+    assert await calls(ledger, app_name="nobody") == []
+    assert await calls(ledger, since=32503680000.0) == []
+    page = await ledger.effects(EffectFilter(tool="mail"), limit=3)
+    rest = await ledger.effects(EffectFilter(tool="mail"), limit=3, after=page.next)
+    assert [one.call_id for one in (*page.effects, *rest.effects)] == ["c6", "c4", "c2", "c0"]
+
+
+async def test_effects_go_with_their_session_and_by_age(ledger: Any) -> None:
+    await keep(ledger, row("c1"), row("c2"))
+    await keep(ledger, row("c3"), session_id="s2")
+    await ledger.delete_session(**NAMES, session_id="s1")
+    assert await calls(ledger) == ["c3"]
+    assert await ledger.prune_effects(before=1.0) == 0
+    assert await ledger.prune_effects(before=32503680000.0) == 1
+    assert await calls(ledger) == []
+
+
+async def test_a_chain_is_verified_and_pruned(chained: Any) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(5)))
+    await keep(chained, row("other"), session_id="s2")
+    report = await chained.verify_effects()
+    assert (report.rows, report.sessions, report.chained, report.problems) == (6, 2, 6, [])
+    assert len(report.heads) == 2
+    assert await chained.prune_effects(before=32503680000.0, limit=2) == 2
+    report = await chained.verify_effects()
+    assert (report.rows, report.trimmed, report.problems) == (4, 1, [])
+
+
+CHANGES = {
+    "changed": ("UPDATE ostinato_effects SET data = replace(data, 'pay', 'tax') WHERE n = 2",),
+    "changed time": ("UPDATE ostinato_effects SET finished = finished + 1 WHERE n = 3",),
+    "removed": ("DELETE FROM ostinato_effects WHERE n = 2",),
+    "reordered": (
+        "UPDATE ostinato_effects SET n = 99 WHERE n = 2",
+        "UPDATE ostinato_effects SET n = 2 WHERE n = 3",
+        "UPDATE ostinato_effects SET n = 3 WHERE n = 99",
+    ),
+    "damaged": ("UPDATE ostinato_effects SET data = 'pay' WHERE n = 3",),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_changed_row_is_named(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "s.db"
+    service = SqliteSessionService(path, effects=EffectSettings(chained=True))
+    await keep(service, *(row(f"c{n}") for n in range(4)))
+    whole = await service.verify_effects()
+    await service.close()
+    with closing(sqlite3.connect(path)) as db:
+        for statement in CHANGES[change]:
+            db.execute(statement)
+        db.commit()
+    service = SqliteSessionService(path)
+    report = await service.verify_effects()
+    page = await service.effects()
+    await service.close()
+    assert "session 'app/ann/s1', row" in report.problems[0]
+    assert whole.problems == []
+    if change == "damaged":
+        assert "row 3: is damaged" in report.problems[0]
+        assert [bool(effect.damaged) for effect in page.effects] == [False, True, False, False]
+
+
+async def test_damage_of_any_kind_stops_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    service = SqliteSessionService(path, effects=EffectSettings(chained=True))
+    session = await keep(service, row("c1"), row("c2"))
+    await service.flush()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE ostinato_effects SET finished = 'late', data = x'00ff' WHERE n = 2")
+        db.execute("UPDATE ostinato_effects SET data = '[3, {}]' WHERE n = 1")
+        db.commit()
+    await service.append(session, [said("x")], [row("c3")])
+    page, report = await service.effects(), await service.verify_effects()
+    assert sorted((one.number, bool(one.damaged)) for one in page.effects) == [
+        (1, True),
+        (2, True),
+        (3, False),
+    ]
+    assert [problem.split(":")[0][-5:] for problem in report.problems if "cannot" in problem] == [
+        "row 1",
+        "row 2",
+    ]
+    await service.close()
+
+
+async def test_old_rows_are_deleted_by_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostinato.sessions.store.effect_ledger._TRIM_EVERY", 3)
+    path = tmp_path / "s.db"
+    service = SqliteSessionService(path, effects=EffectSettings(keep_days=1))
+    session = await keep(service, row("c1"), row("c2"))
+    await service.flush()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE ostinato_effects SET finished = finished - 172800000 WHERE n = 1")
+        db.commit()
+    await service.append(session, [said("x")], [row("c3")])
+    assert await calls(service) == ["c3", "c2"]
+    await service.close()
+
+
+async def test_without_settings_no_ledger_is_kept(tmp_path: Path) -> None:
+    service = SqliteSessionService(tmp_path / "s.db")
+    await keep(service, row("c1"))
+    assert not service.keeps_effects
+    assert await calls(service) == []
+    await service.close()
+
+
+async def test_a_file_of_the_version_before_gets_its_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    before = replace(FORMAT, migrations=FORMAT.migrations[:-1])
+    connection = connect(SqliteFile.of(path, before))
+    connection.execute(
+        "INSERT INTO sessions(app, user, id, created, updated) VALUES('app', 'ann', 'old', 1, 1)"
+    )
+    connection.close()
+    service = SqliteSessionService(path, effects=EffectSettings())
+    old = await service.get_session(**NAMES, session_id="old")
+    assert old is not None
+    fence = await begin(service, old, claim())
+    await service.append(old, [said("done")], [row("c1")], fence)
+    assert await calls(service) == ["c1"]
+    await service.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sql file", *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)],
+)
+async def test_a_database_of_the_version_before_gets_its_ledger(tmp_path: Path, name: str) -> None:
+    async with made(name, tmp_path) as first:
+        old = await first.create_session(**NAMES, session_id="old")
+        await first._write_rows(drop_ledger)
+        again = DatabaseSessionService(
+            first._target.url.render_as_string(hide_password=False), effects=EffectSettings()
+        )
+        fence = await begin(again, old, claim())
+        await again.append(old, [said("done")], [row("c1")], fence)
+        assert await calls(again) == ["c1"]
+        await again.close()
+
+
+async def drop_ledger(db: Any) -> None:
+    await db.exec_driver_sql("DROP TABLE ostinato_effects")
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InputValidationError, match="keep_days"):
+        EffectSettings(keep_days=0)

@@ -1,0 +1,250 @@
+"""`crash_everywhere`: planted faults are found, each with the line that mends it."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.agents import LlmAgent
+from ostinato.apps import App
+from ostinato.errors import InputValidationError
+from ostinato.testing import CrashReport, FunctionModel, ScenarioError, crash_everywhere
+from ostinato.testing.scenario import Scenario, Step
+from ostinato.tools import FunctionTool, ToolContext
+
+BASKET: list[str] = []
+NUMBERS = itertools.count()
+PAYMENTS = tempfile.TemporaryDirectory()
+
+
+def pay(amount: int) -> dict[str, Any]:
+    """Pay."""
+    return {"paid": amount}
+
+
+def pay_with_key(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+    """Pay."""
+    return {"paid": amount, "by_key": bool(tool_context.idempotency_key)}
+
+
+def pay_into_file(amount: int, tool_context: ToolContext) -> dict[str, Any]:
+    """Pay."""
+    (Path(PAYMENTS.name) / str(tool_context.function_call_id)).touch()
+    return {"paid": amount}
+
+
+def find_payment(args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any] | None:
+    """Return the result of a payment that happened."""
+    happened = (Path(PAYMENTS.name) / str(tool_context.function_call_id)).exists()
+    return {"paid": args["amount"]} if happened else None
+
+
+def add_item(item: str) -> dict[str, Any]:
+    """Add an item."""
+    BASKET.append(item)
+    return {"items": len(BASKET)}
+
+
+def choose(room: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Choose a room."""
+    tool_context.session.state["room"] = room
+    return {"chosen": room}
+
+
+def show_room(tool_context: ToolContext) -> dict[str, Any]:
+    """Show the room."""
+    return {"room": tool_context.state.get("room")}
+
+
+def draw() -> dict[str, Any]:
+    """Draw a number."""
+    return {"number": next(NUMBERS)}
+
+
+def start_work() -> dict[str, Any]:
+    """Start work that outlives the call."""
+    threading.Thread(target=threading.Event().wait, args=(0.5,), name="work").start()
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    return {"started": True}
+
+
+def shop(*tools: Any) -> LlmAgent:
+    return LlmAgent(name="shop", tools=[*tools])
+
+
+def scenario(*turns: Any, **fields: Any) -> dict[str, Any]:
+    return {"steps": ["Go."], "model": [*turns, "Done."], **fields}
+
+
+def call(name: str, **args: Any) -> dict[str, Any]:
+    return {"call": name, "args": args}
+
+
+def kinds(report: CrashReport) -> list[tuple[str, str]]:
+    return sorted((one.kind, one.tool) for one in report.findings)
+
+
+def test_in_one_process_a_payment_without_a_key_is_found() -> None:
+    report = crash_everywhere(shop(pay), scenario(call("pay", amount=3)), kills=False)
+    assert kinds(report) == [("repeated", "pay")]
+    assert report.kills == report.points > 10
+    assert (report.tools["pay"].effects, report.tools["pay"].unkeyed) == (1, 2)
+    assert "idempotency_key" in report.findings[0].remedy
+    assert "before append (shop: response of pay)" in report.findings[0].points
+    with pytest.raises(AssertionError, match="pay would have acted twice"):
+        report.assert_once()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [True, False])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        pay_with_key,
+        FunctionTool(pay, in_doubt="at_most_once"),
+        FunctionTool(pay, in_doubt="ask"),
+        FunctionTool(pay_into_file, check=find_payment),
+    ],
+)
+def test_what_mends_it_leaves_nothing_to_mend(kills: bool, tool: Any) -> None:
+    name = getattr(tool, "name", "pay_with_key")
+    report = crash_everywhere(shop(tool), scenario(call(name, amount=3)), kills=kills)
+    assert kinds(report) == []
+    assert report.tools[name].unkeyed == 0
+    assert report.to_json()["ok"]
+
+
+@pytest.mark.long
+def test_a_check_that_finds_what_did_not_happen_is_named() -> None:
+    hopeful = FunctionTool(pay, check=lambda args, tool_context: {"paid": 3})
+    report = crash_everywhere(shop(hopeful), scenario(call("pay", amount=3)), kills=False)
+    assert kinds(report) == [("lost", "pay")]
+    assert "let check= of pay return None" in report.findings[0].remedy
+    assert report.findings[0].points[0] == "after append (shop: call of pay)"
+
+
+@pytest.mark.long
+def test_a_check_that_finds_nothing_is_named() -> None:
+    blind = FunctionTool(pay, check=lambda args, tool_context: None)
+    report = crash_everywhere(shop(blind), scenario(call("pay", amount=3)))
+    assert kinds(report) == [("repeated", "pay")]
+    assert "check=" in report.findings[0].remedy
+
+
+@pytest.mark.long
+def test_a_global_is_found() -> None:
+    turns = scenario(call("add_item", item="a"), call("add_item", item="b"))
+    report = crash_everywhere(shop(add_item), {**turns, "repeatable": ["add_item"]})
+    assert kinds(report) == [("global", "add_item")]
+    assert "'BASKET'" in report.findings[0].text
+    assert "tool_context.state['basket']" in report.findings[0].remedy
+    assert BASKET == []
+
+
+@pytest.mark.long
+def test_state_outside_of_the_delta_is_found() -> None:
+    turns = scenario(call("choose", room="Blue"), call("show_room"))
+    report = crash_everywhere(
+        shop(choose, show_room), {**turns, "repeatable": ["choose", "show_room"]}
+    )
+    assert kinds(report) == [("state", "choose")]
+    assert "tool_context.state['room'] = ..." in report.findings[0].remedy
+
+
+@pytest.mark.long
+def test_own_threads_and_processes_are_not_covered() -> None:
+    turns = scenario(call("start_work"), repeatable=["start_work"])
+    report = crash_everywhere(shop(start_work), turns, max_points=2)
+    assert report.notes[:2] == [
+        "start_work starts a process: what that does after a death is not covered",
+        "start_work starts a thread: what that does after a death is not covered",
+    ]
+    assert "only 2 of" in report.notes[2]
+
+
+def test_a_scenario_that_is_not_deterministic() -> None:
+    with pytest.raises(ScenarioError, match=r"first|event 3 is .*'number': [0-9]+.*and was"):
+        crash_everywhere(shop(draw), scenario(call("draw")), kills=False)
+
+
+def test_a_scenario_that_fails_by_itself() -> None:
+    with pytest.raises(ScenarioError, match="1 replies of agent 'shop', and one more was asked"):
+        crash_everywhere(
+            shop(pay), {"steps": ["Go."], "model": [call("pay", amount=1)]}, kills=False
+        )
+    with pytest.raises(ScenarioError, match="wants to approve a call of 'pay'; these wait: none"):
+        crash_everywhere(
+            shop(pay), {"steps": ["Go.", {"approve": "pay"}], "model": ["Hi."]}, kills=False
+        )
+
+
+@pytest.mark.long
+async def test_recorded_models_apps_and_a_running_loop(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+
+    def reply(request: Any) -> Any:
+        with said.open("a") as file:
+            file.write("x")
+        return "Hello."
+
+    agent = LlmAgent(name="greeter", model=FunctionModel(reply))
+    report = crash_everywhere(App(name="greetings", root_agent=agent), {"steps": ["Hi.", "Hi."]})
+    assert kinds(report) == []
+    assert said.read_text() == "xx"  # once for each reply: then they are replayed
+
+
+@pytest.mark.long
+def test_the_fixture_fails_a_test(crash_everywhere: Callable[..., CrashReport]) -> None:
+    with pytest.raises(AssertionError, match="pay would have acted twice"):
+        crash_everywhere(shop(pay), scenario(call("pay", amount=3)))
+    report = crash_everywhere(
+        shop(pay), scenario(call("pay", amount=3), repeatable=["pay"]), max_points=3
+    )
+    assert report.kills == 3
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(InputValidationError, match="max_points"):
+        crash_everywhere(shop(pay), scenario(), max_points=0)
+
+
+def test_scenarios_are_read(tmp_path: Path) -> None:
+    (tmp_path / "pay.json").write_text(
+        '{"steps": ["Go.", {"approve": "pay"}, {"answer": {"tool": "ask", "response": {"a": 1}}}],'
+        ' "model": {"shop": ["Hi.", [{"call": "pay", "args": {"amount": 1}}, "text"]]}}'
+    )
+    found = Scenario.read(tmp_path / "pay.json")
+    assert found.name == "pay"
+    assert found.steps == [
+        Step("say", "Go."),
+        Step("approve", "pay"),
+        Step("answer", "ask", {"a": 1}),
+    ]
+    assert len(found.model["shop"]) == 2
+    (tmp_path / "pay.yaml").write_text("steps:\n- Go.\nmodel:\n- call: pay\n- Done.\n")
+    assert [step.text for step in Scenario.read(str(tmp_path / "pay.yaml")).steps] == ["Go."]
+    assert Scenario.read(found) is found
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"steps": []}, "`steps` is empty"),
+        ({"steps": "Go."}, "`steps` has to be a list"),
+        ({"steps": ["Go."], "models": []}, "'models' is no field"),
+        ({"steps": [{"shout": "Go."}]}, r"steps\[0\] is no step"),
+        ({"steps": ["Go."], "model": [{"call": 3}]}, r"model \[0\] is no reply"),
+        ({"steps": ["Go."], "model": 3}, "`model` is a list"),
+    ],
+)
+def test_a_wrong_scenario_names_its_field(data: Any, error: str) -> None:
+    with pytest.raises(InputValidationError, match=error):
+        Scenario.read(data)
