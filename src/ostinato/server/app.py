@@ -17,6 +17,7 @@ from starlette.routing import Route
 from ..cli.utils.base_agent_loader import BaseAgentLoader
 from . import (
     adk_page,
+    app_graph,
     approvals,
     apps,
     artifacts,
@@ -46,6 +47,7 @@ from .settings import ServerSettings
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
     *apps.ENDPOINTS,
+    *app_graph.ENDPOINTS,
     *runs.ENDPOINTS,
     *approvals.ENDPOINTS,
     *artifacts.ENDPOINTS,
