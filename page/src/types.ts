@@ -236,3 +236,13 @@ export interface StateAt {
   before: JsonObject;
   after: JsonObject;
 }
+
+/** Events that sessions share, and what follows in each. */
+export interface ForkBranch {
+  /** Numbers of the first and the last event of this branch; 0 if it has none. */
+  first: number;
+  last: number;
+  /** Sessions that end here. */
+  sessions: Summary[];
+  branches: ForkBranch[];
+}

@@ -26,9 +26,11 @@ from . import (
     live_endpoint,
     page,
     runs,
+    session_branches,
     session_endpoints,
     session_events,
     spans,
+    trial_runs,
     users,
 )
 from .a2a import routes as a2a
@@ -54,6 +56,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *users.ENDPOINTS,
     *session_events.ENDPOINTS,
     *session_endpoints.ENDPOINTS,
+    *session_branches.ENDPOINTS,
+    *trial_runs.ENDPOINTS,
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
