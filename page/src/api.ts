@@ -44,6 +44,15 @@ export function keepToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
+/** The subprotocols of a WebSocket, which cannot send headers: they carry the token. */
+export function socketProtocols(): string[] {
+  const token = sessionStorage.getItem(TOKEN);
+  if (!token) return ["ostinato-live"];
+  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  const encoded = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return ["ostinato-live", `ostinato-token.${encoded}`];
+}
+
 export const hasToken = (): boolean => sessionStorage.getItem(TOKEN) !== null;
 
 async function send(path: string, init: RequestInit = {}): Promise<Response> {

@@ -27,6 +27,8 @@ export interface Step {
   /** Where it happened, in a graph or below a call. */
   scope: string;
   one: Numbered;
+  /** Its place among all steps. */
+  at: number;
   /** Whether a later rewind took it back. */
   rewound: boolean;
   /** Tokens of its model call, counted with the first step of an event only. */
@@ -80,6 +82,7 @@ export function stepsOf(events: readonly Numbered[]): Step[] {
         value,
         scope: exactScope(event),
         one,
+        at: found.length,
         rewound: gone.has(one.number),
         tokens,
         seconds,

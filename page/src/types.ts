@@ -138,6 +138,8 @@ export interface Approval {
   eventId: string;
   callId: string;
   tool: string;
+  /** When it was asked, seconds since 1970. */
+  since?: number;
   args: JsonObject;
   hint?: string;
   /** The question, of kind `input`, what it is about, and the JSON schema of its answer. */

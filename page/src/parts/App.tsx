@@ -12,6 +12,7 @@ import { Dialog } from "./Dialog";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
 import { Inspector } from "./Inspector";
+import { Live } from "./Live";
 import { Sidebar } from "./Sidebar";
 import { StateView } from "./StateView";
 import { Tabs } from "./Tabs";
@@ -24,6 +25,7 @@ const VIEWS: [s.View, string][] = [
   ["state", "State"],
   ["artifacts", "Artifacts"],
   ["compare", "Compare"],
+  ["live", "Live"],
 ];
 
 export function App() {
@@ -98,6 +100,7 @@ function Open() {
         {s.view.value === "state" && <StateView />}
         {s.view.value === "artifacts" && <Artifacts />}
         {s.view.value === "compare" && <Compare />}
+        {s.view.value === "live" && <Live />}
       </section>
     </>
   );

@@ -71,8 +71,7 @@ function TwoRuns({ name, events }: { name: string; events: Numbered[] }) {
   );
 }
 
-const keyOf = (step: Step | undefined): string =>
-  step ? `${step.one.event.id} ${step.kind} ${step.name} ${oneLine(step.value, 40)}` : "";
+const keyOf = (step: Step | undefined): string => (step ? `${step.one.event.id} ${step.at}` : "");
 
 function summaryOf(pairs: Pair[]): string {
   const of = (kind: Pair["kind"]) => pairs.filter((one) => one.kind === kind).length;
