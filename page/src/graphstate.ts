@@ -53,11 +53,14 @@ export function activities(
     if (!seen.has(run)) mine.runs += 1;
     seen.add(run);
   }
+  const starts = new Map<string, number>();
   for (const span of spans) {
     if (span.operation !== "invoke_agent") continue;
     const node = byName.get(String(span.attributes["gen_ai.agent.name"] ?? ""));
     if (!node) continue;
     const mine = of(node.id);
+    mine.runs = Math.max(mine.runs, (starts.get(node.id) ?? 0) + 1);
+    starts.set(node.id, (starts.get(node.id) ?? 0) + 1);
     if (span.end === undefined) mine.state = "running";
     else mine.seconds += span.end - span.start;
   }

@@ -2,7 +2,8 @@
 
 import { compare, equal } from "./jsondiff";
 import type { Change } from "./jsondiff";
-import { exactScope } from "./nesting";
+import { shortScope } from "./nesting";
+import { countTokens, tokensOfUsage } from "./prices";
 import type { Event, Json, Numbered, Part } from "./types";
 
 export type StepKind =
@@ -71,7 +72,7 @@ export function stepsOf(events: readonly Numbered[]): Step[] {
   let last = events[0]?.event.timestamp ?? 0;
   for (const one of events) {
     const { event } = one;
-    let tokens = event.usageMetadata?.totalTokenCount ?? 0;
+    let tokens = countTokens(tokensOfUsage(event.usageMetadata));
     let seconds = Math.max(0, event.timestamp - last);
     last = Math.max(last, event.timestamp);
     for (const [kind, name, value] of contentsOf(event)) {
@@ -80,7 +81,7 @@ export function stepsOf(events: readonly Numbered[]): Step[] {
         author: event.author,
         name,
         value,
-        scope: exactScope(event),
+        scope: shortScope(event),
         one,
         at: found.length,
         rewound: gone.has(one.number),

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
-import { align, rewoundNumbers, stepsOf, sumsOf } from "../src/steps";
+import { expect, test, vi } from "vitest";
 import type { Event, Numbered, Part } from "../src/types";
+
+vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
+const { align, rewoundNumbers, stepsOf, sumsOf } = await import("../src/steps");
 
 let count = 0;
 const event = (author: string, parts: Part[], more: Partial<Event> = {}): Event => ({
@@ -46,7 +48,7 @@ test("a changed step faces the one that it replaces", () => {
 
 test("steps of several kinds in one event are told apart, its tokens count once", () => {
   const whole = event("desk", [{ text: "Hm", thought: true }, { text: "Yes." }], {
-    usageMetadata: { totalTokenCount: 10 },
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3 },
     actions: { stateDelta: { a: 1 }, transferToAgent: "helper" },
   });
   const steps = stepsOf(numbered(whole));

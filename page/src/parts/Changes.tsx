@@ -22,8 +22,10 @@ interface Props {
 }
 
 export function Changes({ change, whole, label }: Props) {
-  const shown = whole ? change.children : change.children.filter((one) => one.kind !== "same");
-  if (!change.children.length) {
+  const { after, before } = change;
+  const children = change.children.length ? change.children : childrenOf(after ?? before, change.kind);
+  const shown = whole || change.kind !== "changed" ? children : children.filter((one) => one.kind !== "same");
+  if (!children.length) {
     return (
       <div class="changes" role="group" aria-label={label}>
         <Row change={change} whole={!!whole} top />

@@ -151,7 +151,7 @@ function Node({ box, activity, chosen, choose }: NodeProps) {
         {cut(node.name, 18)}
       </text>
       <text class="small" x={x + 12} y={y + 42}>
-        {cut(activity?.runs ? `${STATES[state]}, ${times(activity)}` : tools || node.description || node.kind, 28)}
+        {cut(activity?.runs ? `${STATES[state]}, ${times(activity)}` : tools || node.description || node.kind, 26)}
       </text>
     </g>
   );

@@ -17,7 +17,7 @@ const TABS: [Tab, string][] = [
   ["request", "Request"],
   ["state", "State"],
   ["cost", "Tokens"],
-  ["try", "Try again"],
+  ["try", "Retry"],
 ];
 
 export function Inspector() {

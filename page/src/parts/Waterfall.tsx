@@ -65,7 +65,7 @@ export function Waterfall() {
     <div class="bars">
       <div class="bar-row bar-head" aria-hidden="true">
         <span class="bar-name">Turns and what they took</span>
-        <span class="bar" />
+        <span class="grow" />
         <span class="took">tokens</span>
         <span class="took">cost</span>
         <span class="took">time</span>
@@ -105,7 +105,7 @@ interface RowProps {
 }
 
 const WORDS: { [kind in Bar["kind"]]: string } = {
-  turn: "turn",
+  turn: "",
   queue: "wait",
   agent: "agent",
   model: "model",
@@ -128,7 +128,7 @@ function BarRow({ bar, turn, open, chosen, choose }: RowProps) {
     >
       <span class="bar-name" style={{ paddingLeft: `${bar.depth * 0.9}rem` }}>
         {isTurn && <span aria-hidden="true">{open ? "▾ " : "▸ "}</span>}
-        <span class={`kind ${bar.kind}`}>{WORDS[bar.kind]}</span> {bar.name}
+        {!isTurn && <span class={`kind ${bar.kind}`}>{WORDS[bar.kind]}</span>} {bar.name}
         {bar.tries > 0 && <span class="chip">retry {bar.tries}</span>}
         {bar.error && <span class="chip failed">failed</span>}
       </span>
