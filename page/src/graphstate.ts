@@ -32,6 +32,7 @@ export function activities(
   spans: readonly Span[],
   waiting: readonly Approval[],
   active: string | undefined,
+  running = active !== undefined,
 ): Map<string, Activity> {
   const byPath = new Map(graph.nodes.map((node) => [node.id, node]));
   const byName = new Map(graph.nodes.toReversed().map((node) => [node.name, node]));
@@ -61,7 +62,7 @@ export function activities(
     const mine = of(node.id);
     mine.runs = Math.max(mine.runs, (starts.get(node.id) ?? 0) + 1);
     starts.set(node.id, (starts.get(node.id) ?? 0) + 1);
-    if (span.end === undefined) mine.state = "running";
+    if (span.end === undefined) mine.state = running ? "running" : mine.state;
     else mine.seconds += span.end - span.start;
   }
   for (const one of waiting) {

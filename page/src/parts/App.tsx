@@ -24,8 +24,8 @@ const VIEWS: [s.View, string][] = [
   ["graph", "Agents"],
   ["state", "State"],
   ["artifacts", "Artifacts"],
-  ["compare", "Compare"],
   ["live", "Live"],
+  ["compare", "Compare"],
 ];
 
 export function App() {

@@ -148,7 +148,7 @@ function Leaf({ change }: { change: Change }) {
 function Value({ value }: { value: Json | undefined }) {
   const [open, setOpen] = useState(false);
   const isText = typeof value === "string";
-  const text = isText ? value.split("\n").map(revealed).join("\n") : (JSON.stringify(value) ?? "");
+  const text = isText ? `"${value.split("\n").map(revealed).join("\n")}"` : (JSON.stringify(value) ?? "");
   const kind = isText ? "text" : value === null ? "null" : typeof value;
   if (text.length <= LONG || open) return <span class={`value ${kind}`}>{text}</span>;
   return (

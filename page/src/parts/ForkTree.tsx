@@ -68,7 +68,7 @@ function Branch({ branch, compare }: { branch: ForkBranch; compare: (session: st
                 </button>{" "}
                 <button
                   class="link"
-                  aria-label={`Compare with ${s.title(one)}`}
+                  aria-label={`Compare to ${s.title(one)}`}
                   onClick={() => compare(one.id)}
                 >
                   compare

@@ -10,6 +10,7 @@ import type { Activity } from "../graphstate";
 import * as s from "../state";
 import type { AppGraph } from "../types";
 import { summary } from "./Timeline";
+import { useLatestSpans } from "./Waterfall";
 
 const STATES: { [state: string]: string } = {
   idle: "has not run",
@@ -20,6 +21,7 @@ const STATES: { [state: string]: string } = {
 };
 
 export function Graph() {
+  useLatestSpans();
   const found = graph.value;
   const [layout, setLayout] = useState<Layout | undefined>(undefined);
   const [wrong, setWrong] = useState("");
@@ -41,8 +43,9 @@ export function Graph() {
   const open = s.approvals.value.filter((one) => one.sessionId === s.session.value?.id);
   const active = s.active.value;
   const done = useMemo(
-    () => (found ? activities(found, s.events.value, s.spans.value, open, active) : new Map()),
-    [found, s.events.value, s.spans.value, s.approvals.value, active],
+    () =>
+      found ? activities(found, s.events.value, s.spans.value, open, active, s.running.value) : new Map(),
+    [found, s.events.value, s.spans.value, s.approvals.value, active, s.running.value],
   ) as Map<string, Activity>;
   if (graphProblem.value) return <p class="error">The graph cannot be shown: {graphProblem.value}</p>;
   if (wrong) return <p class="error">The graph cannot be drawn: {wrong}</p>;

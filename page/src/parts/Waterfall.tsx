@@ -24,7 +24,8 @@ function useNow(): number {
   return now;
 }
 
-function useLatestSpans(): void {
+/** Keep the spans of what ran last up to date. */
+export function useLatestSpans(): void {
   useEffect(() => {
     void act.loadLatestSpans();
     if (!s.running.value) return;
