@@ -91,7 +91,7 @@ function Past() {
             <Exact text={about} />:{" "}
             <span class={approved ? "good" : "error"}>{revealed(outcome)}</span>{" "}
             <span class="quiet">
-              {day(one.event.timestamp)} {clock(one.event.timestamp)}, session of <Exact text={user} />
+              {whenOf(one.event.timestamp)}, session of <Exact text={user} />
             </span>
           </li>
         ))}
@@ -125,6 +125,11 @@ function Waiting({ one }: { one: Approval }) {
     </div>
   );
 }
+
+const whenOf = (seconds: number): string => {
+  const date = day(seconds);
+  return date.includes(":") ? clock(seconds) : `${date} ${clock(seconds)}`; // today has no date
+};
 
 /** The title of a call's session, as far as it is known here. */
 const titleOf = (one: Approval): string => {

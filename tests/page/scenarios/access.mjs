@@ -112,7 +112,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, 
     await check(`timeline, ${name}`);
   }
   await button("Close details").click();
-  for (const name of ["Agents", "State", "Artifacts", "Live"]) {
+  for (const name of ["Agents", "State", "Live", "Artifacts"]) {
     await tab(name).click();
     await check(name);
   }

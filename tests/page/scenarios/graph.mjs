@@ -29,8 +29,6 @@ await scenario({ tolerated: ["503"] }, async ({ page, server, shot, say, tab, qu
   // A workflow that waits for a person shows where.
   await page.getByLabel("Agent", { exact: true }).selectOption("survey");
   await say("number please");
-  await page.getByRole("group", { name: /^Question of ask/ }).waitFor();
-  await tab("Agents").click();
   await becomes(() => state("ask").textContent(), /waits for you/);
   await shot("waits");
 

@@ -38,7 +38,7 @@ await scenario({ tolerated }, async ({ page, context, shown, shot, say, tab, qui
   const choice = page.getByLabel("Compare with");
   const ids = await choice.locator("option").evaluateAll((all) => all.map((one) => one.value));
   await choice.selectOption(ids[1]);
-  await page.getByText("1 changed", { exact: false }).waitFor();
+  await page.getByText("2 changed, 1 only in this session", { exact: false }).waitFor();
   await page.locator(".pair.changed").getByRole("button", { name: "Show the differences" }).first().click();
   await becomes(() => page.locator(".pair-changes").first().innerText(), /report: "?(rain|sunny)/);
   await shot("compare");
