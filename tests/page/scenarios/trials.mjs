@@ -60,7 +60,7 @@ await scenario({ tolerated }, async ({ page, context, shown, shot, say, tab, qui
   await button("Run in a fork").click();
   await becomes(() => sessionIds(), 3);
   await quiet(4);
-  await rows.nth(3).click();
+  await rows.nth(1).click();
   await page.getByRole("complementary", { name: "Selected event" }).getByRole("tab", { name: "Request" }).click();
   await shown("Say it in one word.", { exact: false }).first().waitFor();
 
