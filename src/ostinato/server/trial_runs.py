@@ -125,7 +125,7 @@ async def _fork_session(call: Call, place: Place, body: TrialRequest) -> Session
     )
     kept = [] if body.at_event is None else kept_records(records, body.at_event, place.session_id)
     events = [record.event() for record in kept] + answer_open_calls(kept)
-    for event in events:  # the state of the user and the app stays as it is
+    for event in events:  # the state of the user and the app does not change
         delta = event.actions.state_delta
         own = {key: value for key, value in delta.items() if not key.startswith(SCOPED_PREFIXES)}
         event.actions.state_delta = own
