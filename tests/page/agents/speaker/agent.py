@@ -1,4 +1,4 @@
-"""A live agent that answers what it hears: with a tone, transcripts and a call; it can be cut off."""
+"""A live agent that answers what it hears with a tone, transcripts and a call."""
 
 import asyncio
 import math
