@@ -245,6 +245,6 @@ export interface ForkBranch {
   first: number;
   last: number;
   /** Sessions that end here. */
-  sessions: Summary[];
+  sessions: { id: string; userId: string; title?: string; lastUpdateTime: number }[];
   branches: ForkBranch[];
 }

@@ -40,6 +40,12 @@ export function ForkTree({ compare }: { compare: (session: string) => void }) {
   );
 }
 
+/** The title of a session as the list shows it, or as far as the server told. */
+function titleOf(one: { id: string; title?: string }): string {
+  const listed = s.sessions.value.find((session) => session.id === one.id);
+  return listed ? s.title(listed) : one.title || one.id;
+}
+
 const countSessions = (branch: ForkBranch): number =>
   branch.sessions.length + branch.branches.reduce((sum, one) => sum + countSessions(one), 0);
 
@@ -57,18 +63,18 @@ function Branch({ branch, compare }: { branch: ForkBranch; compare: (session: st
         {branch.sessions.map((one) => (
           <span key={one.id} class="fork">
             {one.id === s.session.value?.id ? (
-              <strong aria-current="true">{s.title(one)}</strong>
+              <strong aria-current="true">{titleOf(one)}</strong>
             ) : (
               <>
                 <button
                   class="link"
                   onClick={() => void act.open({ app: s.app.value, user: one.userId, session: one.id })}
                 >
-                  {s.title(one)}
+                  {titleOf(one)}
                 </button>{" "}
                 <button
                   class="link"
-                  aria-label={`Compare to ${s.title(one)}`}
+                  aria-label={`Compare to ${titleOf(one)}`}
                   onClick={() => compare(one.id)}
                 >
                   compare
