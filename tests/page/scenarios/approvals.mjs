@@ -77,7 +77,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
   await inbox.waitFor({ state: "hidden" });
   await button("Waiting 2").click();
   await approve.nth(1).click(); // the older one: the first
-  await shown("wire in the first", { exact: true }).waitFor();
+  await event(1).getByText("wire in the first", { exact: true }).waitFor();
   await shown("wire_money gave", { exact: false }).waitFor();
   await button("Waiting 1").waitFor();
 });
