@@ -63,7 +63,10 @@ export function activities(
     mine.runs = Math.max(mine.runs, (starts.get(node.id) ?? 0) + 1);
     starts.set(node.id, (starts.get(node.id) ?? 0) + 1);
     if (span.end === undefined) mine.state = running ? "running" : mine.state;
-    else mine.seconds += span.end - span.start;
+    else {
+      mine.seconds += span.end - span.start;
+      if (mine.state === "idle") mine.state = span.error ? "failed" : "done"; // its events are elsewhere
+    }
   }
   for (const one of waiting) {
     const event = events.find((each) => each.event.id === one.eventId)?.event;
