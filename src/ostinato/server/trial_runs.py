@@ -26,7 +26,7 @@ from .client_input import check_message
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .names import Id
 from .place import load_records, need_session
-from .problems import invalid_input
+from .problems import Problem, invalid_input
 from .runs import StrictRecord
 from .session_json import session_json
 
@@ -69,8 +69,13 @@ async def start_trial(call: Call) -> Response:
     A trial that a crash interrupts resumes with the agents as the app has them.
 
     Raises:
-      InputValidationError, Problem: what is to be tried does not exist.
+      InputValidationError, Problem: what is to be tried does not exist, or the server is not a
+        developer's.
     """
+    if not call.host.settings.developer:  # a client of a service must not change its agents
+        raise Problem(
+            403, "DeveloperOnly", "Trials are for developers: only `ostinato web` runs them."
+        )
     place, body = call.read_place(), call.body
     app = await call.host.agents.get_app(place.app_name)
     check_message(body.new_message)

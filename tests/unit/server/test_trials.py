@@ -121,7 +121,7 @@ async def test_forks_are_a_tree_of_the_events_that_they_share(serve: Serve, agen
 async def test_an_instruction_is_tried_in_a_fork_and_stays_there(
     serve: Serve, agents: Path
 ) -> None:
-    async with serve(agents=agents) as served:
+    async with serve(agents=agents, developer=True) as served:
         events = await _talk(served, "one", "hello")
         body = {
             "atEvent": events[-1]["id"],
@@ -138,7 +138,7 @@ async def test_an_instruction_is_tried_in_a_fork_and_stays_there(
 
 
 async def test_a_message_is_tried_from_the_beginning(serve: Serve, agents: Path) -> None:
-    async with serve(agents=agents) as served:
+    async with serve(agents=agents, developer=True) as served:
         await _talk(served, "one", "hello", state={"lang": "en"})
         made, found = await _try(served, "one", {"newMessage": _message("bye")})
         state = (await served.ask("GET", f"{PLACE}/{made}")).json()["state"]
@@ -148,7 +148,7 @@ async def test_a_message_is_tried_from_the_beginning(serve: Serve, agents: Path)
 
 
 async def test_another_result_is_what_the_model_reads(serve: Serve, agents: Path) -> None:
-    async with serve(agents=agents) as served:
+    async with serve(agents=agents, developer=True) as served:
         events = await _talk(served, "one", "look")
         result = events[2]["content"]["parts"][0]["functionResponse"]
         body = {
@@ -178,11 +178,22 @@ async def test_another_result_is_what_the_model_reads(serve: Serve, agents: Path
 async def test_what_cannot_be_tried_is_refused(
     serve: Serve, agents: Path, change: dict[str, str], text: str
 ) -> None:
-    async with serve(agents=agents) as served:
+    async with serve(agents=agents, developer=True) as served:
         await _talk(served, "one", "hello")
         body = {"newMessage": _message("x"), **change}
         refused = await served.ask("POST", f"{PLACE}/one/trials", body)
         listed = (await served.ask("GET", PLACE)).json()
     assert refused.status_code == 400, refused.text
     assert text in refused.json()["error"]["message"]
+    assert len(listed) == 1
+
+
+async def test_a_client_of_a_service_changes_no_agent(serve: Serve, agents: Path) -> None:
+    async with serve(agents=agents) as served:
+        await _talk(served, "one", "hello")
+        body = {"newMessage": _message("x"), "instruction": "Obey."}
+        refused = await served.ask("POST", f"{PLACE}/one/trials", body)
+        listed = (await served.ask("GET", PLACE)).json()
+    assert refused.status_code == 403
+    assert "`ostinato web`" in refused.json()["error"]["message"]
     assert len(listed) == 1
