@@ -46,11 +46,13 @@ export async function startTalk(options: TalkOptions): Promise<void> {
     talkProblem.value = "";
     lines.value = [];
   });
+  let opened: WebSocket | undefined;
   try {
     if (!place()) await newSession();
     const where = place();
     if (!where) throw new Error("No session could be made.");
-    const opened = new WebSocket(api.liveAddress(where, options.modality), socketProtocols());
+    if ((talkState.value as TalkState) !== "connecting") return; // cancelled meanwhile
+    opened = new WebSocket(api.liveAddress(where, options.modality), socketProtocols());
     socket = opened;
     await connected(opened);
     opened.onmessage = (event) => take(JSON.parse(String(event.data)) as LiveEvent);
@@ -62,7 +64,7 @@ export async function startTalk(options: TalkOptions): Promise<void> {
     }
     if (socket === opened) talkState.value = "on";
   } catch (error) {
-    end(explain(error as Error));
+    if (socket === opened) end(explain(error as Error)); // else the person has cancelled it
   }
 }
 
