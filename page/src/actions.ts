@@ -177,7 +177,10 @@ async function loadSpans(invocation?: string): Promise<void> {
   try {
     const found = await api.spans(where, invocation);
     if (turn !== opened) return;
-    const others = s.spans.value.filter((span) => invocation && span.invocationId !== invocation);
+    const fresh = new Set(found.map((span) => span.id)); // an agent that runs as a tool brings its caller's
+    const others = s.spans.value.filter(
+      (span) => invocation && span.invocationId !== invocation && !fresh.has(span.id),
+    );
     s.spans.value = [...others, ...rooted(found)];
   } catch {
     // a server that keeps none, or is gone for now

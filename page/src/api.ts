@@ -3,16 +3,20 @@
 import { frames } from "./sse";
 import type { Frame } from "./sse";
 import type {
+  AppGraph,
   AppInfo,
   Approval,
   AppTree,
   EventPage,
   JsonObject,
+  ForkBranch,
   Message,
+  Prices,
   Session,
   SessionPage,
   Span,
   SpanDetail,
+  StateAt,
 } from "./types";
 
 // The page lies at PREFIX/page/; the API at PREFIX.
@@ -38,6 +42,15 @@ export interface Place {
 
 export function keepToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
+}
+
+/** The subprotocols of a WebSocket, which cannot send headers: they carry the token. */
+export function socketProtocols(): string[] {
+  const token = sessionStorage.getItem(TOKEN);
+  if (!token) return ["ostinato-live"];
+  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  const encoded = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return ["ostinato-live", `ostinato-token.${encoded}`];
 }
 
 export const hasToken = (): boolean => sessionStorage.getItem(TOKEN) !== null;
@@ -77,6 +90,8 @@ const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.s
 export const api = {
   apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
   tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
+  graph: (app: string) => read<AppGraph>(`/apps/${enc(app)}/graph`),
+  prices: (app: string) => read<Prices>(`/apps/${enc(app)}/prices`),
   sessions: (app: string, user: string, search: string, token?: string) => {
     const query = new URLSearchParams({ userId: user, pageSize: "50" });
     if (search) query.set("search", search);
@@ -103,6 +118,23 @@ export const api = {
   spans: (place: Place, invocation?: string) => {
     const query = invocation ? `?${new URLSearchParams({ invocationId: invocation })}` : "";
     return read<{ spans: Span[] }>(`${at(place)}/spans${query}`).then((x) => x.spans);
+  },
+  /** The state around an event, or around the last one. */
+  stateAt: (place: Place, event?: string) =>
+    read<StateAt>(`${at(place)}/state${event ? `?${new URLSearchParams({ eventId: event })}` : ""}`),
+  /** The sessions that begin with the same events, as a tree. */
+  forks: (place: Place) => read<ForkBranch>(`${at(place)}/forks`),
+  /** Fork a session and run a message there with another instruction or model. */
+  tryAgain: (place: Place, body: JsonObject) => post<Session>(`${at(place)}/trials`, body),
+  /** The address of a live conversation. */
+  liveAddress: (place: Place, modality: string) => {
+    const query = new URLSearchParams({
+      app_name: place.app,
+      user_id: place.user,
+      session_id: place.session,
+      modalities: modality,
+    });
+    return `${location.origin.replace(/^http/, "ws")}${BASE}/run_live?${query}`;
   },
   span: (place: Place, id: string) => read<SpanDetail>(`${at(place)}/spans/${enc(id)}`),
   fork: (place: Place, atEvent?: string) =>

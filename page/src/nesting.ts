@@ -47,6 +47,9 @@ function placeOf(event: Event): Place {
 /** The call that an event happened for. */
 export const callOf = (event: Event): string | undefined => placeOf(event).call;
 
+/** Where an event happened, in words; empty for the conversation itself. */
+export const shortScope = (event: Event): string => placeOf(event).scope;
+
 function called(event: Event): string | undefined {
   const path = seenBelow(event)?.["path"];
   if (Array.isArray(path)) return path[path.length - 1] as string | undefined;

@@ -1,22 +1,7 @@
-// How spans and events belong together, and where spans lie in time.
+// How spans and events belong together.
 
 import { callOf } from "./nesting";
 import type { Event, Span } from "./types";
-
-/** Gaps between invocations, while nobody works, are shortened to this many seconds. */
-const GAP = 0.2;
-
-export interface Bar {
-  span: Span;
-  depth: number;
-  from: number;
-  to: number;
-}
-
-export interface Waterfall {
-  bars: Bar[];
-  length: number;
-}
 
 /** Count spans of agents that ran as tools to the invocation that called them. */
 export function rooted(spans: Span[]): Span[] {
@@ -26,31 +11,6 @@ export function rooted(spans: Span[]): Span[] {
     while (root.parentId && known.has(root.parentId)) root = known.get(root.parentId)!;
     return root === span ? span : { ...span, invocationId: root.invocationId };
   });
-}
-
-/** Lay an invocation's spans out on one axis that begins with it. */
-export function waterfall(spans: Span[], now: number): Waterfall {
-  const known = new Map(spans.map((span) => [span.id, span]));
-  const below = new Map<string, Span[]>();
-  for (const span of spans) {
-    const parent = span.parentId && known.has(span.parentId) ? span.parentId : "";
-    below.set(parent, [...(below.get(parent) ?? []), span]);
-  }
-  const bars: Bar[] = [];
-  let shift = 0;
-  let end = 0;
-  const add = (span: Span, depth: number) => {
-    bars.push({ span, depth, from: span.start - shift, to: (span.end ?? now) - shift });
-    const children = (below.get(span.id) ?? []).sort((a, b) => a.start - b.start);
-    for (const child of children) add(child, depth + 1);
-  };
-  const roots = (below.get("") ?? []).sort((a, b) => a.start - b.start);
-  for (const root of roots) {
-    shift = root.start - (bars.length ? end + GAP : 0);
-    add(root, 0);
-    end = Math.max(end, ...bars.map((bar) => bar.to));
-  }
-  return { bars, length: Math.max(end, 1e-6) };
 }
 
 /** The span in which an event came about. */

@@ -14,7 +14,7 @@ import type {
   Summary,
 } from "./types";
 
-export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare";
+export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare" | "live";
 
 const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
 

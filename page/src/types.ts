@@ -138,6 +138,8 @@ export interface Approval {
   eventId: string;
   callId: string;
   tool: string;
+  /** When it was asked, seconds since 1970. */
+  since?: number;
   args: JsonObject;
   hint?: string;
   /** The question, of kind `input`, what it is about, and the JSON schema of its answer. */
@@ -170,4 +172,79 @@ export interface AppTree {
 export interface Message {
   role: "user";
   parts: Part[];
+}
+
+/** Prices of a model for a million tokens; without `cached`, cached tokens cost as others do. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+  cached?: number;
+}
+
+export interface Prices {
+  asOf: string;
+  currency: string;
+  prices: { [model: string]: ModelPrice };
+  /** Prices of the app's budget; they replace the list if there are any. */
+  own: { [model: string]: ModelPrice };
+}
+
+export interface GraphTool {
+  name: string;
+  description: string;
+  parameters?: JsonObject;
+}
+
+export type GraphKind =
+  | "agent"
+  | "sequence"
+  | "loop"
+  | "parallel"
+  | "workflow"
+  | "start"
+  | "join"
+  | "worker"
+  | "tool"
+  | "node";
+
+export interface GraphNode {
+  id: string;
+  name: string;
+  kind: GraphKind;
+  group?: string;
+  description: string;
+  model?: string;
+  tools: GraphTool[];
+}
+
+export interface GraphEdge {
+  source: string;
+  target: string;
+  kind: "next" | "route" | "again" | "transfer" | "call";
+  label: string;
+}
+
+export interface AppGraph {
+  root: string;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  complete: boolean;
+}
+
+/** A session's state around one of its events. */
+export interface StateAt {
+  initial: JsonObject;
+  initialKnown: boolean;
+  before: JsonObject;
+  after: JsonObject;
+}
+
+/** Events that sessions share, and what follows in each. */
+export interface ForkBranch {
+  /** Numbers of the first and the last event of this branch; 0 if it has none. */
+  first: number;
+  last: number;
+  /** Sessions that end here. */
+  sessions: { id: string; userId: string; title?: string; lastUpdateTime: number }[];
+  branches: ForkBranch[];
 }

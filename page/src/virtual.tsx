@@ -122,7 +122,8 @@ export function VirtualList<T>(props: Props<T>) {
               "aria-setsize": at[1],
             };
             return (
-              <div key={keyOf(item)} data-row={keyOf(item)} {...entry}>
+              // A row holds its margins: a height without them would not be all that it takes.
+              <div key={keyOf(item)} data-row={keyOf(item)} style={{ display: "flow-root" }} {...entry}>
                 {props.render(item, at)}
               </div>
             );

@@ -80,7 +80,7 @@ export class Server {
  * Run a scenario; end the process with 1 where it fails.
  *
  * options: `server`, more options of `ostinato web`; `before`, done with the folder before the
- * server starts; `home`, the path to open; `scheme`, `viewport` of the browser;
+ * server starts; `home`, the path to open; `args`, `scheme`, `viewport` of the browser;
  * `tolerated`, texts of console errors that belong to the scenario; `foreign`, for a page of
  * somebody else's, which may ask other machines and gets no answer.
  */
@@ -97,7 +97,10 @@ export async function scenario(options, steps) {
   try {
     await options.before?.(server);
     await server.start();
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", ...(options.args ?? [])],
+    });
     const context = await browser.newContext({
       viewport: options.viewport ?? { width: 1400, height: 860 },
       colorScheme: options.scheme ?? "light",

@@ -44,11 +44,15 @@ EXCEPTIONS = {
         "evaluation.eval_result:EvalCaseResult.session_details",
         "evaluation.eval_result:EvalSetResult.creation_timestamp",
         "evaluation.eval_set:EvalSet.creation_timestamp",
+        "server.app_graph:Prices.as_of",
+        "server.app_graph:Prices.currency",
         "server.apps:*",
         "server.effects:EffectRecord.*",
         "sessions.store.effect_ledger:Effect.*",
         "server.health:Version.language_version",
         "server.runs:RunStatus.here",
+        "server.session_branches:Branch.branches",
+        "server.session_branches:StateAround.initial_known",
     ],
     "It is part of a document of a server, of which more is given than is needed.": [
         "auth.oauth2_discovery:*"

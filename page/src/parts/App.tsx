@@ -12,6 +12,7 @@ import { Dialog } from "./Dialog";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
 import { Inspector } from "./Inspector";
+import { Live } from "./Live";
 import { Sidebar } from "./Sidebar";
 import { StateView } from "./StateView";
 import { Tabs } from "./Tabs";
@@ -23,6 +24,7 @@ const VIEWS: [s.View, string][] = [
   ["graph", "Agents"],
   ["state", "State"],
   ["artifacts", "Artifacts"],
+  ["live", "Live"],
   ["compare", "Compare"],
 ];
 
@@ -98,6 +100,7 @@ function Open() {
         {s.view.value === "state" && <StateView />}
         {s.view.value === "artifacts" && <Artifacts />}
         {s.view.value === "compare" && <Compare />}
+        {s.view.value === "live" && <Live />}
       </section>
     </>
   );

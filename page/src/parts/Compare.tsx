@@ -1,19 +1,18 @@
-// Two sessions side by side, row by row.
+// Two runs side by side, aligned step by step: what was inserted, removed or changed, and their sums.
 
+import { useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
-import { nested } from "../nesting";
-import type { Row } from "../nesting";
+import { count, duration, oneLine } from "../format";
+import { addCosts } from "../prices";
+import * as prices from "../prices";
+import { forkedFrom } from "../runs";
 import * as s from "../state";
+import { align, compareSteps, stepsOf, sumsOf } from "../steps";
+import type { Pair, Step, StepKind } from "../steps";
 import type { Numbered } from "../types";
 import { VirtualList } from "../virtual";
-import { EventCard } from "./EventCard";
-import { summary } from "./Timeline";
-
-interface Pair {
-  key: string;
-  left: Row | undefined;
-  right: Row | undefined;
-}
+import { Changes } from "./Changes";
+import { ForkTree } from "./ForkTree";
 
 export function Compare() {
   const other = s.other.value;
@@ -24,6 +23,7 @@ export function Compare() {
   };
   return (
     <div class="compare">
+      <ForkTree compare={choose} />
       <label>
         Compare with{" "}
         <select value={other?.session.id ?? ""} onChange={(e) => choose(e.currentTarget.value)}>
@@ -31,39 +31,156 @@ export function Compare() {
           {choices.map((one) => (
             <option key={one.id} value={one.id}>
               {s.title(one)}
+              {one.id === forkedFrom.value ? " (forked from it)" : ""}
             </option>
           ))}
         </select>
       </label>
-      {other && (
-        <VirtualList
-          items={pairs(s.events.value, other.events)}
-          keyOf={(pair) => pair.key}
-          guess={80}
-          label="Two sessions side by side"
-          render={(pair, at) => (
-            <div class={`pair ${same(pair) ? "" : "differs"}`}>
-              <div>{pair.left && <EventCard row={pair.left} at={at} />}</div>
-              <div>{pair.right && <EventCard row={pair.right} at={at} />}</div>
-            </div>
+      {other && <TwoRuns key={other.session.id} name={s.title(other.session)} events={other.events} />}
+    </div>
+  );
+}
+
+function TwoRuns({ name, events }: { name: string; events: Numbered[] }) {
+  const [whole, setWhole] = useState(true);
+  const mine = s.events.value;
+  const [left, right] = useMemo(() => [stepsOf(mine), stepsOf(events)], [mine, events]);
+  const pairs = useMemo(() => align(left, right), [left, right]);
+  const differing = pairs.filter((one) => one.kind !== "same");
+  const cut = s.unloaded.value > 0 || (events[0]?.number ?? 1) > 1;
+  return (
+    <>
+      <Sums left={left} right={right} name={name} events={events} />
+      <p class="compare-note">
+        {differing.length === 0 ? "The runs are the same in every step." : summaryOf(differing)}{" "}
+        <label>
+          <input type="checkbox" checked={!whole} onChange={(e) => setWhole(!e.currentTarget.checked)} /> only
+          differences
+        </label>
+      </p>
+      {cut && <p class="note">Only the newest events are compared; load the older ones in the chat.</p>}
+      <VirtualList
+        items={whole ? pairs : differing}
+        keyOf={(pair) => `${keyOf(pair.left)}|${keyOf(pair.right)}`}
+        guess={48}
+        kind="list"
+        label="Two sessions side by side"
+        render={(pair) => <PairRow pair={pair} />}
+      />
+    </>
+  );
+}
+
+const keyOf = (step: Step | undefined): string => (step ? `${step.one.event.id} ${step.at}` : "");
+
+function summaryOf(pairs: Pair[]): string {
+  const of = (kind: Pair["kind"]) => pairs.filter((one) => one.kind === kind).length;
+  const parts = [
+    [of("changed"), "changed"],
+    [of("removed"), "only in this session"],
+    [of("added"), "only in the other"],
+  ] as const;
+  return `Steps: ${parts.filter(([many]) => many).map(([many, word]) => `${many} ${word}`).join(", ")}.`;
+}
+
+function Sums(props: { left: Step[]; right: Step[]; name: string; events: Numbered[] }) {
+  const [one, two] = [sumsOf(props.left), sumsOf(props.right)];
+  const cost = (events: Numbered[]) =>
+    addCosts(
+      events
+        .filter(({ event }) => event.usageMetadata)
+        .map(({ event }) => prices.costOf(prices.tokensOfUsage(event.usageMetadata), prices.modelOf(event, undefined))),
+    );
+  const [paid, otherPaid] = [cost(s.events.value), cost(props.events)];
+  const rows: [string, string, string, boolean][] = [
+    ["steps", count(one.steps), count(two.steps), one.steps === two.steps],
+    ["tool calls", count(one.calls), count(two.calls), one.calls === two.calls],
+    ["tokens", count(one.tokens), count(two.tokens), one.tokens === two.tokens],
+    ["time", duration(one.seconds), duration(two.seconds), true],
+  ];
+  if (paid && otherPaid) rows.push(["cost", prices.money(paid), prices.money(otherPaid), paid === otherPaid]);
+  return (
+    <table class="state sums" aria-label="Sums of both sessions">
+      <thead>
+        <tr>
+          <th />
+          <th>{s.openTitle.value}</th>
+          <th>{props.name}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([name, mine, theirs, same]) => (
+          <tr key={name} class={same ? "" : "differs"}>
+            <th>{name}</th>
+            <td>{mine}</td>
+            <td>{theirs}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const NAMES: { [kind in StepKind]: string } = {
+  message: "says",
+  thought: "thinks",
+  answer: "says",
+  call: "calls",
+  result: "result of",
+  output: "output",
+  state: "state",
+  artifacts: "artifacts",
+  transfer: "transfers to",
+  error: "failed:",
+};
+
+const WORDS = { same: "", changed: "changed", added: "only in the other", removed: "only here" };
+
+function PairRow({ pair }: { pair: Pair }) {
+  const [open, setOpen] = useState(false);
+  const change = pair.kind === "changed" ? compareSteps(pair) : undefined;
+  return (
+    <div class={`pair ${pair.kind} ${pair.kind === "same" ? "" : "differs"}`}>
+      <StepCell step={pair.left} />
+      <StepCell step={pair.right} />
+      {pair.kind !== "same" && (
+        <p class="pair-kind">
+          <span class="chip">{WORDS[pair.kind]}</span>{" "}
+          {change && (
+            <button class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? "Hide the differences" : "Show the differences"}
+            </button>
           )}
-        />
+        </p>
+      )}
+      {open && change && (
+        <div class="pair-changes">
+          <Changes label="Differences of the step" change={change} />
+        </div>
       )}
     </div>
   );
 }
 
-function pairs(one: Numbered[], other: Numbered[]): Pair[] {
-  const [left, right] = [nested(one), nested(other)];
-  return Array.from({ length: Math.max(left.length, right.length) }, (_, index) => ({
-    key: `${left[index]?.key ?? ""}|${right[index]?.key ?? ""}`,
-    left: left[index],
-    right: right[index],
-  }));
+function StepCell({ step }: { step: Step | undefined }) {
+  if (!step) return <div class="step missing" />;
+  const mine = s.byId.value.has(step.one.event.id);
+  const text = typeof step.value === "string" ? step.value : oneLine(step.value, 240);
+  return (
+    <div class={`step ${step.rewound ? "rewound" : ""}`}>
+      <p class="quiet">
+        {mine ? (
+          <button class="link" onClick={() => (s.selected.value = step.one.event.id)}>
+            #{step.one.number}
+          </button>
+        ) : (
+          `#${step.one.number}`
+        )}{" "}
+        <strong>{step.author}</strong> {NAMES[step.kind]} {step.name}
+        {step.scope && <span class="chip scope">{oneLine(step.scope, 40)}</span>}
+        {step.rewound && <span class="chip">rewound</span>}
+      </p>
+      {step.value !== null && <p class="step-text">{text.length > 400 ? `${text.slice(0, 400)}…` : text}</p>}
+    </div>
+  );
 }
-
-const same = (pair: Pair): boolean =>
-  pair.left !== undefined &&
-  pair.right !== undefined &&
-  pair.left.one.event.author === pair.right.one.event.author &&
-  summary(pair.left.one.event) === summary(pair.right.one.event);

@@ -1,7 +1,11 @@
 // Everything that waits for a person, over all sessions.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
+import { decisionsOf } from "../decisions";
+import { clock, day } from "../format";
+import { revealed } from "../hidden";
+import { enableNotices, noticesAllowed } from "../notices";
 import * as s from "../state";
 import type { Approval, JsonObject } from "../types";
 import { Decision } from "./Decision";
@@ -19,6 +23,7 @@ export function Inbox() {
     <Dialog label="Waiting for you" close={close}>
       <header class="bar">
         <h2>Waiting for you</h2>
+        <span class="quiet">{counts()}</span>
         <button aria-label="Close" onClick={close}>
           ×
         </button>
@@ -33,9 +38,65 @@ export function Inbox() {
       ))}
       {s.approvals.value.length === 0 && <p class="quiet">Nothing waits.</p>}
       {s.approvals.value.map((one) => (
-        <Waiting key={`${one.sessionId} ${one.callId}`} one={one} />
+        <Waiting key={act.keyOf(one)} one={one} />
       ))}
+      {!noticesAllowed.value && (
+        <p>
+          <button class="link" onClick={() => void enableNotices()}>
+            Notify me when something waits and this page is in the background
+          </button>
+        </p>
+      )}
+      <Past />
     </Dialog>
+  );
+}
+
+const KINDS: [Approval["kind"], string, string][] = [
+  ["approval", "approval", "approvals"],
+  ["input", "question", "questions"],
+  ["credential", "credential", "credentials"],
+  ["result", "result", "results"],
+];
+
+/** How many calls of each kind wait, in words. */
+function counts(): string {
+  const many = (kind: Approval["kind"]) => s.approvals.value.filter((one) => one.kind === kind).length;
+  return KINDS.map(([kind, one, more]) => [many(kind), many(kind) === 1 ? one : more] as const)
+    .filter(([number]) => number > 0)
+    .map(([number, word]) => `${number} ${word}`)
+    .join(", ");
+}
+
+/** What was decided in the open session. */
+function Past() {
+  const found = useMemo(() => decisionsOf(s.events.value), [s.events.value]);
+  if (!found.length) return null;
+  const user = s.session.value?.userId ?? "";
+  return (
+    <details class="decided">
+      <summary>Decided in this session: {found.length}</summary>
+      <ul>
+        {found.map(({ one, about, outcome, approved }, index) => (
+          <li key={index}>
+            <button
+              class="link"
+              onClick={() => {
+                s.showInbox.value = false;
+                s.selected.value = one.event.id;
+              }}
+            >
+              #{one.number}
+            </button>{" "}
+            <Exact text={about} />:{" "}
+            <span class={approved ? "good" : "error"}>{revealed(outcome)}</span>{" "}
+            <span class="quiet">
+              {whenOf(one.event.timestamp)}, session of <Exact text={user} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -49,8 +110,10 @@ function Waiting({ one }: { one: Approval }) {
       <p class="quiet">
         <Exact text={one.userId} /> ·{" "}
         <button class="link" onClick={go}>
-          {one.sessionId}
+          {titleOf(one)}
         </button>
+        {one.asker && one.kind !== "input" && <> · {one.asker}</>}
+        {one.since && <> · since {day(one.since)}</>}
       </p>
       {one.kind === "approval" ? (
         <Decision approval={one} />
@@ -62,6 +125,17 @@ function Waiting({ one }: { one: Approval }) {
     </div>
   );
 }
+
+const whenOf = (seconds: number): string => {
+  const date = day(seconds);
+  return date.includes(":") ? clock(seconds) : `${date} ${clock(seconds)}`; // today has no date
+};
+
+/** The title of a call's session, as far as it is known here. */
+const titleOf = (one: Approval): string => {
+  const found = s.sessions.value.find((session) => session.id === one.sessionId);
+  return found ? s.title(found) : one.sessionId;
+};
 
 function Result({ one }: { one: Approval }) {
   const [wrong, setWrong] = useState("");

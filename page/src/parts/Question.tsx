@@ -1,24 +1,21 @@
 // A question to a person: its words, and a form made from the schema of its answer.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import * as act from "../actions";
-import { fieldOf, initialOf, pathOf, problemAt, valueOf } from "../schema";
-import type { Field, Filled, Problems } from "../schema";
+import { compare } from "../jsondiff";
+import { fieldOf, problemAt, valueOf } from "../schema";
+import type { Problems } from "../schema";
 import * as s from "../state";
 import type { Approval, Json } from "../types";
+import { Changes } from "./Changes";
 import { Exact } from "./Exact";
-
-interface Inputs {
-  filled: Filled;
-  problems: Problems;
-  set: (path: string, text: string) => void;
-}
+import { focusProblem, OneField, ProblemOf, useInputs, Words } from "./Fields";
 
 export function Question({ approval, done }: { approval: Approval; done?: boolean }) {
   const schema = approval.responseSchema;
   const field = useMemo(() => (schema ? fieldOf(schema) : undefined), [JSON.stringify(schema)]);
-  const [filled, setFilled] = useState<Filled>(() => (field ? initialOf(field) : { answer: "" }));
-  const [problems, setProblems] = useState<Problems>({});
+  const inputs = useInputs(field);
+  const { filled, problems, setProblems } = inputs;
   const outcome = s.outcomes.value[act.keyOf(approval)];
   const busy = s.answering.value.has(act.keyOf(approval));
   const over = done || outcome !== undefined;
@@ -43,17 +40,7 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
       if (!Object.keys(found).length) void give({ value: value ?? null });
     }
     setProblems(found);
-    const first = Object.keys(found)[0];
-    const form = event.target as HTMLFormElement;
-    if (first) form.querySelector<HTMLElement>(`[data-path="${CSS.escape(first)}"]`)?.focus();
-  };
-  const inputs: Inputs = {
-    filled,
-    problems,
-    set: (path, text) => {
-      setFilled((before) => ({ ...before, [path]: text }));
-      setProblems(({ [path]: _, ...others }) => others);
-    },
+    focusProblem(event.target as HTMLFormElement, found);
   };
   const asker = approval.asker || approval.tool;
   return (
@@ -68,14 +55,16 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
         <bdi>{approval.message || "What is the answer?"}</bdi>
       </p>
       {approval.payload !== undefined && approval.payload !== null && (
-        <pre class="code">
-          <Exact text={JSON.stringify(approval.payload)} />
-        </pre>
+        <Changes
+          label={`What ${asker} asks about`}
+          change={compare(approval.payload, approval.payload)}
+          whole
+        />
       )}
       {outcome && <p class="note">{outcome}</p>}
       {!over && field?.kind === "boolean" && (
         <>
-          <Problem path="answer" problems={problems} />
+          <ProblemOf path="answer" problems={problems} />
           <p class="buttons">
             <button class="primary" disabled={busy} onClick={() => void give({ value: true })}>
               Yes
@@ -100,92 +89,4 @@ export function Question({ approval, done }: { approval: Approval; done?: boolea
       )}
     </div>
   );
-}
-
-function Words({ inputs }: { inputs: Inputs }) {
-  return (
-    <>
-      <textarea
-        rows={2}
-        aria-label="Answer"
-        data-path="answer"
-        aria-invalid={"answer" in inputs.problems}
-        value={inputs.filled["answer"]}
-        onInput={(event) => inputs.set("answer", event.currentTarget.value)}
-      />
-      <Problem path="answer" problems={inputs.problems} />
-    </>
-  );
-}
-
-function OneField({ field, above, inputs }: { field: Field; above: string; inputs: Inputs }) {
-  const path = pathOf(above, field);
-  if (field.kind === "object") {
-    return (
-      <fieldset class={above ? "nested" : "fields"}>
-        {above && <legend>{field.label}</legend>}
-        {field.help && <p class="quiet">{field.help}</p>}
-        {field.fields.map((one) => (
-          <OneField key={one.name} field={one} above={path} inputs={inputs} />
-        ))}
-        <Problem path={path} problems={inputs.problems} />
-      </fieldset>
-    );
-  }
-  return (
-    <div class="field">
-      <label>
-        <span>
-          {field.label}
-          {!field.required && <span class="quiet"> (optional)</span>}
-          {field.kind === "list" && <span class="quiet"> one on each line</span>}
-          {field.kind === "json" && <span class="quiet"> JSON</span>}
-        </span>
-        <Entry field={field} path={path} inputs={inputs} />
-      </label>
-      {field.help && <p class="quiet">{field.help}</p>}
-      <Problem path={path} problems={inputs.problems} />
-    </div>
-  );
-}
-
-function Entry({ field, path, inputs }: { field: Field; path: string; inputs: Inputs }) {
-  const shared = {
-    value: inputs.filled[path] ?? "",
-    "data-path": path,
-    "aria-invalid": path in inputs.problems,
-    onInput: (event: Event) => inputs.set(path, (event.currentTarget as HTMLInputElement).value),
-  };
-  if (field.kind === "boolean" || field.kind === "choice") {
-    const choices: [string, string][] =
-      field.kind === "boolean"
-        ? [["true", "yes"], ["false", "no"]]
-        : field.choices.map((one) => [
-            JSON.stringify(one),
-            typeof one === "string" ? one : JSON.stringify(one),
-          ]);
-    return (
-      <select {...shared}>
-        <option value=""></option>
-        {choices.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    );
-  }
-  if (field.kind === "list" || field.kind === "json") {
-    return <textarea rows={3} spellcheck={false} {...shared} />;
-  }
-  const mode = field.kind === "integer" ? "numeric" : field.kind === "number" ? "decimal" : "text";
-  return <input inputMode={mode} autocomplete="off" {...shared} />;
-}
-
-function Problem({ path, problems }: { path: string; problems: Problems }) {
-  return path in problems ? (
-    <p class="error" role="alert">
-      {problems[path]}
-    </p>
-  ) : null;
 }

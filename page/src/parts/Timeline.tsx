@@ -1,17 +1,15 @@
-// The events as a list, joined to the waterfall of their invocation: one selection for both.
+// The events as a list, joined to the waterfall of all turns: one selection for both.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { computed } from "@preact/signals";
 import * as act from "../actions";
-import { args, clock, duration, oneLine } from "../format";
+import { args, clock, oneLine } from "../format";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
-import { eventOf, spanOf, waterfall } from "../spans";
-import type { Bar } from "../spans";
 import * as s from "../state";
+import { rewoundNumbers } from "../steps";
 import type { Event } from "../types";
 import { VirtualList } from "../virtual";
-
-const ROW = 1.6; // rem, about a row of the waterfall
+import { Waterfall } from "./Waterfall";
 
 /** Arrows go from event to event. */
 function onKey(event: KeyboardEvent): void {
@@ -23,6 +21,9 @@ function onKey(event: KeyboardEvent): void {
   const to = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
   s.selected.value = rows[Math.max(0, Math.min(rows.length - 1, to))]!.one.event.id;
 }
+
+/** Numbers of the events that rewinds took back. */
+const rewound = computed(() => rewoundNumbers(s.events.value));
 
 export function Timeline() {
   return (
@@ -40,7 +41,7 @@ export function Timeline() {
         before={s.unloaded.value}
         render={(row) => <Line row={row} />}
       />
-      <Bars />
+      <Waterfall />
     </div>
   );
 }
@@ -48,9 +49,10 @@ export function Timeline() {
 function Line({ row }: { row: Row }) {
   const { event, number } = row.one;
   const chosen = s.selected.value === event.id;
+  const gone = rewound.value.has(number);
   return (
     <button
-      class={`event ${chosen ? "chosen" : ""} ${event.errorCode ? "failed" : ""}`}
+      class={`event ${chosen ? "chosen" : ""} ${event.errorCode ? "failed" : ""} ${gone ? "rewound" : ""}`}
       style={{ "--depth": row.depth }}
       data-depth={row.depth}
       aria-pressed={chosen}
@@ -64,6 +66,7 @@ function Line({ row }: { row: Row }) {
           {row.scope}
         </span>
       )}
+      {gone && <span class="chip">rewound</span>}
       <span class="what">{summary(event)}</span>
       <span class="quiet">{clock(event.timestamp)}</span>
     </button>
@@ -85,89 +88,4 @@ export function summary(event: Event): string {
   if (event.output !== undefined) return `= ${oneLine(event.output, 120)}`;
   const keys = Object.keys(event.actions?.stateDelta ?? {});
   return keys.length ? `state ${keys.join(", ")}` : "no content";
-}
-
-function Bars() {
-  const [now, setNow] = useState(Date.now() / 1000);
-  useEffect(() => {
-    if (!s.running.value) return;
-    const timer = setInterval(() => setNow(Date.now() / 1000), 250);
-    return () => clearInterval(timer);
-  }, [s.running.value]);
-  useEffect(() => {
-    void act.loadLatestSpans();
-    if (!s.running.value) return;
-    const timer = setInterval(act.loadLatestSpans, 1000);
-    return () => clearInterval(timer);
-  }, [s.running.value, s.total.value]);
-  const event = s.chosen.value?.event;
-  const last = s.spans.value[s.spans.value.length - 1];
-  const invocation = event?.invocationId ?? last?.invocationId;
-  const mine = useMemo(
-    () => s.spans.value.filter((span) => span.invocationId === invocation),
-    [s.spans.value, invocation],
-  );
-  const fall = useMemo(() => waterfall(mine, now), [mine, now]);
-  if (!mine.length) {
-    return <p class="quiet bars">No spans are kept of this invocation.</p>;
-  }
-  const current = event && spanOf(event, mine);
-  const choose = (bar: Bar) => {
-    const found = eventOf(
-      bar.span,
-      [...s.byId.value.values()].map((one) => one.event).filter((e) => e.invocationId === invocation),
-      mine,
-    );
-    if (found) s.selected.value = found.id;
-  };
-  return (
-    <div class="bars" style={{ height: `${fall.bars.length * ROW + 0.8}rem` }}>
-      <VirtualList
-        key={invocation}
-        items={fall.bars}
-        keyOf={(bar) => bar.span.id}
-        guess={24}
-        kind="list"
-        label="Waterfall of the invocation"
-        show={current?.id}
-        render={(bar) => (
-          <BarLine bar={bar} whole={fall.length} chosen={current?.id === bar.span.id} choose={choose} />
-        )}
-      />
-    </div>
-  );
-}
-
-interface BarProps {
-  bar: Bar;
-  whole: number;
-  chosen: boolean;
-  choose: (bar: Bar) => void;
-}
-
-function BarLine({ bar, whole, chosen, choose }: BarProps) {
-  const { span } = bar;
-  return (
-    <button
-      class={`bar-row ${chosen ? "chosen" : ""}`}
-      data-depth={bar.depth}
-      aria-pressed={chosen}
-      onClick={() => choose(bar)}
-    >
-      <span class="bar-name" style={{ paddingLeft: `${bar.depth * 0.9}rem` }}>
-        {span.name}
-      </span>
-      <svg class="bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
-        <rect
-          class={`${span.operation} ${span.error ? "failed" : ""} ${span.end ? "" : "open"}`}
-          x={(bar.from / whole) * 1000}
-          width={Math.max(2, ((bar.to - bar.from) / whole) * 1000)}
-          y="2"
-          height="10"
-          rx="2"
-        />
-      </svg>
-      <span class="quiet took">{duration(bar.to - bar.from)}</span>
-    </button>
-  );
 }

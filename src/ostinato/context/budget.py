@@ -16,6 +16,7 @@ from ..errors import AgentConfigError, BudgetExceededError
 from ..models.llm_response import LlmResponse
 from ..sessions.log.event_log import EventLog
 from ..types import GenerateContentResponseUsageMetadata
+from .model_prices import find_list_price
 
 _R = TypeVar("_R")
 _MILLION = 1_000_000
@@ -59,7 +60,8 @@ class Budget(BaseModel):
       max_seconds: running time since the start or the resumption of the run; the current model
         call or tool is then cancelled.
       max_cost: cost of all model calls, in the currency of `prices`.
-      prices: the prices of the models, by the agents' model names.
+      prices: the prices of the models, by the agents' model names; if there are none, the list
+        prices of `model_prices` count, in US dollars.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -77,6 +79,19 @@ class Budget(BaseModel):
         mine = {name: value for name in _LIMITS if (value := getattr(self, name)) is not None}
         return other.model_copy(update={**mine, "prices": {**other.prices, **self.prices}})
 
+    def find_price(self, model: str) -> Price | None:
+        """Return the price of a model, or None if it is not known.
+
+        Prices of your own replace all list prices, because their currency may be another.
+
+        Args:
+          model: the name that an agent gives its model.
+        """
+        if self.prices:
+            return self.prices.get(model)
+        listed = find_list_price(model)
+        return None if listed is None else Price(**listed._asdict())
+
 
 _LIMITS = ("max_tokens", "max_tool_calls", "max_seconds", "max_cost")
 
@@ -93,6 +108,7 @@ class BudgetUsage:
         self.tool_calls = 0
         self.cost = 0.0
         self._budget = budget
+        self._prices: dict[str, Price | None] = {}
         self._refused = False  # a tool call; the run ends even if the error is handled
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
@@ -109,8 +125,8 @@ class BudgetUsage:
         if self._refused:
             self._raise_exceeded(agent.name, "max_tool_calls", f"{self.tool_calls} tool calls")
         model = agent.canonical_model.model
-        if budget.max_cost is not None and model not in budget.prices:
-            known = ", ".join(map(repr, budget.prices)) or "none"
+        if budget.max_cost is not None and self._find_price(model) is None:
+            known = ", ".join(map(repr, budget.prices)) or "none, and no list price is known"
             raise AgentConfigError(
                 f"Agent {agent.name!r} uses the model {model!r}, for which Budget.prices has no "
                 f"price (it has: {known}), and max_cost is set. Add prices={{{model!r}: "
@@ -174,9 +190,16 @@ class BudgetUsage:
                 usage.thoughts_token_count,
             )
         )
-        price = self._budget.prices.get(model)
+        if self._budget.max_cost is None and not self._budget.prices:
+            return
+        price = self._find_price(model)
         if price is not None:
             self.cost += price.of(usage)
+
+    def _find_price(self, model: str) -> Price | None:
+        if model not in self._prices:
+            self._prices[model] = self._budget.find_price(model)
+        return self._prices[model]
 
     def restore_usage(self, log: EventLog, invocation_id: str, root_agent: Any) -> None:
         """Count the tokens and tool calls of a resumed invocation in the log.

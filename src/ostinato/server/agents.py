@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._log import get_logger
+from ..agents.base_agent import BaseAgent
 from ..agents.node_agent import as_agent
 from ..apps.app import App
 from ..cli.utils.base_agent_loader import BaseAgentLoader
@@ -68,9 +69,16 @@ class ServedApp:
         It shares the services of the app's runner, so it must not be closed.
         """
         own = self.runner
-        plugins = [*own.app.plugins, plugin]
+        return self._make_runner(own.agent, [*own.app.plugins, plugin])
+
+    def runner_with_root(self, root: BaseAgent) -> Runner:
+        """Return a runner for one run of other agents; it must not be closed."""
+        return self._make_runner(root, self.runner.app.plugins)
+
+    def _make_runner(self, root: BaseAgent, plugins: list[BasePlugin]) -> Runner:
+        own = self.runner
         return Runner(
-            app=own.app.model_copy(update={"plugins": plugins, "root_agent": own.agent}),
+            app=own.app.model_copy(update={"plugins": plugins, "root_agent": root}),
             app_name=own.app_name,
             session_service=own.session_service,
             artifact_service=own.artifact_service,

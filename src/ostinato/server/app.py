@@ -17,6 +17,7 @@ from starlette.routing import Route
 from ..cli.utils.base_agent_loader import BaseAgentLoader
 from . import (
     adk_page,
+    app_graph,
     approvals,
     apps,
     artifacts,
@@ -26,9 +27,11 @@ from . import (
     live_endpoint,
     page,
     runs,
+    session_branches,
     session_endpoints,
     session_events,
     spans,
+    trial_runs,
     users,
 )
 from .a2a import routes as a2a
@@ -47,6 +50,7 @@ from .settings import ServerSettings
 ENDPOINTS: tuple[Endpoint, ...] = (
     *health.ENDPOINTS,
     *apps.ENDPOINTS,
+    *app_graph.ENDPOINTS,
     *runs.ENDPOINTS,
     *approvals.ENDPOINTS,
     *effects.ENDPOINTS,
@@ -54,6 +58,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *users.ENDPOINTS,
     *session_events.ENDPOINTS,
     *session_endpoints.ENDPOINTS,
+    *session_branches.ENDPOINTS,
+    *trial_runs.ENDPOINTS,
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,

@@ -94,6 +94,7 @@ class Answer(StrictRecord):
         long-running tool or a question; or `respond`, which answers a question in words.
       args: the other arguments.
       payload: what the tool wanted filled in.
+      reason: why the call is rejected; the model reads it.
       result: the result: an object is the whole response, any other value its `result`.
       text: the words of `respond`: text, or JSON if the question has a schema that asks for it.
     """
@@ -101,6 +102,7 @@ class Answer(StrictRecord):
     action: Literal["approve", "edit", "reject", "result", "respond"]
     args: dict[str, Any] | None = None
     payload: Any = None
+    reason: str | None = Field(default=None, max_length=10_000)
     result: Any = None
     text: str | None = None
 
@@ -143,15 +145,19 @@ class Answer(StrictRecord):
         found: dict[str, Any] = {"confirmed": self.action != "reject"}
         if self.args is not None:
             found["args"] = self.args
+        if self.reason is not None and self.payload is not None:
+            raise invalid_input("'reject' takes a reason or a payload, not both.")
         if self.payload is not None:
             found["payload"] = self.payload
+        elif self.reason is not None:
+            found["payload"] = {"reason": self.reason}
         return found
 
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "approve": ("payload",),
     "edit": ("args", "payload"),
-    "reject": ("payload",),
+    "reject": ("payload", "reason"),
     "result": ("result",),
     "respond": ("text",),
 }

@@ -72,6 +72,7 @@ class Host:
       chats: the sessions of conversations that clients send in full, by a digest of the messages.
       keyed: the requests with an idempotency key.
       indexer: brings the search index up to date.
+      first_events: ids of the first events of sessions, by which forks are found.
       metrics: the metrics of `/metrics`, or None if it is not served.
       leaving: whether the server is shutting down, and not ready for more requests.
       draining: whether the server refuses new runs.
@@ -86,6 +87,7 @@ class Host:
     chats: OrderedDict[str, Place] = field(default_factory=OrderedDict[str, Place])
     keyed: KeyedRequests = field(default_factory=KeyedRequests)
     indexer: SessionIndexer = field(default_factory=SessionIndexer)
+    first_events: OrderedDict[Place, str] = field(default_factory=OrderedDict[Place, str])
     metrics: PrometheusMetrics | None = None
     leaving: bool = False
     draining: bool = False

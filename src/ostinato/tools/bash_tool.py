@@ -11,7 +11,7 @@ from .. import types
 from ..errors import AgentConfigError
 from ..processes.captured_run import run_captured
 from .base_tool import BaseTool
-from .function_tool import REJECTED, UNCONFIRMED
+from .function_tool import UNCONFIRMED, make_rejection
 from .model_mistake import missing_arguments
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ExecuteBashTool(BaseTool):
             tool_context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
         if not answer.confirmed:
-            return {"error": REJECTED}
+            return make_rejection(answer)
         return await _run_command(words, self._workspace, self._policy)
 
 

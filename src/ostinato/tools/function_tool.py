@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import types
 from .._adk_mode import follows_adk
+from ..auth.tool_confirmation import ToolConfirmation
 from ..context.context import Context
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
@@ -24,6 +25,14 @@ from .model_mistake import ModelMistake
 
 UNCONFIRMED = "This tool call requires confirmation, please approve or reject."
 REJECTED = "This tool call is rejected."
+
+
+def make_rejection(answer: ToolConfirmation) -> dict[str, Any]:
+    """Return the response to a rejected call, with the reason if the answer's payload has one."""
+    payload: Any = answer.payload
+    reason: Any = payload.get("reason") if isinstance(payload, dict) else None
+    given = isinstance(reason, str) and reason.strip()
+    return {"error": REJECTED, "reason": reason} if given else {"error": REJECTED}
 
 
 class FunctionTool(BaseTool):
@@ -187,7 +196,7 @@ class FunctionTool(BaseTool):
             )
             tool_context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
-        return None if answer.confirmed else {"error": REJECTED}
+        return None if answer.confirmed else make_rejection(answer)
 
     async def _ask_condition(
         self, condition: Callable[..., Any], values: dict[str, Any], tool_context: ToolContext

@@ -6,6 +6,7 @@ import { assert, scenario } from "../harness.mjs";
 // Roles of things that take keys or clicks; anything else that can have focus is a container.
 const CONTROLS = new Set([
   "button",
+  "checkbox",
   "combobox",
   "DisclosureTriangle",
   "link",
@@ -14,7 +15,7 @@ const CONTROLS = new Set([
   "tab",
   "textbox",
 ]);
-const CONTAINERS = new Set(["RootWebArea", "dialog", "feed", "list", "listitem", "main", "MenuListPopup", "tabpanel"]);
+const CONTAINERS = new Set(["RootWebArea", "dialog", "feed", "group", "list", "listitem", "main", "MenuListPopup", "tabpanel"]);
 
 await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, button, menu, quiet }) => {
   const chrome = await context.newCDPSession(page);
@@ -106,12 +107,12 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, 
   await tab("Timeline").click();
   await page.locator("button.event").nth(3).click();
   await page.locator("button.bar-row").first().waitFor();
-  for (const name of ["Event", "Request", "State", "Tokens"]) {
+  for (const name of ["Event", "Request", "State", "Tokens", "Retry"]) {
     await page.getByRole("complementary", { name: "Selected event" }).getByRole("tab", { name }).click();
     await check(`timeline, ${name}`);
   }
   await button("Close details").click();
-  for (const name of ["Agents", "State", "Artifacts"]) {
+  for (const name of ["Agents", "State", "Live", "Artifacts"]) {
     await tab(name).click();
     await check(name);
   }
@@ -126,7 +127,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, 
   await button("New session").click();
   await quiet(0);
   await menu(await page.locator(".sessions .name").last().textContent(), "Compare");
-  await page.getByRole("feed", { name: "Two sessions side by side" }).waitFor();
+  await page.getByRole("list", { name: "Two sessions side by side" }).waitFor();
   await check("compare");
   assert.ok(looked > 40, `${looked} rows were looked at`);
 

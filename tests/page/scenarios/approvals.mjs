@@ -18,6 +18,19 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
 
   await say("wire it again");
   await button("Edit arguments").click();
+  const amount = asks.getByRole("textbox", { name: "amount" });
+  await becomes(() => amount.inputValue(), "5000");
+  await amount.fill("many");
+  await button("Approve with these").click();
+  await shown("many is no number.").waitFor();
+  await amount.fill("6");
+  await shot("form");
+  await button("Approve with these").click();
+  await shown("'sent': 6", { exact: false }).waitFor();
+
+  await say("wire it as text");
+  await button("Edit arguments").click();
+  await button("Edit as JSON").click();
   const area = page.getByLabel("Arguments as JSON");
   await area.fill("[1]");
   await button("Approve with these").click();
@@ -33,6 +46,17 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
   await button("Send").waitFor();
   await becomes(() => button("Reject").count(), 0);
   await shot("rejected");
+
+  await say("wire it a fourth time");
+  await button("Reject with a reason").click();
+  await page.getByRole("textbox", { name: "Why? The model reads it." }).fill("It is too much.");
+  await button("Reject with this reason").click();
+  await shown("'reason': 'It is too much.'", { exact: false }).waitFor();
+  await button("Waiting 0").click();
+  await page.getByText("Decided in this session: 5").click();
+  await page.getByText("rejected: It is too much.").waitFor();
+  await shot("decided");
+  await page.keyboard.press("Escape");
 
   // Two sessions wait; the inbox shows both, and answers one from within the other.
   await button("New session").click();
@@ -53,7 +77,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
   await inbox.waitFor({ state: "hidden" });
   await button("Waiting 2").click();
   await approve.nth(1).click(); // the older one: the first
-  await shown("wire in the first", { exact: true }).waitFor();
+  await event(1).getByText("wire in the first", { exact: true }).waitFor();
   await shown("wire_money gave", { exact: false }).waitFor();
   await button("Waiting 1").waitFor();
 });

@@ -69,7 +69,9 @@ await scenario({ tolerated: BROKEN }, async ({ page, shown, server, shot, box, s
   await shown("A square, blue.").waitFor();
 
   await tab("State").click();
-  await page.getByRole("row", { name: /last_city/ }).getByText('"Rome"').waitFor();
+  await page.getByRole("group", { name: "State, this session" }).getByText('last_city: "Rome"').waitFor();
+  await page.getByLabel("Show what changed since the session began").check();
+  await page.locator(".change.added").getByText("added: last_city").waitFor();
   await shot("state");
   await tab("Chat").click();
 

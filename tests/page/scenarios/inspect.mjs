@@ -14,19 +14,22 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, qui
   const bars = page.locator("button.bar-row");
   await becomes(() => rows.count(), 8);
   await rows.nth(6).click(); // the result of the second call
-  await page.locator("button.bar-row.chosen").getByText("execute_tool lookup").waitFor();
+  await page.locator("button.bar-row.chosen").getByText("tool lookup").waitFor();
   await tab("Request").click();
   await shown("Arguments", { exact: true }).waitFor();
   await shown("sunny in Rome").last().waitFor();
 
-  await bars.filter({ hasText: "chat scripted" }).first().click();
+  await bars.filter({ hasText: "model scripted" }).first().click();
   await page.locator("button.event.chosen").getByText("lookup(").waitFor();
   await becomes(() => rows.nth(5).getAttribute("aria-pressed"), "true");
 
-  await bars.filter({ hasText: "chat scripted" }).nth(1).click();
+  await bars.filter({ hasText: "model scripted" }).nth(1).click();
   await becomes(() => rows.nth(7).getAttribute("aria-pressed"), "true");
   await shown("5 of 7 contents as in the request before", { exact: false }).waitFor();
-  await shown("New contents").waitFor();
+  await page.locator(".message.added").first().waitFor();
+  await becomes(() => page.locator(".message").count(), 2);
+  await button("Show all").click();
+  await becomes(() => page.locator(".message").count(), 7);
   await shot("request");
 
   await rows.nth(3).click();
@@ -37,8 +40,8 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, qui
 
   await rows.nth(6).click();
   await page.getByRole("complementary", { name: "Selected event" }).getByRole("tab", { name: "State" }).click();
-  const row = page.getByRole("row", { name: /^lookups/ });
-  await becomes(() => row.getByRole("cell").allTextContents(), ["1", "2"]);
+  const changes = page.getByRole("group", { name: "Changes of the state" });
+  await becomes(() => changes.getByText("lookups").locator("..").innerText(), /lookups: 1 → 2/);
   await shot("state-difference");
 
   await page.evaluate(() => localStorage.setItem("ostinato-prices", '{"other": "1, 1, 1"}'));
@@ -54,12 +57,14 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, tab, qui
   await prices.fill("1, 0.1");
   await becomes(() => cost.allTextContents(), ["–", "–", "–"]);
   await prices.fill("1, 0.1, 4");
-  await shown("0.00052", { exact: false }).first().waitFor(); // 407 + 60 + 48 millionths
-  await becomes(() => cost.allTextContents(), ["0.00052", "0.00103", "0.00205"]);
+  await shown("$0.000515", { exact: false }).first().waitFor(); // 407 + 60 + 48 millionths
+  await becomes(() => cost.allTextContents(), ["$0.000515", "$0.001028", "$0.002048"]);
   await shown("chat scripted").last().waitFor();
   await shot("tokens");
 
   await tab("Event").click();
+  await shown("usageMetadata", { exact: false }).waitFor();
+  await page.getByLabel("as text").check();
   await shown('"usageMetadata"', { exact: false }).waitFor();
   await button("Close details").click();
   await page.getByRole("complementary", { name: "Selected event" }).waitFor({ state: "hidden" });

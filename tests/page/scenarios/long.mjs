@@ -88,7 +88,7 @@ await scenario({ tolerated: ["503"], before }, async ({ page, shown, server, sho
   assert.ok((await nodes()) < MOST_NODES);
   await tab("Timeline").click();
   await page.locator("button.event").last().getByText(String(EVENTS), { exact: true }).waitFor();
-  await page.getByRole("list", { name: "Waterfall of the invocation" }).getByText("chat m").first().waitFor();
+  await page.getByRole("list", { name: "Waterfall of the session" }).getByText("model m").first().waitFor();
   await page.getByRole("list", { name: "Events" }).evaluate((list) => (list.scrollTop = list.scrollHeight / 2));
   await page.locator('button.event[data-depth="1"]').first().waitFor();
   assert.ok((await nodes()) < MOST_NODES);

@@ -26,7 +26,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, say, tab, quiet, bu
   await tab("Timeline").click();
   await page.locator("button.event").nth(3).click();
   await page.getByRole("complementary", { name: "Selected event" }).waitFor();
-  for (const name of ["Event", "Request", "State", "Tokens"]) {
+  for (const name of ["Event", "Request", "State", "Tokens", "Retry"]) {
     await page.getByRole("complementary", { name: "Selected event" }).getByRole("tab", { name }).click();
     await look(`inspector, ${name}`);
   }

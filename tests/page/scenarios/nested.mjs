@@ -66,22 +66,25 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, 
     page.locator("button.bar-row").evaluateAll((all) =>
       all.map((one) => `${one.dataset.depth} ${one.querySelector(".bar-name").textContent}`),
     );
-  await page.locator("button.bar-row").getByText("invoke_agent research").waitFor();
-  assert.deepEqual(await bars(), [
-    "0 invocation",
-    "1 invoke_agent root",
-    "2 chat root",
-    "2 execute_tool research",
-    "3 invocation",
-    "4 invoke_agent research",
-    "5 chat research",
-    "5 execute_tool lookup",
-    "5 chat research",
-    "2 chat root",
+  await page.locator("button.bar-row").getByText("agent research").waitFor();
+  const open = (await bars()).filter((one, at, all) => one.startsWith("0") || at < all.indexOf("0 ▸  clerks"));
+  assert.deepEqual(open, [
+    "0 ▾  research",
+    "1 agent root",
+    "2 model root",
+    "2 tool research",
+    "3  invocation",
+    "4 agent research",
+    "5 model research",
+    "5 tool lookup",
+    "5 model research",
+    "2 model root",
+    "0 ▸  clerks",
+    "0 ▸  book",
   ]);
-  await page.locator("button.bar-row").getByText("chat research").first().click();
+  await page.locator("button.bar-row").getByText("model research").first().click();
   await becomes(() => page.locator("button.event.chosen").getAttribute("data-depth"), "1");
-  await page.locator("button.bar-row.chosen").getByText("chat research").waitFor();
+  await page.locator("button.bar-row.chosen").getByText("model research").waitFor();
   await tab("Request").click();
   await shot("timeline-light");
   await button("Close details").click();

@@ -7,15 +7,14 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, 
   await shown("one", { exact: true }).waitFor();
   await tab("Agents").click();
   await page.getByRole("img", { name: "Agents: desk, helper; helper acts" }).waitFor();
-  await page.locator("g.agent.lit").getByText("helper", { exact: true }).waitFor();
-  await becomes(() => page.locator("g.agent.lit").count(), 1);
+  await page.locator("g.node.running").getByText("helper", { exact: true }).waitFor();
   await shot("lit");
   await tab("Timeline").click();
-  const bars = page.getByRole("list", { name: "Waterfall of the invocation" });
-  for (const name of ["invoke_agent desk", "execute_tool transfer_to_agent", "chat scripted-helper"]) {
+  const bars = page.getByRole("list", { name: "Waterfall of the session" });
+  for (const name of ["agent desk", "tool transfer_to_agent", "model scripted-helper"]) {
     await bars.getByText(name, { exact: true }).waitFor();
   }
-  await page.locator("rect.chat.open").waitFor(); // the call that runs
+  await page.locator("rect.model.open").waitFor(); // the call that runs
   await shot("waterfall-runs");
   await tab("Chat").click();
   await button("Stop").click();
@@ -24,7 +23,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, 
   await shot("stopped");
   await tab("Agents").click();
   await page.getByRole("img", { name: "Agents: desk, helper", exact: true }).waitFor();
-  await becomes(() => page.locator("g.agent.lit").count(), 0);
+  await becomes(() => page.locator("g.node.running").count(), 0);
   await tab("Chat").click();
   server.open();
   await say("after it");

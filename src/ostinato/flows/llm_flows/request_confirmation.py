@@ -16,7 +16,7 @@ from ...models.llm_request import LlmRequest
 from ...sessions.log.confirmation_answers import read_confirmation
 from ...tools.base_tool import BaseTool
 from ...tools.base_toolset import BaseToolset
-from ...tools.function_tool import REJECTED
+from ...tools.function_tool import make_rejection
 from ._base_llm_processor import BaseLlmRequestProcessor
 from .resume.user_answers import has_call_answers, is_answered, read_user_answers
 from .tool_calls.call_events import execute_calls
@@ -40,11 +40,11 @@ class _RemovedTool(BaseTool):
     def __init__(self, name: str) -> None:
         super().__init__(name=name, description="")
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> dict[str, str]:
+    async def run_async(self, *, args: dict[str, Any], tool_context: Context) -> dict[str, Any]:
         """Return the error of the call."""
         confirmation = tool_context.tool_confirmation
         if confirmation is not None and not confirmation.confirmed:
-            return {"error": REJECTED}
+            return make_rejection(confirmation)
         return {"error": f"Tool {self.name!r} is no longer available; the call did not run."}
 
 

@@ -43,18 +43,23 @@ def kept_records(
     )
 
 
-def fold_state(initial: dict[str, Any], records: Sequence[EventRecord]) -> dict[str, Any]:
+def fold_state(
+    initial: dict[str, Any], records: Sequence[EventRecord], *, shared: bool = False
+) -> dict[str, Any]:
     """Return the session's own state after records; None for a removed key.
 
     Args:
       initial: the state at creation.
       records: all records up to some point; what a rewind among them hides does not count.
+      shared: include what the records wrote to the state of the user and the app.
     """
     state = dict(initial)
     for record in visible_records(EventLog(records)):
         if record.kinds & STATE_DELTA:
             delta: dict[str, Any] = json.loads(record.data)["actions"]["stateDelta"]
-            state.update((k, v) for k, v in delta.items() if not k.startswith(SCOPED_PREFIXES))
+            state.update(
+                (k, v) for k, v in delta.items() if shared or not k.startswith(SCOPED_PREFIXES)
+            )
     return state
 
 

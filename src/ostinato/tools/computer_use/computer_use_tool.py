@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ... import types
 from ...errors import AgentConfigError
 from ...models.llm_request import LlmRequest
-from ..function_tool import REJECTED, UNCONFIRMED, FunctionTool
+from ..function_tool import UNCONFIRMED, FunctionTool, make_rejection
 from ..model_mistake import ModelMistake, wrong_arguments
 from .base_computer import ComputerState
 
@@ -64,7 +64,7 @@ class ComputerUseTool(FunctionTool):
         """
         answer = tool_context.tool_confirmation
         if answer is not None and not answer.confirmed:
-            return {"error": REJECTED}
+            return make_rejection(answer)
         decision: Any = args.get("safety_decision")
         if answer is None and isinstance(decision, dict):
             decision = cast("dict[str, Any]", decision)

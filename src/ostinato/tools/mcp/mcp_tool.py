@@ -15,7 +15,7 @@ from ...events.tool_origin import ToolOrigin
 from ...events.ui_widget import UiWidget
 from ..base_authenticated_tool import BaseAuthenticatedTool
 from ..base_tool import BaseTool
-from ..function_tool import REJECTED, UNCONFIRMED
+from ..function_tool import UNCONFIRMED, make_rejection
 from .annotations import (
     Conditions,
     choose_in_doubt,
@@ -305,7 +305,7 @@ class McpTool(BaseAuthenticatedTool):
             question = None if answer.confirmed else self._find_question(tool_context)
             if answer.confirmed or (question is not None and not question.get("anew")):
                 return None  # a question that is declined is the server's to handle
-            return {"error": REJECTED}
+            return make_rejection(answer)
         if not await needs_confirmation(self._condition, args, self._annotations, tool_context):
             return None
         tool_context.request_confirmation(
