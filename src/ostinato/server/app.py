@@ -27,6 +27,7 @@ from . import (
     runs,
     session_endpoints,
     session_events,
+    session_list,
     spans,
     users,
 )
@@ -51,6 +52,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *artifacts.ENDPOINTS,
     *users.ENDPOINTS,
     *session_events.ENDPOINTS,
+    *session_list.ENDPOINTS,
     *session_endpoints.ENDPOINTS,
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
