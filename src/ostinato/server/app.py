@@ -28,6 +28,7 @@ from . import (
     session_endpoints,
     session_events,
     session_list,
+    session_titles,
     spans,
     users,
 )
@@ -54,6 +55,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *session_events.ENDPOINTS,
     *session_list.ENDPOINTS,
     *session_endpoints.ENDPOINTS,
+    *session_titles.ENDPOINTS,
     *spans.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
