@@ -5,7 +5,7 @@ import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
 import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
-import { callOf, isLiveOnly } from "./nesting";
+import { callOf, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
@@ -21,11 +21,15 @@ import type {
 } from "./types";
 
 const PAGE = 200;
+const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
 const MOST_LIVE = 500; // events of agents that run as tools
+export { isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
 let following: AbortController | undefined;
 let opened = 0;
+let listed = 0;
+let stopping = false;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let failure: string | undefined; // what was said of the last run that failed
 
@@ -63,7 +67,58 @@ export async function start(): Promise<void> {
   const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
   s.user.value = wanted.get("user") ?? s.user.value;
   const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
-  if (first) await chooseApp(first.name, wanted.get("session") ?? undefined);
+  if (!first) return;
+  await chooseApp(first.name, wanted.get("session") ?? undefined);
+  const number = Number(wanted.get("event"));
+  if (number > 0) await reveal(number);
+}
+
+/** Look for agents until there is one: somebody is making the first. */
+export async function awaitAgents(): Promise<void> {
+  const found = await api.apps().catch(() => []);
+  if (found.length && !s.apps.value.length) await start();
+}
+
+/** Open what the address names, after a person has changed it. */
+export async function followAddress(): Promise<void> {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  const [app, user, session] = [wanted.get("app"), wanted.get("user"), wanted.get("session")];
+  if (!app || !user || !session) return;
+  if (app !== s.app.value) await chooseApp(app);
+  if (session !== s.session.value?.id) await open({ app, user, session });
+  const number = Number(wanted.get("event"));
+  if (number > 0) await reveal(number);
+}
+
+/** Load events back to a number, and select the one that has it. */
+export async function reveal(number: number): Promise<void> {
+  const turn = opened;
+  for (;;) {
+    const first = s.events.value[0]?.number ?? 0;
+    if (turn !== opened || first <= number) break;
+    await loadOlder();
+    if ((s.events.value[0]?.number ?? 0) >= first) break; // they could not be loaded
+  }
+  const found = s.events.value.find((one) => one.number === number);
+  if (found && turn === opened) s.selected.value = found.event.id;
+}
+
+/** Copy the address of an event. */
+export async function copyLink(one: Numbered): Promise<void> {
+  const address = new URL(location.href);
+  const named = new URLSearchParams(address.hash.slice(1));
+  named.set("event", String(one.number));
+  address.hash = named.toString();
+  await copyText(address.href);
+}
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    s.told.value = "Copied";
+  } catch {
+    s.problem.value = `The browser did not allow copying. This is the text:\n${text}`;
+  }
 }
 
 /** Put what is open into the page's address, from where a reload and other tabs take it. */
@@ -103,15 +158,24 @@ export async function chooseUser(name: string): Promise<void> {
 }
 
 export async function listSessions(more = false): Promise<void> {
-  const token = more ? s.moreSessions.value : undefined;
-  const found = await tried(() =>
-    api.sessions(s.app.value, s.user.value, s.search.value, token),
-  );
-  if (!found) return;
+  listed += 1;
+  const turn = listed;
+  const asked = {
+    userId: s.user.value,
+    search: s.search.value,
+    state: s.only.value,
+    pageToken: more ? s.moreSessions.value : undefined,
+  };
+  const found = await tried(() => api.sessions(s.app.value, asked));
+  if (!found || turn !== listed) return; // an answer that comes late is out of date
   batch(() => {
     s.sessions.value = more ? [...s.sessions.value, ...found.sessions] : found.sessions;
     s.moreSessions.value = found.nextPageToken;
+    s.unindexed.value = found.complete ? 0 : found.unindexed;
   });
+  if (found.undetailed && !more) {
+    setTimeout(() => turn === listed && void listSessions(), MORE_DETAILS);
+  }
 }
 
 function leave(): void {
@@ -124,6 +188,7 @@ function leave(): void {
     s.spans.value = [];
     s.partials.value = [];
     s.live.value = [];
+    stopping = false;
     s.told.value = "";
     s.sent.value = undefined;
     s.running.value = false;
@@ -308,12 +373,23 @@ function idle(): void {
   if (!s.running.value && !s.sent.value) return;
   batch(() => {
     s.running.value = false;
+    if (stopping) keepStopped();
     s.partials.value = [];
     s.sent.value = undefined;
   });
   void loadSpans();
   void refreshOpen();
   void listSessions();
+}
+
+/** Keep what was streamed until the person stopped the run; the log does not have it. */
+function keepStopped(): void {
+  stopping = false;
+  const said = s.partials.value.filter((one) => one.content?.parts?.length);
+  s.live.value = [
+    ...s.live.value,
+    ...said.map((one) => ({ ...one, customMetadata: { ...one.customMetadata, [STOPPED]: true } })),
+  ].slice(-MOST_LIVE);
 }
 
 /** Ask what waits once nothing runs any more: what still does can be answered again. */
@@ -331,10 +407,11 @@ export async function newSession(state: JsonObject = {}): Promise<void> {
   await open({ app: made.appName, user: made.userId, session: made.id });
 }
 
-export async function send(parts: Part[]): Promise<void> {
+/** Send a message. Return false if the server did not take it, so that its text can be kept. */
+export async function send(parts: Part[], taken?: () => void): Promise<boolean> {
   if (!s.session.value) await newSession();
   const where = place();
-  if (!where) return;
+  if (!where) return false;
   const turn = opened;
   lastBefore = s.events.value[s.events.value.length - 1]?.number ?? 0;
   const message: Message = { role: "user", parts };
@@ -351,13 +428,19 @@ export async function send(parts: Part[]): Promise<void> {
   const done = await tried(async () => {
     // The session's own stream shows what happens; this one tells when the run could not begin.
     for await (const frame of api.run(where, message, new AbortController().signal)) {
+      taken?.();
       const body = frame.data ? JSON.parse(frame.data) : {};
       if (body.error !== undefined && !body.id) tellFailure(body.error);
     }
     return true;
   });
-  if (!done) idle();
-  else if (turn === opened) await settle(where, turn);
+  if (!done) {
+    const stored = s.sent.value === undefined; // the answer was lost, not the message
+    idle();
+    return stored;
+  }
+  if (turn === opened) await settle(where, turn);
+  return true;
 }
 
 /** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
@@ -370,7 +453,9 @@ async function settle(where: Place, turn: number): Promise<void> {
 
 export async function stop(): Promise<void> {
   const where = place();
-  if (where) await tried(() => api.cancel(where));
+  if (!where) return;
+  stopping = true;
+  await tried(() => api.cancel(where));
 }
 
 /** What tells a call from all others; a node may ask twice by one id. */
@@ -516,6 +601,14 @@ export async function rewind(invocationId: string): Promise<void> {
 export async function rename(one: Summary, name: string): Promise<void> {
   const where = placeOf(one);
   await tried(() => api.patchState(where, { __session_metadata__: { displayName: name } }));
+  await listSessions();
+}
+
+/** Let the agent's model name a session. */
+export async function nameByModel(one: Summary): Promise<void> {
+  const where = placeOf(one);
+  const found = await tried(() => api.nameByModel(where));
+  if (found) s.told.value = `Named ${found.title}`;
   await listSessions();
 }
 

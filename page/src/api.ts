@@ -14,6 +14,7 @@ import type {
   Span,
   SpanDetail,
 } from "./types";
+import type { SessionTitle } from "./wire";
 
 // The page lies at PREFIX/page/; the API at PREFIX.
 const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
@@ -77,12 +78,16 @@ const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.s
 export const api = {
   apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
   tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
-  sessions: (app: string, user: string, search: string, token?: string) => {
-    const query = new URLSearchParams({ userId: user, pageSize: "50" });
-    if (search) query.set("search", search);
-    if (token) query.set("pageToken", token);
-    return read<SessionPage>(`/apps/${enc(app)}/sessions?${query}`);
+  /** A page of sessions with their details; `asked` are parameters of the list. */
+  sessions: (app: string, asked: { [name: string]: string | undefined }, signal?: AbortSignal) => {
+    const query = new URLSearchParams({ pageSize: "50", details: "true" });
+    for (const [name, value] of Object.entries(asked)) if (value) query.set(name, value);
+    return send(`/apps/${enc(app)}/sessions?${query}`, signal ? { signal } : {}).then(
+      (response) => response.json() as Promise<SessionPage>,
+    );
   },
+  /** Let a model name a session. */
+  nameByModel: (place: Place) => post<SessionTitle>(`${at(place)}/title`, {}),
   session: (place: Place) => read<Session>(at(place)),
   /** The session without its events. */
   outline: (place: Place) => read<Session>(`${at(place)}?numRecentEvents=0`),

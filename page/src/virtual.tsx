@@ -54,7 +54,13 @@ export function VirtualList<T>(props: Props<T>) {
       setPlace({ top: element.scrollTop, height: element.clientHeight }),
     );
     watch.observe(element);
-    return () => watch.disconnect();
+    // Rows that fold or load something change their height by themselves.
+    const rows = new ResizeObserver(() => setMeasured((count) => count + 1));
+    rows.observe(element.firstElementChild!.firstElementChild!);
+    return () => {
+      watch.disconnect();
+      rows.disconnect();
+    };
   }, []);
 
   // Measure what is in the document; keep the row at the top where it is.

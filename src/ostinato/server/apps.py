@@ -52,7 +52,7 @@ class AppSummary(WireRecord):
     agents: None = None
     error: str | None = None
     notice: str | None = None
-    examples: list[str] = []
+    examples: list[str] | None = None
     source: SourcePlace | None = None
 
 
@@ -105,7 +105,7 @@ async def _summarize_app(call: Call, name: str) -> dict[str, Any]:
         root_agent_name=root.name,
         description=root.description,
         notice=app.notice or None,
-        examples=list_examples(app),
+        examples=list_examples(app) or None,
     )
     left_out = _unset(found, "error", "notice", "examples", "source")
     return found.model_dump(by_alias=True, exclude=left_out)
