@@ -1,13 +1,15 @@
 // Markdown as elements of the page. Nothing is ever written as HTML: a text can only become the
 // elements that are named here, so what a model or a tool writes cannot run.
 
-import { Marked } from "marked";
+import { Lexer, Marked } from "marked";
 import type { Token, Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { CodeBlock } from "./parts/CodeBlock";
 
-const LONGEST = 200_000; // characters; a longer text is shown as it is
+const LONGEST = 100_000; // characters; a longer text is shown as it is
+const LONGEST_LINE = 6_000; // characters of a paragraph; reading takes their square
+const PATIENCE = 200; // milliseconds, after which the rest is shown without emphasis and links
 const DEEPEST = 24; // levels of lists and quotes
 
 /** Mathematics stays text: its underscores and stars are no emphasis. */
@@ -47,14 +49,26 @@ export function Markdown({ text }: { text: string }) {
   return <div class="prose">{blocks(tokens, 0)}</div>;
 }
 
-function parsed(text: string): Token[] | undefined {
-  if (text.length > LONGEST) return undefined;
+export function parsed(text: string): Token[] | undefined {
+  if (text.length > LONGEST || isTrap(text)) return undefined;
+  const end = performance.now() + PATIENCE;
+  const lexer = new Lexer(reader.defaults);
   try {
-    return reader.lexer(text);
+    lexer.blockTokens(text.replace(/\r\n?/g, "\n"), lexer.tokens);
+    for (let at = 0; at < lexer.inlineQueue.length; at += 1) {
+      const { src, tokens } = lexer.inlineQueue[at]!;
+      const plain = src.length > LONGEST_LINE || performance.now() > end;
+      if (plain) tokens.push({ type: "text", raw: src, text: src });
+      else lexer.inlineTokens(src, tokens);
+    }
+    return lexer.tokens;
   } catch {
     return undefined; // what cannot be read is shown as it is
   }
 }
+
+/** Whether a text has more levels of quotes and lists than anybody writes. */
+const isTrap = (text: string): boolean => /^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){32}/m.test(text);
 
 /** Return the address of a link if it leads to a page or a mailbox. */
 export function safeLink(href: string): string | undefined {
@@ -163,7 +177,7 @@ function Inline({ token, depth }: Props) {
     case "del":
       return <del>{inline(token.tokens, depth + 1)}</del>;
     case "codespan":
-      return <code>{unescaped(token.text)}</code>;
+      return <code>{token.text}</code>;
     case "math":
       return <code class="math">{token.raw}</code>;
     case "br":

@@ -37,8 +37,9 @@ export const theme = signal<"auto" | "dark" | "light">(
 export const density = signal<"comfortable" | "compact">(
   kept("ostinato-density", "comfortable") as "comfortable" | "compact",
 );
-/** Whether the sidebar is folded; on a narrow screen it then opens over the session. */
-export const folded = signal(kept("ostinato-folded", "") === "yes");
+/** Whether the sidebar is folded, as it is at first on a telephone. */
+export const narrow = matchMedia("(max-width: 44rem)");
+export const folded = signal(narrow.matches || kept("ostinato-folded", "") === "yes");
 /** Whether single letters are keys of the page; some people's tools type them. */
 export const letters = signal(kept("ostinato-letters", "yes") === "yes");
 export const showFinder = signal(false);
@@ -127,7 +128,13 @@ export const active = computed(() => {
 });
 
 /** What a session is called: by a person, by its first message, or by its id. */
-export const title = (one: Summary): string => one.title || one.firstMessage || one.id;
+export const title = (one: Summary): string =>
+  one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id;
+
+/** The first message of the open session, before any list knows it. */
+const begun = computed(() =>
+  firstWords(events.value[0] ?? (sent.value && { number: 1, event: sent.value })),
+);
 
 export const openTitle = computed(() => {
   const open = session.value;
@@ -136,7 +143,7 @@ export const openTitle = computed(() => {
     meta && typeof meta === "object" && !Array.isArray(meta) ? meta["displayName"] : undefined;
   if (typeof name === "string" && name) return name;
   const listed = sessions.value.find((one) => one.id === open?.id && one.userId === open?.userId);
-  return listed ? title(listed) : (firstWords(events.value[0]) ?? open?.id ?? "");
+  return listed ? title(listed) : (begun.value ?? open?.id ?? "");
 });
 
 /** The first message of a session, if its first event is loaded. */

@@ -39,7 +39,7 @@ function useChoices(): void {
     root.dataset["density"] = s.density.value;
     localStorage.setItem("ostinato-theme", s.theme.value);
     localStorage.setItem("ostinato-density", s.density.value);
-    localStorage.setItem("ostinato-folded", s.folded.value ? "yes" : "");
+    if (!s.narrow.matches) localStorage.setItem("ostinato-folded", s.folded.value ? "yes" : "");
     localStorage.setItem("ostinato-letters", s.letters.value ? "yes" : "no");
   }, [s.theme.value, s.density.value, s.folded.value, s.letters.value]);
 }

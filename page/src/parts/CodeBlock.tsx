@@ -27,7 +27,7 @@ export function CodeBlock({ text, language, label = "Code" }: Props) {
         <span class="quiet">{name || label.toLowerCase()}</span>
         <Copy text={text} what={label.toLowerCase()} />
       </figcaption>
-      <pre class="code" tabIndex={0} aria-label={name ? `${label}, ${name}` : label}>
+      <pre class="code" tabIndex={0} role="group" aria-label={name ? `${label}, ${name}` : label}>
         {colours
           ? colours.map((one, index) =>
               one.scope ? (

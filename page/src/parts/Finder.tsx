@@ -102,9 +102,6 @@ function Snippet({ hit }: { hit: NonNullable<Found["hit"]> }) {
   const letters = Array.from(hit.snippet); // the server counts characters, not UTF-16 units
   return (
     <>
-      <span class="quiet">
-        {hit.author} #{hit.number} · {hit.kind}{" "}
-      </span>
       {letters.slice(0, hit.start).join("")}
       <mark>{letters.slice(hit.start, hit.end).join("")}</mark>
       {letters.slice(hit.end).join("")}

@@ -10,6 +10,7 @@ import { Exact } from "./Exact";
 const LONG = 400; // characters of a text that is folded
 const SHOWN = 300; // of them that are shown
 const ENTRIES = 50; // of a list or an object that are shown at once
+const FEW = 12; // entries that are open at first below the top
 const DEEPEST = 60;
 
 interface Props {
@@ -39,7 +40,7 @@ function entriesOf(value: Json): [string, Json][] | undefined {
 }
 
 function Branch({ value, entries, name, open = 1, depth = 0 }: Props & { entries: [string, Json][] }) {
-  const [opened, setOpened] = useState(depth < open);
+  const [opened, setOpened] = useState(depth < open && (depth === 0 || entries.length <= FEW));
   const [most, setMost] = useState(ENTRIES);
   const list = Array.isArray(value);
   const size = `${count(entries.length)} ${list ? "item" : "key"}${entries.length === 1 ? "" : "s"}`;

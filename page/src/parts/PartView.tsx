@@ -1,5 +1,6 @@
 // One part of an event: words, a thought, a call, a result, a file, code that ran.
 
+import { useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
 import { args, bytes, dataUrl, oneLine } from "../format";
 import { Markdown } from "../markdown";
@@ -111,9 +112,10 @@ interface FoldedProps {
 
 /** A call or a result on one line; opened, as a tree. */
 function Folded({ kind, icon, label, line, value, what }: FoldedProps) {
-  const size = JSON.stringify(value).length;
+  const [open, setOpen] = useState(false);
+  const size = useMemo(() => JSON.stringify(value).length, [value]);
   return (
-    <details class={`call ${kind}`}>
+    <details class={`call ${kind}`} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary aria-label={`${label} ${line.slice(0, 120)}`} title={`Show the ${what}`}>
         <Tag kind={kind} icon={icon}>
           {label}
@@ -123,9 +125,11 @@ function Folded({ kind, icon, label, line, value, what }: FoldedProps) {
         </code>
         {size > 300 && <span class="quiet size">{bytes(size)}</span>}
       </summary>
-      <div class="tree">
-        <JsonTree value={value} open={2} />
-      </div>
+      {open && (
+        <div class="tree">
+          <JsonTree value={value} open={2} />
+        </div>
+      )}
     </details>
   );
 }

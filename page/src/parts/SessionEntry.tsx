@@ -42,7 +42,10 @@ export function SessionEntry({ session }: { session: Summary }) {
           class="entry"
           aria-current={current ? "true" : undefined}
           title={`${title}\n${session.id}`}
-          onClick={() => void act.open(where)}
+          onClick={() => {
+            if (s.narrow.matches) s.folded.value = true;
+            void act.open(where);
+          }}
         >
           <span class="name">{title}</span>
           <Facts session={session} />

@@ -81,7 +81,7 @@ export function Sidebar() {
           <button
             key={only}
             aria-pressed={s.only.value === only}
-            aria-label={`${text} sessions`}
+            aria-label={`List: ${text}`}
             onClick={() => choose(only)}
           >
             {text}

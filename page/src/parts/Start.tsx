@@ -80,7 +80,7 @@ function Broken({ app }: { app: AppInfo }) {
             </span>
             <Copy text={`${source.file}:${source.line}`} what="file and line" />
           </figcaption>
-          <pre class="code lines" tabIndex={0} aria-label={`${source.file}, line ${source.line}`}>
+          <pre class="code lines" tabIndex={0} role="group" aria-label={`Where it fails: line ${source.line}`}>
             {source.lines.map((line, index) => (
               <div key={index} class={source.first + index === source.line ? "at" : ""}>
                 <span class="number">{source.first + index}</span>

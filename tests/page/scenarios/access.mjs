@@ -6,6 +6,7 @@ import { assert, scenario } from "../harness.mjs";
 // Roles of things that take keys or clicks; anything else that can have focus is a container.
 const CONTROLS = new Set([
   "button",
+  "checkbox",
   "combobox",
   "DisclosureTriangle",
   "link",
@@ -14,7 +15,7 @@ const CONTROLS = new Set([
   "tab",
   "textbox",
 ]);
-const CONTAINERS = new Set(["RootWebArea", "dialog", "feed", "list", "listitem", "main", "MenuListPopup", "tabpanel"]);
+const CONTAINERS = new Set(["RootWebArea", "dialog", "feed", "group", "list", "listitem", "main", "MenuListPopup", "tabpanel"]);
 
 await scenario({ tolerated: ["503"] }, async ({ page, shown, context, say, tab, button, menu, quiet }) => {
   const chrome = await context.newCDPSession(page);
