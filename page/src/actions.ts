@@ -5,7 +5,7 @@ import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
 import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
-import { callOf, isLiveOnly, isStopped, STOPPED } from "./nesting";
+import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
@@ -23,7 +23,7 @@ import type {
 const PAGE = 200;
 const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
 const MOST_LIVE = 500; // events of agents that run as tools
-export { isStopped };
+export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
 let following: AbortController | undefined;
@@ -316,6 +316,7 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
   batch(() => {
     s.events.value = [...s.events.value, { number, event: found }];
     s.total.value = Math.max(s.total.value, number);
+    if (stopping && found.errorCode) keepStopped(); // the mark of the cancelled run
     s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
     if (found.errorCode && s.problem.value === failure) s.problem.value = undefined;

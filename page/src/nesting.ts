@@ -28,6 +28,9 @@ export const STOPPED = "page:stopped";
 
 export const isStopped = (event: Event): boolean => event.customMetadata?.[STOPPED] === true;
 
+/** Whether an event is the mark of a run that was cancelled, which is no failure. */
+export const isCancelled = (event: Event): boolean => event.errorCode === "RunCancelledError";
+
 /** Whether an event was seen live, and then no more: a whole one of an agent that runs as a tool, or
  * what a stopped run had said. */
 export const isLiveOnly = (event: Event): boolean =>

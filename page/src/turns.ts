@@ -1,5 +1,6 @@
 // Turns: all that one message of a person caused, with its time and its tokens.
 
+import { isCancelled } from "./nesting";
 import type { Row } from "./nesting";
 import type { Usage as TokenCounts } from "./types";
 
@@ -45,7 +46,7 @@ export function turnsOf(rows: Row[], running: boolean): Turns {
     if (!turn) continue;
     turn.events += 1;
     turn.seconds = Math.max(turn.seconds, event.timestamp - from);
-    turn.failed = event.errorCode !== undefined;
+    turn.failed = event.errorCode !== undefined && !isCancelled(event);
     if (event.usageMetadata) addUsage(turn.usage, event.modelVersion ?? "", event.usageMetadata);
     last = key;
   }

@@ -17,6 +17,8 @@ interface Props<T> {
   before?: number;
   /** Go along with new rows at the end, unless the person has scrolled away. */
   stick?: boolean;
+  /** Go to the end when this changes to something, wherever the person is. */
+  end?: unknown;
   /** The row to bring into sight. */
   show?: string | undefined;
   onTop?: () => void;
@@ -63,6 +65,10 @@ export function VirtualList<T>(props: Props<T>) {
     };
   }, []);
 
+  useLayoutEffect(() => {
+    if (props.end) atEnd.current = true;
+  }, [props.end]);
+
   // Measure what is in the document; keep the row at the top where it is.
   useLayoutEffect(() => {
     const element = box.current;
@@ -101,7 +107,8 @@ export function VirtualList<T>(props: Props<T>) {
   }, [props.show]);
 
   const onScroll = () => {
-    const element = box.current!;
+    const element = box.current;
+    if (!element) return; // the list has gone before its last scroll was told
     const top = element.scrollTop;
     atEnd.current = top + element.clientHeight >= element.scrollHeight - 40;
     const index = Math.max(0, search(tops, top) - 1);

@@ -31,7 +31,7 @@ export function EventCard({ row, at, actions }: Props) {
   const name = scope ? `${event.author} in ${scope}` : event.author;
   const turn = s.turns.value.ends.get(row.key);
   const begins = s.turns.value.starts.has(row.key);
-  const look = [mine && "mine", chosen && "chosen", open && "open", begins && "begins", event.errorCode && "broke"];
+  const look = [mine && "mine", chosen && "chosen", open && "open", begins && "begins", event.errorCode && !act.isCancelled(event) && "broke"];
   return (
     <article
       class={`card ${look.filter(Boolean).join(" ")}`}
@@ -73,10 +73,10 @@ export function EventCard({ row, at, actions }: Props) {
           </p>
         )}
         {event.errorCode && (
-          <p class="error">
-            <Icon name="alert" />
+          <p class={act.isCancelled(event) ? "error quiet" : "error"}>
+            <Icon name={act.isCancelled(event) ? "stop" : "alert"} />
             <span>
-              <strong>{event.errorCode}</strong> {event.errorMessage}
+              <strong>{act.isCancelled(event) ? "Stopped" : event.errorCode}</strong> {event.errorMessage}
             </span>
           </p>
         )}

@@ -19,6 +19,7 @@ from .place import load_records
 _CACHED = 5000  # sessions
 _MANY = 200  # events above which a thread folds them
 _REQUEST = "adk_request_"  # begins the calls that the runtime itself writes
+_CANCELLED = "RunCancelledError"  # a person stopped the run, which is no failure
 _TITLE = 120  # characters of a first message
 
 
@@ -82,7 +83,8 @@ class SessionDetail:
         for _, name in record.calls:
             if not name.startswith(_REQUEST):
                 self.tools.setdefault(name)
-        if '"errorCode"' in data and _read_fields(data).get("errorCode"):
+        error = _read_fields(data).get("errorCode") if '"errorCode"' in data else None
+        if error and error != _CANCELLED:
             self.errors += 1
             self.failed = True
         if '"usageMetadata"' in data:
