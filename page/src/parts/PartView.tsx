@@ -116,7 +116,7 @@ function Folded({ kind, icon, label, line, value, what }: FoldedProps) {
   const size = useMemo(() => JSON.stringify(value).length, [value]);
   return (
     <details class={`call ${kind}`} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary aria-label={`${label} ${line.slice(0, 120)}`} title={`Show the ${what}`}>
+      <summary title={`Show the ${what}`}>
         <Tag kind={kind} icon={icon}>
           {label}
         </Tag>

@@ -81,7 +81,7 @@ await scenario(
       assert.deepEqual(await page.evaluate(dangers), [], where);
       assert.equal(await page.evaluate(() => window.__ran), undefined, where);
     };
-    await page.getByText("cannot be loaded").first().waitFor();
+    await page.getByRole("heading", { name: /cannot be loaded/ }).waitFor();
     await page.getByLabel("Agent", { exact: true }).selectOption("evil");
     await page.locator(".examples button").waitFor();
     await check("start");
