@@ -9,13 +9,15 @@ import { PAYLOADS } from "../payloads.mjs";
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.__ran=1"><script>window.__ran=1</script></svg>`;
 const b64 = (text) => Buffer.from(text).toString("base64");
 
+const flat = (text) => text.replace(/\s+/g, " "); // names have no line breaks
+
 /** An event whose every field holds a text. */
 const event = (text, number) => ({
   id: `e${number}`,
   invocationId: `i${number}`,
-  author: number % 3 ? `agent ${text}`.slice(0, 200) : "user",
-  branch: `a@${text}`.slice(0, 100),
-  nodeInfo: { path: `flow@1/${text}` },
+  author: number % 3 ? `agent ${flat(text)}`.slice(0, 200) : "user",
+  branch: `a@${flat(text)}`.slice(0, 100),
+  nodeInfo: { path: `flow@1/${flat(text)}` },
   timestamp: 1.7e9 + number,
   content: {
     role: "model",
@@ -31,7 +33,7 @@ const event = (text, number) => ({
       { fileData: { fileUri: `javascript:window.__ran=1//${text}`, mimeType: "text/html" } },
     ],
   },
-  errorCode: text,
+  errorCode: flat(text),
   errorMessage: text,
   modelVersion: text,
   output: { [text]: text },
