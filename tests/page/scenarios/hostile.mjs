@@ -24,20 +24,20 @@ const event = (text, number) => ({
     parts: [
       { text },
       { text, thought: true },
-      { functionCall: { id: `c${number}`, name: text, args: { [text]: text, deep: [{ [text]: text }] } } },
-      { functionResponse: { id: `c${number}`, name: text, response: { error: text, [text]: { [text]: text } } } },
+      { functionCall: { id: `c${number}`, name: flat(text), args: { [text]: text, deep: [{ [text]: text }] } } },
+      { functionResponse: { id: `c${number}`, name: flat(text), response: { error: text, [text]: { [text]: text } } } },
       { executableCode: { code: text, language: "PYTHON" } },
       { codeExecutionResult: { output: text, outcome: "OUTCOME_OK" } },
-      { inlineData: { mimeType: "image/svg+xml", data: b64(SVG), displayName: text } },
-      { inlineData: { mimeType: "text/html", data: b64(text), displayName: text } },
+      { inlineData: { mimeType: "image/svg+xml", data: b64(SVG), displayName: flat(text) } },
+      { inlineData: { mimeType: "text/html", data: b64(text), displayName: flat(text) } },
       { fileData: { fileUri: `javascript:window.__ran=1//${text}`, mimeType: "text/html" } },
     ],
   },
   errorCode: flat(text),
   errorMessage: text,
-  modelVersion: text,
+  modelVersion: flat(text),
   output: { [text]: text },
-  actions: { stateDelta: { [text]: text }, transferToAgent: text },
+  actions: { stateDelta: { [text]: text }, transferToAgent: flat(text) },
 });
 
 /** Elements and attributes that could run something. */
