@@ -71,6 +71,10 @@ async function post<T>(path: string, body: unknown, method = "POST"): Promise<T>
   return (await send(path, { method, body: JSON.stringify(body) })).json();
 }
 
+/** Parameters of a list; those without a value are left out. */
+type Asked = { [name: string]: string | undefined };
+
+const MOST_EMPTY = 20; // pages without a session that are passed over
 const enc = encodeURIComponent;
 const sessionsOf = (app: string, user: string) => `/apps/${enc(app)}/users/${enc(user)}/sessions`;
 const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.session)}`;
@@ -78,13 +82,19 @@ const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.s
 export const api = {
   apps: () => read<{ apps: AppInfo[] }>("/list-apps?detailed=true").then((found) => found.apps),
   tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
-  /** A page of sessions with their details; `asked` are parameters of the list. */
-  sessions: (app: string, asked: { [name: string]: string | undefined }, signal?: AbortSignal) => {
+  /**
+   * A page of sessions with their details; `asked` are parameters of the list. A search and a filter
+   * may give empty pages before the first session; these are passed over.
+   */
+  sessions: async (app: string, asked: Asked, signal?: AbortSignal): Promise<SessionPage> => {
     const query = new URLSearchParams({ pageSize: "50", details: "true" });
     for (const [name, value] of Object.entries(asked)) if (value) query.set(name, value);
-    return send(`/apps/${enc(app)}/sessions?${query}`, signal ? { signal } : {}).then(
-      (response) => response.json() as Promise<SessionPage>,
-    );
+    for (let tries = 1; ; tries += 1) {
+      const response = await send(`/apps/${enc(app)}/sessions?${query}`, signal ? { signal } : {});
+      const page: SessionPage = await response.json();
+      if (page.sessions.length || !page.nextPageToken || tries >= MOST_EMPTY) return page;
+      query.set("pageToken", page.nextPageToken);
+    }
   },
   /** Let a model name a session. */
   nameByModel: (place: Place) => post<SessionTitle>(`${at(place)}/title`, {}),

@@ -11,14 +11,18 @@ from pydantic import Field
 
 from ..errors import SessionNotFoundError
 from ..execution.store_access import durable_store
-from ..sessions.base_session_service import BaseSessionService, ListSessionsResponse
+from ..sessions.base_session_service import (
+    HIDDEN_PREFIX,
+    BaseSessionService,
+    ListSessionsResponse,
+)
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
 from ..sessions.store.session_search import TITLE_KEY, FoundSessions, SessionSearch, title_of
 from .endpoint import Call, Endpoint
 from .host import Host
 from .names import LONGEST_QUERY, Id
-from .place import list_page, load_records
+from .place import list_page, load_outline, load_records
 from .runs import StrictRecord, WireRecord
 from .session_details import ModelUsage, SessionDetail, place_of
 from .session_hits import SessionHit, find_hits
@@ -187,6 +191,9 @@ class _SessionLister:
     async def read_filtered(self) -> SessionPage:
         """Read pages and leave out sessions until the page is full or the time is over."""
         query, states = self._query, await load_states(self._host, self._app)
+        places = getattr(states, query.state or "", None)
+        if places is not None and len(places) <= query.page_size and not query.search:
+            return await self._read_places(places, states)
         rows: list[SessionSummary] = []
         token = query.page_token
         while True:
@@ -203,6 +210,27 @@ class _SessionLister:
             full = len(rows) >= query.page_size
             if token is None or full or time.monotonic() > self._end:
                 return self._make_page(rows, found)
+
+    async def _read_places(self, places: Collection[Place], states: SessionStates) -> SessionPage:
+        """Read the few sessions that are in a state which the store knows; all on one page."""
+        service, user = self._host.services.sessions, self._query.user_id
+        wanted = [
+            one
+            for one in places
+            if user in (None, one.user_id) and not one.session_id.startswith(HIDDEN_PREFIX)
+        ]
+        loaded = [await load_outline(service, one) for one in wanted]
+        found = sorted(
+            (one for one in loaded if one is not None),
+            key=lambda one: one.last_update_time,
+            reverse=True,
+        )
+        rows = [
+            await self._summarize(one, states)
+            for one in found
+            if self._is_wanted(one, await self._host.details.load(one), states)
+        ]
+        return self._make_page(rows, ListSessionsResponse())
 
     def _make_page(self, rows: list[SessionSummary], found: ListSessionsResponse) -> SessionPage:
         page = SessionPage(

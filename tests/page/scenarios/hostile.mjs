@@ -37,7 +37,7 @@ const event = (text, number) => ({
   errorMessage: text,
   modelVersion: flat(text),
   output: { [text]: text },
-  actions: { stateDelta: { [text]: text }, transferToAgent: flat(text) },
+  actions: { stateDelta: { [flat(text)]: text }, transferToAgent: flat(text) },
 });
 
 /** Elements and attributes that could run something. */
@@ -96,7 +96,7 @@ await scenario(
       const some = events.slice(at, at + 40);
       await server.ask("POST", base, {
         sessionId: `s${at}`,
-        state: { __session_metadata__: { displayName: PAYLOADS[at] }, [PAYLOADS[at + 1]]: PAYLOADS[at + 2] },
+        state: { __session_metadata__: { displayName: PAYLOADS[at] }, [flat(PAYLOADS[at + 1])]: PAYLOADS[at + 2] },
         events: some,
       });
       await page.goto(`${server.url}/page/#app=gallery&user=user&session=s${at}`);
