@@ -58,7 +58,7 @@ def _render_type(schema: dict[str, Any], needed: list[str]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         needed.append(name)
-        return _BY_HAND.get(name, name)
+        return _BY_HAND[name] if name in _BY_HAND else str(name)
     if "anyOf" in schema:
         return " | ".join(dict.fromkeys(_render_type(one, needed) for one in schema["anyOf"]))
     if "enum" in schema:

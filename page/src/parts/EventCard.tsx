@@ -45,7 +45,7 @@ export function EventCard({ row, at, actions }: Props) {
       <header>
         <button class="author" aria-pressed={chosen} onClick={choose} disabled={open}>
           <Icon name={event.author === "user" ? "user" : "bot"} />
-          {event.author}
+          <span class="clip">{event.author}</span>
         </button>
         {scope && (
           <span class="chip scope" title={exactScope(event)}>

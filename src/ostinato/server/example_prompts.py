@@ -14,9 +14,7 @@ _HEADING = re.compile(r"(?:try|examples?|example prompts)( it)?:\Z", re.IGNORECA
 
 def list_examples(app: ServedApp) -> list[str]:
     """Return the messages that a page offers to a new user of an app."""
-    own = app.runner.app
-    given = own.examples if own is not None else []
-    found = given or read_examples(app.loaded.doc)
+    found = app.runner.app.examples or read_examples(app.loaded.doc)
     return [text[:_LONGEST] for text in (one.strip() for one in found) if text][:_MOST]
 
 

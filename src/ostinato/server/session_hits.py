@@ -103,7 +103,7 @@ def _texts_of(data: str) -> Iterator[tuple[Kind, str]]:
     """Yield the texts of an event, in the order of its parts."""
     try:
         fields: Any = json.loads(data)
-        content = fields.get("content") or {}
+        content: dict[str, Any] = fields.get("content") or {}
         for part in content.get("parts") or ():
             yield from _part_texts(part)
         error = " ".join(str(fields[key]) for key in ("errorCode", "errorMessage") if key in fields)
