@@ -22,7 +22,7 @@ export interface AppSummary {
   isComputerUse: boolean;
   error?: string;
   notice?: string;
-  examples: string[];
+  examples?: string[];
   source?: SourcePlace;
 }
 

@@ -17,27 +17,27 @@ const event = (text, number) => ({
   invocationId: `i${number}`,
   author: number % 3 ? `agent ${flat(text)}`.slice(0, 200) : "user",
   branch: `a@${flat(text)}`.slice(0, 100),
-  nodeInfo: { path: `flow@1/${flat(text)}` },
+  nodeInfo: { path: `flow@1/${flat(text).slice(0, 150)}` },
   timestamp: 1.7e9 + number,
   content: {
     role: "model",
     parts: [
       { text },
       { text, thought: true },
-      { functionCall: { id: `c${number}`, name: flat(text), args: { [text]: text, deep: [{ [text]: text }] } } },
-      { functionResponse: { id: `c${number}`, name: flat(text), response: { error: text, [text]: { [text]: text } } } },
+      { functionCall: { id: `c${number}`, name: flat(text).slice(0, 120), args: { [text]: text, deep: [{ [text]: text }] } } },
+      { functionResponse: { id: `c${number}`, name: flat(text).slice(0, 120), response: { error: text, [text]: { [text]: text } } } },
       { executableCode: { code: text, language: "PYTHON" } },
       { codeExecutionResult: { output: text, outcome: "OUTCOME_OK" } },
-      { inlineData: { mimeType: "image/svg+xml", data: b64(SVG), displayName: flat(text) } },
-      { inlineData: { mimeType: "text/html", data: b64(text), displayName: flat(text) } },
+      { inlineData: { mimeType: "image/svg+xml", data: b64(SVG), displayName: flat(text).slice(0, 200) } },
+      { inlineData: { mimeType: "text/html", data: b64(text), displayName: flat(text).slice(0, 200) } },
       { fileData: { fileUri: `javascript:window.__ran=1//${text}`, mimeType: "text/html" } },
     ],
   },
-  errorCode: flat(text),
+  errorCode: flat(text).slice(0, 200),
   errorMessage: text,
-  modelVersion: flat(text),
+  modelVersion: flat(text).slice(0, 200),
   output: { [text]: text },
-  actions: { stateDelta: { [flat(text)]: text }, transferToAgent: flat(text) },
+  actions: { stateDelta: { [flat(text).slice(0, 200)]: text }, transferToAgent: flat(text).slice(0, 200) },
 });
 
 /** Elements and attributes that could run something. */
@@ -96,7 +96,7 @@ await scenario(
       const some = events.slice(at, at + 40);
       await server.ask("POST", base, {
         sessionId: `s${at}`,
-        state: { __session_metadata__: { displayName: PAYLOADS[at] }, [flat(PAYLOADS[at + 1])]: PAYLOADS[at + 2] },
+        state: { __session_metadata__: { displayName: PAYLOADS[at] }, [flat(PAYLOADS[at + 1]).slice(0, 200)]: PAYLOADS[at + 2] },
         events: some,
       });
       const { newest } = await server.ask("GET", `${base}/s${at}/events?limit=1`); // open calls are closed
