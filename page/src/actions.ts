@@ -30,6 +30,7 @@ let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;
 let stopping = false;
+let creating: Promise<void> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let failure: string | undefined; // what was said of the last run that failed
 
@@ -401,7 +402,13 @@ async function refreshOpen(): Promise<void> {
   release(before.filter((key) => waiting.has(key)));
 }
 
-export async function newSession(state: JsonObject = {}): Promise<void> {
+/** Create a session and open it; a second click meanwhile creates no other. */
+export function newSession(state: JsonObject = {}): Promise<void> {
+  creating ??= createSession(state).finally(() => (creating = undefined));
+  return creating;
+}
+
+async function createSession(state: JsonObject): Promise<void> {
   const made = await tried(() => api.create(s.app.value, s.user.value, { state }));
   if (!made) return;
   await listSessions();

@@ -1,6 +1,6 @@
 // What is shown while no session is open: the agent and how to begin, or what is in the way.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
 import * as s from "../state";
 import type { AppInfo } from "../types";
@@ -44,6 +44,12 @@ function NoAgents() {
 }
 
 function Agent({ app }: { app: AppInfo }) {
+  const [busy, setBusy] = useState(false);
+  const say = (text: string) => {
+    if (busy) return;
+    setBusy(true); // a second click sends nothing more
+    void act.send([{ text }]).finally(() => setBusy(false));
+  };
   return (
     <>
       <h1>
@@ -54,7 +60,7 @@ function Agent({ app }: { app: AppInfo }) {
       {app.examples && (
         <div class="examples" role="group" aria-label="Messages to begin with">
           {app.examples.map((text) => (
-            <button key={text} onClick={() => void act.send([{ text }])}>
+            <button key={text} disabled={busy} onClick={() => say(text)}>
               {text}
             </button>
           ))}

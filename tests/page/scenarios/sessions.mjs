@@ -16,7 +16,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, quiet, m
   await page.getByRole("heading", { name: "Täglich & more" }).waitFor();
   await quiet(3);
 
-  await button("New session").click();
+  await button("New session").dblclick();
   await quiet(0);
   await becomes(() => entries.count(), 2);
   const search = page.getByLabel("Search sessions");
