@@ -16,7 +16,6 @@ import type {
   Message,
   Numbered,
   Part,
-  Session,
   Summary,
 } from "./types";
 
@@ -34,6 +33,9 @@ let creating: Promise<void> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let failure: string | undefined; // what was said of the last run that failed
 
+/** What changes whenever another session is opened. */
+export const openedTurn = (): number => opened;
+
 export const place = (): Place | undefined =>
   s.session.value && {
     app: s.session.value.appName,
@@ -41,7 +43,7 @@ export const place = (): Place | undefined =>
     session: s.session.value.id,
   };
 
-const placeOf = (one: Summary): Place => ({
+export const placeOf = (one: Summary): Place => ({
   app: s.app.value,
   user: one.userId,
   session: one.id,
@@ -70,56 +72,12 @@ export async function start(): Promise<void> {
   const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
   if (!first) return;
   await chooseApp(first.name, wanted.get("session") ?? undefined);
-  const number = Number(wanted.get("event"));
-  if (number > 0) await reveal(number);
 }
 
 /** Look for agents until there is one: somebody is making the first. */
 export async function awaitAgents(): Promise<void> {
   const found = await api.apps().catch(() => []);
   if (found.length && !s.apps.value.length) await start();
-}
-
-/** Open what the address names, after a person has changed it. */
-export async function followAddress(): Promise<void> {
-  const wanted = new URLSearchParams(location.hash.slice(1));
-  const [app, user, session] = [wanted.get("app"), wanted.get("user"), wanted.get("session")];
-  if (!app || !user || !session) return;
-  if (app !== s.app.value) await chooseApp(app);
-  if (session !== s.session.value?.id) await open({ app, user, session });
-  const number = Number(wanted.get("event"));
-  if (number > 0) await reveal(number);
-}
-
-/** Load events back to a number, and select the one that has it. */
-export async function reveal(number: number): Promise<void> {
-  const turn = opened;
-  for (;;) {
-    const first = s.events.value[0]?.number ?? 0;
-    if (turn !== opened || first <= number) break;
-    await loadOlder();
-    if ((s.events.value[0]?.number ?? 0) >= first) break; // they could not be loaded
-  }
-  const found = s.events.value.find((one) => one.number === number);
-  if (found && turn === opened) s.selected.value = found.event.id;
-}
-
-/** Copy the address of an event. */
-export async function copyLink(one: Numbered): Promise<void> {
-  const address = new URL(location.href);
-  const named = new URLSearchParams(address.hash.slice(1));
-  named.set("event", String(one.number));
-  address.hash = named.toString();
-  await copyText(address.href);
-}
-
-export async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    s.told.value = "Copied";
-  } catch {
-    s.problem.value = `The browser did not allow copying. This is the text:\n${text}`;
-  }
 }
 
 /** Put what is open into the page's address, from where a reload and other tabs take it. */
@@ -402,6 +360,12 @@ async function refreshOpen(): Promise<void> {
   release(before.filter((key) => waiting.has(key)));
 }
 
+/** Go to a new session; one that is open and still empty is new already. */
+export async function beginSession(): Promise<void> {
+  const empty = s.session.value && !s.total.value && !s.sent.value && !s.running.value;
+  if (!empty) await newSession();
+}
+
 /** Create a session and open it; a second click meanwhile creates no other. */
 export function newSession(state: JsonObject = {}): Promise<void> {
   creating ??= createSession(state).finally(() => (creating = undefined));
@@ -575,8 +539,7 @@ export async function refreshApprovals(): Promise<boolean> {
     }
     return true;
   } catch {
-    // asked again soon; what the person does meanwhile tells what is wrong
-    return false;
+    return false; // asked again soon; what the person does meanwhile tells what is wrong
   }
 }
 
@@ -628,28 +591,6 @@ export async function remove(one: Summary): Promise<void> {
   }
   await tried(() => api.remove(where));
   await listSessions();
-}
-
-export async function exportSession(one: Summary): Promise<void> {
-  const where = placeOf(one);
-  const whole = await tried(() => api.session(where));
-  if (!whole) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob([JSON.stringify(whole, null, 2)], { type: "application/json" }),
-  );
-  link.download = `${one.id}.json`;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-export async function importSession(file: File): Promise<void> {
-  const made = await tried(async () =>
-    api.importSession(s.app.value, s.user.value, JSON.parse(await file.text()) as Session),
-  );
-  if (!made) return;
-  await listSessions();
-  await open({ app: made.appName, user: made.userId, session: made.id });
 }
 
 export async function compareWith(one: Summary): Promise<void> {

@@ -48,7 +48,10 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const token = sessionStorage.getItem(TOKEN);
   if (token) headers.set("Authorization", `Bearer ${token}`);
   if (init.body) headers.set("Content-Type", "application/json");
-  const response = await fetch(BASE + path, { ...init, headers });
+  const response = await fetch(BASE + path, { ...init, headers }).catch((error: unknown) => {
+    if (!(error instanceof TypeError)) throw error; // such as one that was cancelled
+    throw new Error("The server cannot be reached. Is it still running? The page tries again.");
+  });
   if (!response.ok) throw await problem(response);
   return response;
 }

@@ -2,6 +2,7 @@
 
 import * as act from "./actions";
 import { api } from "./api";
+import { reveal } from "./links";
 import * as s from "./state";
 import type { SessionHit, Summary } from "./types";
 
@@ -39,7 +40,7 @@ const hasSession = () => s.session.value !== undefined;
 const show = (view: s.View) => () => (s.view.value = view);
 
 const ACTIONS: Action[] = [
-  { text: "New session", note: "N", when: () => s.app.value !== "", go: () => void act.newSession() },
+  { text: "New session", note: "N", when: () => s.app.value !== "", go: () => void act.beginSession() },
   { text: "What waits for you", note: "W", go: () => (s.showInbox.value = true) },
   { text: "Chat", note: "view", when: hasSession, go: show("chat") },
   { text: "Timeline", note: "view", when: hasSession, go: show("timeline") },
@@ -119,7 +120,7 @@ function rowsOf(app: string, session: Summary): Found[] {
     if (s.session.value?.id !== session.id) await act.open(where);
     if (number === undefined) return;
     if (s.view.value !== "timeline") s.view.value = "chat";
-    await act.reveal(number);
+    await reveal(number);
   };
   const head: Found = {
     key: `session ${session.userId}/${session.id}`,

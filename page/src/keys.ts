@@ -34,7 +34,7 @@ function press(key: string): boolean {
   }
   switch (key) {
     case "n":
-      if (s.app.value) void act.newSession();
+      if (s.app.value) void act.beginSession();
       return true;
     case "m":
       document.querySelector<HTMLElement>(".composer textarea")?.focus();

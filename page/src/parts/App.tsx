@@ -2,8 +2,9 @@
 
 import { useEffect } from "preact/hooks";
 import { keepToken } from "../api";
-import { followAddress, refreshApprovals, start } from "../actions";
+import { refreshApprovals } from "../actions";
 import { onKey } from "../keys";
+import { begin, followAddress } from "../links";
 import * as s from "../state";
 import { Artifacts } from "./Artifacts";
 import { Chat } from "./Chat";
@@ -132,7 +133,7 @@ function Token() {
     event.preventDefault();
     keepToken(String(new FormData(event.target as HTMLFormElement).get("token")));
     s.needsToken.value = "";
-    void start();
+    void begin();
   };
   return (
     <Dialog label="Token">

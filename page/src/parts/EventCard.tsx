@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { clock, oneLine, textOf } from "../format";
+import { copyLink, copyText } from "../links";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
 import * as s from "../state";
@@ -136,8 +137,8 @@ function Choices({ one }: { one: Numbered }) {
             Rewind to before this
           </button>
         )}
-        <button onClick={() => void act.copyLink(one)}>Copy a link to this</button>
-        {words && <button onClick={() => void act.copyText(words)}>Copy the text</button>}
+        <button onClick={() => void copyLink(one)}>Copy a link to this</button>
+        {words && <button onClick={() => void copyText(words)}>Copy the text</button>}
       </Menu>
       {edits && (
         <form class="edit" onSubmit={submit}>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { costOf, dollars } from "../cost";
+import { exportSession } from "../files";
 import { age, count, short } from "../format";
 import * as s from "../state";
 import { tokensOf } from "../turns";
@@ -54,7 +55,7 @@ export function SessionEntry({ session }: { session: Summary }) {
       <Menu label={`More for ${title}`}>
         <button onClick={() => setRenames(true)}>Rename</button>
         <button onClick={() => void act.nameByModel(session)}>Let the model name it</button>
-        <button onClick={() => void act.exportSession(session)}>Export</button>
+        <button onClick={() => void exportSession(session)}>Export</button>
         {s.session.value && !current && (
           <button
             onClick={() => {

@@ -2,6 +2,7 @@
 
 import { useRef } from "preact/hooks";
 import * as act from "../actions";
+import { importSession } from "../files";
 import { unseen } from "../problems";
 import * as s from "../state";
 import { Icon } from "./Icon";
@@ -25,7 +26,7 @@ export function Sidebar() {
   };
   const take = (event: Event) => {
     const chosen = (event.target as HTMLInputElement).files?.[0];
-    if (chosen) void act.importSession(chosen);
+    if (chosen) void importSession(chosen);
   };
   const choose = (only: typeof s.only.value) => {
     s.only.value = only;
@@ -62,7 +63,7 @@ export function Sidebar() {
         <kbd>Ctrl K</kbd>
       </button>
       <div class="row">
-        <button class="primary grow" onClick={() => void act.newSession()}>
+        <button class="primary grow" onClick={() => void act.beginSession()}>
           New session
         </button>
         <button class="badge" onClick={() => (s.showInbox.value = true)}>
@@ -171,7 +172,7 @@ function Folded() {
       <button class="icon" aria-label="Find anything" title="Find anything (Ctrl+K)" onClick={() => (s.showFinder.value = true)}>
         <Icon name="search" />
       </button>
-      <button class="icon" aria-label="New session" title="New session (N)" onClick={() => void act.newSession()}>
+      <button class="icon" aria-label="New session" title="New session (N)" onClick={() => void act.beginSession()}>
         <Icon name="plus" />
       </button>
       <button

@@ -8,8 +8,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, quiet, m
   await say("alpha");
   await shown("You said: alpha").waitFor();
   await quiet(2);
-  const id = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("session");
-  await menu(id, "Rename");
+  await menu("alpha", "Rename"); // titled by its first message
   await page.getByLabel("New name").fill("Täglich & more");
   await page.keyboard.press("Enter");
   await entries.filter({ hasText: "Täglich & more" }).waitFor();
