@@ -76,6 +76,7 @@ export interface AgentInfo {
   instruction: string;
   tools: { [key: string]: unknown }[];
   sub_agents: string[];
+  tool_origins?: { [key: string]: { [key: string]: string } };
 }
 
 export interface NumberedEvent {

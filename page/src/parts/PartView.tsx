@@ -134,6 +134,12 @@ function Folded({ kind, icon, label, line, value, what }: FoldedProps) {
   );
 }
 
+/** How many bytes a base64 text stands for. */
+function sizeOf(data: string): number {
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.floor((data.length - padding) * 0.75);
+}
+
 function File({ blob }: { blob: Blob }) {
   const url = dataUrl(blob.mimeType, blob.data);
   const name = blob.displayName ?? blob.mimeType;
@@ -143,7 +149,7 @@ function File({ blob }: { blob: Blob }) {
   return (
     <p class="call">
       <a class="file" href={url} download={name}>
-        <Icon name="file" /> {name} ({bytes(Math.floor(blob.data.replace(/=+$/, "").length * 0.75))})
+        <Icon name="file" /> {name} ({bytes(sizeOf(blob.data))})
       </a>
     </p>
   );
