@@ -15,7 +15,12 @@ from tests.page.browser import BUILT
 MOST = 150_000  # bytes, gzipped
 
 # Addresses that name an XML vocabulary or a page to read; nothing is fetched from them.
-_NAMES = ("http://www.w3.org/",)
+_NAMES = (
+    "http://www.w3.org/",
+    # in the errors of libraries
+    "https://github.com/markedjs/marked",
+    "https://github.com/highlightjs/highlight.js/",
+)
 
 _URL = re.compile(rb"(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s\"'`)\\]*", re.IGNORECASE)
 
