@@ -17,8 +17,8 @@ const asked = location.hash.slice(1); // before the page writes its own
 export async function followAddress(): Promise<void> {
   const wanted = new URLSearchParams(location.hash.slice(1));
   const [app, user, session] = [wanted.get("app"), wanted.get("user"), wanted.get("session")];
+  if (app && app !== s.app.value && s.apps.value.some((one) => one.name === app)) await chooseApp(app);
   if (!app || !user || !session) return;
-  if (app !== s.app.value) await chooseApp(app);
   if (session !== s.session.value?.id) await open({ app, user, session });
   const number = Number(wanted.get("event"));
   if (number > 0) await reveal(number);
