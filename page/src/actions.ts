@@ -5,7 +5,7 @@ import { api, ApiError, hasToken } from "./api";
 import type { Place } from "./api";
 import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
-import { callOf, isLiveOnly } from "./nesting";
+import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
@@ -16,18 +16,25 @@ import type {
   Message,
   Numbered,
   Part,
-  Session,
   Summary,
 } from "./types";
 
 const PAGE = 200;
+const MORE_DETAILS = 150; // milliseconds until details are asked for that took too long
 const MOST_LIVE = 500; // events of agents that run as tools
+export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
 let following: AbortController | undefined;
 let opened = 0;
+let listed = 0;
+let stopping = false;
+let creating: Promise<void> | undefined;
 let lastBefore = 0; // number of the newest event when the last message was sent
 let failure: string | undefined; // what was said of the last run that failed
+
+/** What changes whenever another session is opened. */
+export const openedTurn = (): number => opened;
 
 export const place = (): Place | undefined =>
   s.session.value && {
@@ -36,7 +43,7 @@ export const place = (): Place | undefined =>
     session: s.session.value.id,
   };
 
-const placeOf = (one: Summary): Place => ({
+export const placeOf = (one: Summary): Place => ({
   app: s.app.value,
   user: one.userId,
   session: one.id,
@@ -63,7 +70,14 @@ export async function start(): Promise<void> {
   const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
   s.user.value = wanted.get("user") ?? s.user.value;
   const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
-  if (first) await chooseApp(first.name, wanted.get("session") ?? undefined);
+  if (!first) return;
+  await chooseApp(first.name, wanted.get("session") ?? undefined);
+}
+
+/** Look for agents until there is one: somebody is making the first. */
+export async function awaitAgents(): Promise<void> {
+  const found = await api.apps().catch(() => []);
+  if (found.length && !s.apps.value.length) await start();
 }
 
 /** Put what is open into the page's address, from where a reload and other tabs take it. */
@@ -103,15 +117,24 @@ export async function chooseUser(name: string): Promise<void> {
 }
 
 export async function listSessions(more = false): Promise<void> {
-  const token = more ? s.moreSessions.value : undefined;
-  const found = await tried(() =>
-    api.sessions(s.app.value, s.user.value, s.search.value, token),
-  );
-  if (!found) return;
+  listed += 1;
+  const turn = listed;
+  const asked = {
+    userId: s.user.value,
+    search: s.search.value,
+    state: s.only.value,
+    pageToken: more ? s.moreSessions.value : undefined,
+  };
+  const found = await tried(() => api.sessions(s.app.value, asked));
+  if (!found || turn !== listed) return; // an answer that comes late is out of date
   batch(() => {
     s.sessions.value = more ? [...s.sessions.value, ...found.sessions] : found.sessions;
     s.moreSessions.value = found.nextPageToken;
+    s.unindexed.value = found.complete ? 0 : found.unindexed;
   });
+  if (found.undetailed && !more) {
+    setTimeout(() => turn === listed && void listSessions(), MORE_DETAILS);
+  }
 }
 
 function leave(): void {
@@ -124,6 +147,7 @@ function leave(): void {
     s.spans.value = [];
     s.partials.value = [];
     s.live.value = [];
+    stopping = false;
     s.told.value = "";
     s.sent.value = undefined;
     s.running.value = false;
@@ -254,6 +278,7 @@ function take(found: Event & { error?: string }, id: string | undefined): void {
   batch(() => {
     s.events.value = [...s.events.value, { number, event: found }];
     s.total.value = Math.max(s.total.value, number);
+    if (stopping && found.errorCode) keepStopped(); // the mark of the cancelled run
     s.partials.value = s.partials.value.filter((one) => !sameSpeaker(one, found));
     if (found.author === "user") s.sent.value = undefined;
     if (found.errorCode && s.problem.value === failure) s.problem.value = undefined;
@@ -311,12 +336,23 @@ function idle(): void {
   if (!s.running.value && !s.sent.value) return;
   batch(() => {
     s.running.value = false;
+    if (stopping) keepStopped();
     s.partials.value = [];
     s.sent.value = undefined;
   });
   void loadSpans();
   void refreshOpen();
   void listSessions();
+}
+
+/** Keep what was streamed until the person stopped the run; the log does not have it. */
+function keepStopped(): void {
+  stopping = false;
+  const said = s.partials.value.filter((one) => one.content?.parts?.length);
+  s.live.value = [
+    ...s.live.value,
+    ...said.map((one) => ({ ...one, customMetadata: { ...one.customMetadata, [STOPPED]: true } })),
+  ].slice(-MOST_LIVE);
 }
 
 /** Ask what waits once nothing runs any more: what still does can be answered again. */
@@ -327,17 +363,30 @@ async function refreshOpen(): Promise<void> {
   release(before.filter((key) => waiting.has(key)));
 }
 
-export async function newSession(state: JsonObject = {}): Promise<void> {
+/** Go to a new session; one that is open and still empty is new already. */
+export async function beginSession(): Promise<void> {
+  const empty = s.session.value && !s.total.value && !s.sent.value && !s.running.value;
+  if (!empty) await newSession();
+}
+
+/** Create a session and open it; a second click meanwhile creates no other. */
+export function newSession(state: JsonObject = {}): Promise<void> {
+  creating ??= createSession(state).finally(() => (creating = undefined));
+  return creating;
+}
+
+async function createSession(state: JsonObject): Promise<void> {
   const made = await tried(() => api.create(s.app.value, s.user.value, { state }));
   if (!made) return;
   await listSessions();
   await open({ app: made.appName, user: made.userId, session: made.id });
 }
 
-export async function send(parts: Part[]): Promise<void> {
+/** Send a message. Return false if the server did not take it, so that its text can be kept. */
+export async function send(parts: Part[], taken?: () => void): Promise<boolean> {
   if (!s.session.value) await newSession();
   const where = place();
-  if (!where) return;
+  if (!where) return false;
   const turn = opened;
   lastBefore = s.events.value[s.events.value.length - 1]?.number ?? 0;
   const message: Message = { role: "user", parts };
@@ -354,13 +403,19 @@ export async function send(parts: Part[]): Promise<void> {
   const done = await tried(async () => {
     // The session's own stream shows what happens; this one tells when the run could not begin.
     for await (const frame of api.run(where, message, new AbortController().signal)) {
+      taken?.();
       const body = frame.data ? JSON.parse(frame.data) : {};
       if (body.error !== undefined && !body.id) tellFailure(body.error);
     }
     return true;
   });
-  if (!done) idle();
-  else if (turn === opened) await settle(where, turn);
+  if (!done) {
+    const stored = s.sent.value === undefined; // the answer was lost, not the message
+    idle();
+    return stored;
+  }
+  if (turn === opened) await settle(where, turn);
+  return true;
 }
 
 /** Ask whether something runs: a run that was over at once may have had no mark in the stream. */
@@ -373,7 +428,9 @@ async function settle(where: Place, turn: number): Promise<void> {
 
 export async function stop(): Promise<void> {
   const where = place();
-  if (where) await tried(() => api.cancel(where));
+  if (!where) return;
+  stopping = true;
+  await tried(() => api.cancel(where));
 }
 
 /** What tells a call from all others; a node may ask twice by one id. */
@@ -485,8 +542,7 @@ export async function refreshApprovals(): Promise<boolean> {
     }
     return true;
   } catch {
-    // asked again soon; what the person does meanwhile tells what is wrong
-    return false;
+    return false; // asked again soon; what the person does meanwhile tells what is wrong
   }
 }
 
@@ -522,6 +578,14 @@ export async function rename(one: Summary, name: string): Promise<void> {
   await listSessions();
 }
 
+/** Let the agent's model name a session. */
+export async function nameByModel(one: Summary): Promise<void> {
+  const where = placeOf(one);
+  const found = await tried(() => api.nameByModel(where));
+  if (found) s.told.value = `Named ${found.title}`;
+  await listSessions();
+}
+
 export async function remove(one: Summary): Promise<void> {
   const where = placeOf(one);
   if (s.session.value?.id === one.id) {
@@ -530,28 +594,6 @@ export async function remove(one: Summary): Promise<void> {
   }
   await tried(() => api.remove(where));
   await listSessions();
-}
-
-export async function exportSession(one: Summary): Promise<void> {
-  const where = placeOf(one);
-  const whole = await tried(() => api.session(where));
-  if (!whole) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob([JSON.stringify(whole, null, 2)], { type: "application/json" }),
-  );
-  link.download = `${one.id}.json`;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-export async function importSession(file: File): Promise<void> {
-  const made = await tried(async () =>
-    api.importSession(s.app.value, s.user.value, JSON.parse(await file.text()) as Session),
-  );
-  if (!made) return;
-  await listSessions();
-  await open({ app: made.appName, user: made.userId, session: made.id });
 }
 
 export async function compareWith(one: Summary): Promise<void> {

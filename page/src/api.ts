@@ -18,6 +18,7 @@ import type {
   SpanDetail,
   StateAt,
 } from "./types";
+import type { SessionTitle } from "./wire";
 
 // The page lies at PREFIX/page/; the API at PREFIX.
 const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
@@ -60,7 +61,10 @@ async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const token = sessionStorage.getItem(TOKEN);
   if (token) headers.set("Authorization", `Bearer ${token}`);
   if (init.body) headers.set("Content-Type", "application/json");
-  const response = await fetch(BASE + path, { ...init, headers });
+  const response = await fetch(BASE + path, { ...init, headers }).catch((error: unknown) => {
+    if (!(error instanceof TypeError)) throw error; // such as one that was cancelled
+    throw new Error("The server cannot be reached. Is it still running? The page tries again.");
+  });
   if (!response.ok) throw await problem(response);
   return response;
 }
@@ -83,6 +87,10 @@ async function post<T>(path: string, body: unknown, method = "POST"): Promise<T>
   return (await send(path, { method, body: JSON.stringify(body) })).json();
 }
 
+/** Parameters of a list; those without a value are left out. */
+type Asked = { [name: string]: string | undefined };
+
+const MOST_EMPTY = 20; // pages without a session that are passed over
 const enc = encodeURIComponent;
 const sessionsOf = (app: string, user: string) => `/apps/${enc(app)}/users/${enc(user)}/sessions`;
 const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.session)}`;
@@ -92,12 +100,22 @@ export const api = {
   tree: (app: string) => read<AppTree>(`/apps/${enc(app)}/app-info`),
   graph: (app: string) => read<AppGraph>(`/apps/${enc(app)}/graph`),
   prices: (app: string) => read<Prices>(`/apps/${enc(app)}/prices`),
-  sessions: (app: string, user: string, search: string, token?: string) => {
-    const query = new URLSearchParams({ userId: user, pageSize: "50" });
-    if (search) query.set("search", search);
-    if (token) query.set("pageToken", token);
-    return read<SessionPage>(`/apps/${enc(app)}/sessions?${query}`);
+  /**
+   * A page of sessions with their details; `asked` are parameters of the list. A search and a filter
+   * may give empty pages before the first session; these are passed over.
+   */
+  sessions: async (app: string, asked: Asked, signal?: AbortSignal): Promise<SessionPage> => {
+    const query = new URLSearchParams({ pageSize: "50", details: "true" });
+    for (const [name, value] of Object.entries(asked)) if (value) query.set(name, value);
+    for (let tries = 1; ; tries += 1) {
+      const response = await send(`/apps/${enc(app)}/sessions?${query}`, signal ? { signal } : {});
+      const page: SessionPage = await response.json();
+      if (page.sessions.length || !page.nextPageToken || tries >= MOST_EMPTY) return page;
+      query.set("pageToken", page.nextPageToken);
+    }
   },
+  /** Let a model name a session. */
+  nameByModel: (place: Place) => post<SessionTitle>(`${at(place)}/title`, {}),
   session: (place: Place) => read<Session>(at(place)),
   /** The session without its events. */
   outline: (place: Place) => read<Session>(`${at(place)}?numRecentEvents=0`),

@@ -13,6 +13,23 @@ export const day = (seconds: number): string => {
     : then.toLocaleDateString([], { day: "numeric", month: "short" });
 };
 
+/** How long ago something was, in one short word. */
+export const age = (seconds: number, now = Date.now() / 1000): string => {
+  const gone = Math.max(0, now - seconds);
+  if (gone < 60) return "now";
+  if (gone < 3600) return `${Math.floor(gone / 60)} min`;
+  if (gone < 86_400) return `${Math.floor(gone / 3600)} h`;
+  return gone < 7 * 86_400 ? `${Math.floor(gone / 86_400)} d` : day(seconds);
+};
+
+/** A number as a list shows it: 950, 12.3k, 4.5M. */
+export const short = (value: number): string =>
+  value < 1000
+    ? String(value)
+    : value < 1e6
+      ? `${(value / 1000).toFixed(value < 1e4 ? 1 : 0)}k`
+      : `${(value / 1e6).toFixed(1)}M`;
+
 export const duration = (seconds: number): string =>
   seconds < 1 ? `${(seconds * 1000).toFixed(0)} ms` : `${seconds.toFixed(2)} s`;
 

@@ -1,7 +1,7 @@
 import { render } from "preact";
-import { start } from "./actions";
+import { begin } from "./links";
 import { App } from "./parts/App";
 import "./styles/index.css";
 
 render(<App />, document.getElementById("page")!);
-void start();
+void begin();

@@ -23,8 +23,18 @@ function seenBelow(event: Event): JsonObject | undefined {
   return place && typeof place === "object" && !Array.isArray(place) ? place : undefined;
 }
 
-/** Whether an event is a whole one of an agent that runs as a tool: seen live, and then no more. */
-export const isLiveOnly = (event: Event): boolean => seenBelow(event)?.["complete"] === true;
+/** What was streamed until a person stopped the run; nobody stores it. */
+export const STOPPED = "page:stopped";
+
+export const isStopped = (event: Event): boolean => event.customMetadata?.[STOPPED] === true;
+
+/** Whether an event is the mark of a run that was cancelled, which is no failure. */
+export const isCancelled = (event: Event): boolean => event.errorCode === "RunCancelledError";
+
+/** Whether an event was seen live, and then no more: a whole one of an agent that runs as a tool, or
+ * what a stopped run had said. */
+export const isLiveOnly = (event: Event): boolean =>
+  seenBelow(event)?.["complete"] === true || isStopped(event);
 
 interface Place {
   call: string | undefined;

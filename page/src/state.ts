@@ -1,8 +1,9 @@
 // What the page knows, as signals. Actions change it; the parts read it.
 
 import { computed, signal } from "@preact/signals";
-import { nested } from "./nesting";
+import { isStopped, nested } from "./nesting";
 import type { Row } from "./nesting";
+import { turnsOf } from "./turns";
 import type {
   AppInfo,
   Approval,
@@ -24,11 +25,26 @@ export const user = signal(kept("ostinato-user", "user"));
 export const sessions = signal<Summary[]>([]);
 export const moreSessions = signal<string | undefined>(undefined);
 export const search = signal("");
+/** Which sessions the sidebar lists: all, or those in one state. */
+export const only = signal<"" | "running" | "waiting" | "failed">("");
+/** How many sessions could not be searched yet. */
+export const unindexed = signal(0);
 export const session = signal<Session | undefined>(undefined);
 export const view = signal<View>("chat");
 export const theme = signal<"auto" | "dark" | "light">(
   kept("ostinato-theme", "auto") as "auto" | "dark" | "light",
 );
+export const density = signal<"comfortable" | "compact">(
+  kept("ostinato-density", "comfortable") as "comfortable" | "compact",
+);
+/** Whether the sidebar is folded, as it is at first on a telephone. */
+export const narrow = matchMedia("(max-width: 44rem)");
+export const folded = signal(narrow.matches || kept("ostinato-folded", "") === "yes");
+/** Whether single letters are keys of the page; some people's tools type them. */
+export const letters = signal(kept("ostinato-letters", "yes") === "yes");
+export const showFinder = signal(false);
+export const showKeys = signal(false);
+export const showProblems = signal(false);
 
 /** The session's events that are loaded, in order; the oldest may be missing. */
 export const events = signal<Numbered[]>([]);
@@ -76,9 +92,25 @@ export const chosen = computed(() =>
 
 /** Rows of chat and timeline: what is stored, what was seen live, what is under way. */
 export const rows = computed<Row[]>(() => {
-  const open = [sent.value, ...live.value, ...partials.value].filter((one) => one !== undefined);
-  return nested([...events.value, ...open.map(unnumbered)]);
+  const stopped = live.value.filter(isStopped);
+  const going = live.value.filter((one) => !isStopped(one));
+  const open = [sent.value, ...going, ...partials.value].filter((one) => one !== undefined);
+  return nested([...withStopped(events.value, stopped), ...open.map(unnumbered)]);
 });
+
+/** Put what stopped runs had said behind the events that came before it. */
+function withStopped(stored: Numbered[], stopped: Event[]): Numbered[] {
+  if (!stopped.length) return stored;
+  const all = [...stored];
+  for (const event of stopped) {
+    const at = all.findLastIndex((one) => one.event.invocationId === event.invocationId);
+    all.splice(at < 0 ? all.length : at + 1, 0, unnumbered(event));
+  }
+  return all;
+}
+
+/** Where the conversation's turns begin and end. */
+export const turns = computed(() => turnsOf(rows.value, running.value));
 
 /** The questions to a person that are open in the session. */
 export const questions = computed(() =>
@@ -95,13 +127,28 @@ export const active = computed(() => {
   return last?.actions?.transferToAgent ?? last?.author;
 });
 
-export const title = (one: Summary): string => one.title || one.id;
+/** What a session is called: by a person, by its first message, or by its id. */
+export const title = (one: Summary): string =>
+  one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id;
 
-/** What a person called the open session, or its id. */
+/** The first message of the open session, before any list knows it. */
+const begun = computed(() =>
+  firstWords(events.value[0] ?? (sent.value && { number: 1, event: sent.value })),
+);
+
 export const openTitle = computed(() => {
   const open = session.value;
   const meta = open?.state["__session_metadata__"];
   const name =
     meta && typeof meta === "object" && !Array.isArray(meta) ? meta["displayName"] : undefined;
-  return typeof name === "string" && name ? name : (open?.id ?? "");
+  if (typeof name === "string" && name) return name;
+  const listed = sessions.value.find((one) => one.id === open?.id && one.userId === open?.userId);
+  return listed ? title(listed) : (begun.value ?? open?.id ?? "");
 });
+
+/** The first message of a session, if its first event is loaded. */
+function firstWords(first: Numbered | undefined): string | undefined {
+  if (first?.number !== 1 || first.event.author !== "user") return undefined;
+  const text = first.event.content?.parts?.map((part) => part.text ?? "").join(" ");
+  return text?.replace(/\s+/g, " ").trim().slice(0, 120) || undefined;
+}

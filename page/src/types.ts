@@ -97,18 +97,7 @@ export interface Session {
   lastUpdateTime: number;
 }
 
-/** A session in a list. */
-export interface Summary {
-  id: string;
-  userId: string;
-  title?: string;
-  lastUpdateTime: number;
-}
-
-export interface SessionPage {
-  sessions: Summary[];
-  nextPageToken?: string;
-}
+export type { AppSummary as AppInfo, SessionHit, SessionPage, SessionSummary as Summary } from "./wire";
 
 export interface Span {
   id: string;
@@ -146,15 +135,6 @@ export interface Approval {
   message?: string;
   payload?: Json;
   responseSchema?: JsonObject | null;
-}
-
-export interface AppInfo {
-  name: string;
-  rootAgentName?: string;
-  description?: string;
-  error?: string;
-  /** What its user should know first, such as that a stand-in answers. */
-  notice?: string;
 }
 
 export interface AgentInfo {

@@ -17,6 +17,8 @@ interface Props<T> {
   before?: number;
   /** Go along with new rows at the end, unless the person has scrolled away. */
   stick?: boolean;
+  /** Go to the end when this changes to something, wherever the person is. */
+  end?: unknown;
   /** The row to bring into sight. */
   show?: string | undefined;
   onTop?: () => void;
@@ -54,8 +56,18 @@ export function VirtualList<T>(props: Props<T>) {
       setPlace({ top: element.scrollTop, height: element.clientHeight }),
     );
     watch.observe(element);
-    return () => watch.disconnect();
+    // Rows that fold or load something change their height by themselves.
+    const rows = new ResizeObserver(() => setMeasured((count) => count + 1));
+    rows.observe(element.firstElementChild!.firstElementChild!);
+    return () => {
+      watch.disconnect();
+      rows.disconnect();
+    };
   }, []);
+
+  useLayoutEffect(() => {
+    if (props.end) atEnd.current = true;
+  }, [props.end]);
 
   // Measure what is in the document; keep the row at the top where it is.
   useLayoutEffect(() => {
@@ -95,7 +107,8 @@ export function VirtualList<T>(props: Props<T>) {
   }, [props.show]);
 
   const onScroll = () => {
-    const element = box.current!;
+    const element = box.current;
+    if (!element) return; // the list has gone before its last scroll was told
     const top = element.scrollTop;
     atEnd.current = top + element.clientHeight >= element.scrollHeight - 40;
     const index = Math.max(0, search(tops, top) - 1);

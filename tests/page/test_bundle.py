@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.page import wheel
+from tests.page import wheel, wire_types
 from tests.page.browser import BUILT
 
 MOST = 150_000  # bytes, gzipped
 
 # Addresses that name an XML vocabulary or a page to read; nothing is fetched from them.
-_NAMES = ("http://www.w3.org/",)
+_NAMES = (
+    "http://www.w3.org/",
+    # in the errors of libraries
+    "https://github.com/markedjs/marked",
+    "https://github.com/highlightjs/highlight.js/",
+)
 
 _URL = re.compile(rb"(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s\"'`)\\]*", re.IGNORECASE)
 
@@ -61,3 +66,9 @@ def test_a_wheel_without_the_page_is_found_out(tmp_path: Path) -> None:
     with zipfile.ZipFile(empty, "w") as inside:
         inside.writestr("ostinato/__init__.py", "")
     assert wheel.missing(empty) == ["index.html", "assets/*.js", "assets/*.css"]
+
+
+def test_the_types_are_those_of_the_openapi_document() -> None:
+    assert wire_types.FILE.read_text(encoding="utf-8") == wire_types.render(), (
+        "Write them anew: python -m tests.page.wire_types"
+    )

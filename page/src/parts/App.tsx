@@ -2,18 +2,24 @@
 
 import { useEffect } from "preact/hooks";
 import { keepToken } from "../api";
-import { refreshApprovals, start } from "../actions";
+import { refreshApprovals } from "../actions";
+import { onKey } from "../keys";
+import { begin, followAddress } from "../links";
 import * as s from "../state";
 import { Artifacts } from "./Artifacts";
 import { Chat } from "./Chat";
 import { Compare } from "./Compare";
 import { Composer } from "./Composer";
 import { Dialog } from "./Dialog";
+import { Finder } from "./Finder";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
 import { Inspector } from "./Inspector";
 import { Live } from "./Live";
+import { ProblemLog, Problems } from "./Problems";
+import { Shortcuts } from "./Shortcuts";
 import { Sidebar } from "./Sidebar";
+import { Start } from "./Start";
 import { StateView } from "./StateView";
 import { Tabs } from "./Tabs";
 import { Timeline } from "./Timeline";
@@ -28,18 +34,34 @@ const VIEWS: [s.View, string][] = [
   ["compare", "Compare"],
 ];
 
-export function App() {
+/** Keep what a person chose, and show it. */
+function useChoices(): void {
   useEffect(() => {
-    document.documentElement.dataset["theme"] = s.theme.value;
+    const root = document.documentElement;
+    root.dataset["theme"] = s.theme.value;
+    root.dataset["density"] = s.density.value;
     localStorage.setItem("ostinato-theme", s.theme.value);
-  }, [s.theme.value]);
+    localStorage.setItem("ostinato-density", s.density.value);
+    if (!s.narrow.matches) localStorage.setItem("ostinato-folded", s.folded.value ? "yes" : "");
+    localStorage.setItem("ostinato-letters", s.letters.value ? "yes" : "no");
+  }, [s.theme.value, s.density.value, s.folded.value, s.letters.value]);
+}
+
+export function App() {
+  useChoices();
   useEffect(() => {
     const timer = setInterval(refreshApprovals, 15_000);
-    return () => clearInterval(timer);
+    document.addEventListener("keydown", onKey);
+    window.addEventListener("hashchange", followAddress);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("keydown", onKey);
+      window.removeEventListener("hashchange", followAddress);
+    };
   }, []);
   return (
     <div
-      class="page"
+      class={`page ${s.folded.value ? "narrow-side" : ""}`}
       onKeyDown={(event) => {
         if (event.key === "Escape" && !event.defaultPrevented) s.selected.value = undefined;
       }}
@@ -49,26 +71,20 @@ export function App() {
       </a>
       <Sidebar />
       <main id="middle" class="middle" tabIndex={-1} aria-label="Session">
-        {s.session.value ? <Open /> : <Nothing />}
+        {s.session.value ? <Open /> : <Start />}
         <Notice />
         <Composer />
       </main>
       <Inspector />
       {s.showInbox.value && <Inbox />}
+      {s.showFinder.value && <Finder />}
+      {s.showKeys.value && <Shortcuts />}
+      {s.showProblems.value && <ProblemLog />}
       {s.needsToken.value && <Token />}
       <div class="unseen" role="status" aria-live="polite">
         {s.told.value}
       </div>
-      <div class="problems" role="alert" aria-live="assertive">
-        {s.problem.value && (
-          <div class="problem">
-            <span>{s.problem.value}</span>
-            <button onClick={() => (s.problem.value = undefined)} aria-label="Close the message">
-              ×
-            </button>
-          </div>
-        )}
-      </div>
+      <Problems />
     </div>
   );
 }
@@ -115,29 +131,12 @@ function Notice() {
   ) : null;
 }
 
-function Nothing() {
-  const broken = s.apps.value.filter((one) => one.error);
-  return (
-    <section class="nothing">
-      <h1>{s.app.value || "Ostinato"}</h1>
-      {s.apps.value.length === 0 && <p>No agents were found in the folder that is served.</p>}
-      {s.app.value && <p>Write a message to begin a session, or choose one to the left.</p>}
-      {broken.map((one) => (
-        <div class="broken" key={one.name}>
-          <strong>{one.name} cannot be loaded</strong>
-          <pre>{one.error}</pre>
-        </div>
-      ))}
-    </section>
-  );
-}
-
 function Token() {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     keepToken(String(new FormData(event.target as HTMLFormElement).get("token")));
     s.needsToken.value = "";
-    void start();
+    void begin();
   };
   return (
     <Dialog label="Token">

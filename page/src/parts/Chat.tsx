@@ -14,6 +14,7 @@ export function Chat() {
       guess={72}
       label="Conversation"
       stick
+      end={s.sent.value}
       show={s.selected.value}
       onTop={() => void act.loadOlder()}
       before={s.unloaded.value}

@@ -1,13 +1,15 @@
 // Where the user writes: words, files and images; stop while something runs.
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as act from "../actions";
+import { keepDraft, loadDraft } from "../drafts";
 import { oneLine } from "../format";
 import * as s from "../state";
 import type { Approval, Part } from "../types";
+import { Icon } from "./Icon";
 
 export function Composer() {
-  const [text, setText] = useState("");
+  const [text, setText, restore] = useDraft();
   const [files, setFiles] = useState<File[]>([]);
   const [wrong, setWrong] = useState("");
   /** Whether the person has to say which of several open questions the words answer. */
@@ -34,10 +36,14 @@ export function Composer() {
     }
     const parts: Part[] = await Promise.all(files.map(asPart));
     if (text.trim()) parts.unshift({ text });
+    const [words, added] = [text, files];
+    const from = { app: s.app.value, user: s.user.value, session: s.session.value?.id };
     setText("");
     setFiles([]);
     s.selected.value = undefined;
-    await act.send(parts);
+    if (await act.send(parts)) return;
+    restore(words, from); // the server did not take it: nothing that was typed is lost
+    setFiles((now) => (now.length ? now : added));
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -108,7 +114,7 @@ export function Composer() {
       )}
       <div class="row">
         <button type="button" class="icon" aria-label="Add files" onClick={() => picker.current?.click()}>
-          +
+          <Icon name="plus" />
         </button>
         <input ref={picker} type="file" multiple hidden onChange={(e) => add(e.currentTarget.files)} />
         <textarea
@@ -123,6 +129,7 @@ export function Composer() {
         />
         {s.running.value ? (
           <button type="button" class="danger" onClick={() => void act.stop()}>
+            <Icon name="stop" />
             Stop
           </button>
         ) : (
@@ -131,6 +138,51 @@ export function Composer() {
       </div>
     </form>
   );
+}
+
+interface Owner {
+  app: string;
+  user: string;
+  session: string | undefined;
+}
+
+/**
+ * The text in the box. It is kept for its session while it is not sent, and comes back with it;
+ * `restore` puts back what could not be sent, unless something else was typed meanwhile.
+ */
+function useDraft(): [string, (text: string) => void, (text: string, from: Owner) => void] {
+  const [app, user, session] = [s.app.value, s.user.value, s.session.value?.id];
+  const [text, setText] = useState(() => loadDraft(app, user, session));
+  const owner = useRef({ app, user, session });
+  const current = useRef(text);
+  useEffect(() => {
+    const before = owner.current;
+    if (before.app === app && before.user === user && before.session === session) return;
+    owner.current = { app, user, session };
+    // Words that were typed before the session was made go with it.
+    const made = before.session === undefined && s.total.value === 0;
+    const moves = made && before.app === app && before.user === user;
+    const kept = loadDraft(app, user, session);
+    const next = moves && !kept ? current.current : kept;
+    if (moves && next) keepDraft(app, user, undefined, "");
+    current.current = next;
+    setText(next);
+    keepDraft(app, user, session, next);
+  }, [app, user, session]);
+  const change = (next: string) => {
+    current.current = next;
+    setText(next);
+    const { app, user, session } = owner.current;
+    keepDraft(app, user, session, next);
+  };
+  const restore = (words: string, from: Owner) => {
+    const here = owner.current;
+    const left = from.session !== undefined && from.session !== here.session;
+    if (left || from.app !== here.app || from.user !== here.user) {
+      keepDraft(from.app, from.user, from.session, words);
+    } else if (!current.current) change(words);
+  };
+  return [text, change, restore];
 }
 
 async function asPart(file: File): Promise<Part> {

@@ -1,13 +1,20 @@
 // Apps, users and sessions: choose, search, rename, import, export, delete.
 
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import * as act from "../actions";
-import { day } from "../format";
+import { importSession } from "../files";
+import { unseen } from "../problems";
 import * as s from "../state";
-import type { Summary } from "../types";
-import { Menu } from "./Menu";
+import { Icon } from "./Icon";
+import { SessionEntry } from "./SessionEntry";
 
 const THEMES = { auto: "dark", dark: "light", light: "auto" } as const;
+const ONLY = [
+  ["", "All"],
+  ["running", "Running"],
+  ["waiting", "Waiting"],
+  ["failed", "Failed"],
+] as const;
 
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
@@ -19,12 +26,18 @@ export function Sidebar() {
   };
   const take = (event: Event) => {
     const chosen = (event.target as HTMLInputElement).files?.[0];
-    if (chosen) void act.importSession(chosen);
+    if (chosen) void importSession(chosen);
   };
+  const choose = (only: typeof s.only.value) => {
+    s.only.value = only;
+    void act.listSessions();
+  };
+  if (s.folded.value) return <Folded />;
   return (
     <aside class="side" aria-label="Sessions">
       <div class="row">
         <select
+          class="grow"
           aria-label="Agent"
           value={s.app.value}
           onChange={(event) => void act.chooseApp(event.currentTarget.value)}
@@ -37,31 +50,25 @@ export function Sidebar() {
         </select>
         <button
           class="icon"
-          aria-label={`Colours: ${s.theme.value}`}
-          title={`Colours: ${s.theme.value}`}
-          onClick={() => (s.theme.value = THEMES[s.theme.value])}
+          aria-label="Fold the sidebar"
+          title="Fold the sidebar ([)"
+          onClick={() => (s.folded.value = true)}
         >
-          ◐
+          <Icon name="fold" />
         </button>
       </div>
+      <button class="find" onClick={() => (s.showFinder.value = true)}>
+        <Icon name="search" />
+        <span class="grow">Find anything</span>
+        <kbd>Ctrl K</kbd>
+      </button>
       <div class="row">
-        <label class="grow">
-          <span class="quiet">user</span>
-          <input
-            value={s.user.value}
-            onChange={(event) => void act.chooseUser(event.currentTarget.value || "user")}
-          />
-        </label>
+        <button class="primary grow" onClick={() => void act.beginSession()}>
+          New session
+        </button>
         <button class="badge" onClick={() => (s.showInbox.value = true)}>
           Waiting {s.approvals.value.length}
         </button>
-      </div>
-      <div class="row">
-        <button class="primary grow" onClick={() => void act.newSession()}>
-          New session
-        </button>
-        <button onClick={() => file.current?.click()}>Import</button>
-        <input ref={file} type="file" accept="application/json" hidden onChange={take} />
       </div>
       <input
         type="search"
@@ -70,77 +77,115 @@ export function Sidebar() {
         value={s.search.value}
         onInput={(event) => look(event.currentTarget.value)}
       />
+      <div class="only" role="group" aria-label="Sessions to list">
+        {ONLY.map(([only, text]) => (
+          <button
+            key={only}
+            aria-pressed={s.only.value === only}
+            aria-label={`List: ${text}`}
+            onClick={() => choose(only)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
       <ul class="sessions">
         {s.sessions.value.map((one) => (
-          <Entry key={one.id} session={one} />
+          <SessionEntry key={`${one.userId}/${one.id}`} session={one} />
         ))}
       </ul>
       {s.sessions.value.length === 0 && <p class="quiet">No sessions.</p>}
+      {s.unindexed.value > 0 && <p class="quiet">More are being indexed; search again soon.</p>}
       {s.moreSessions.value && (
         <button onClick={() => void act.listSessions(true)}>More sessions</button>
       )}
+      <div class="side-end">
+        <label>
+          <span class="quiet">user</span>
+          <input
+            value={s.user.value}
+            onChange={(event) => void act.chooseUser(event.currentTarget.value || "user")}
+          />
+        </label>
+        <div class="row tools">
+          <button onClick={() => file.current?.click()}>Import</button>
+          <input ref={file} type="file" accept="application/json" hidden onChange={take} />
+          <span class="grow" />
+          <Looks />
+        </div>
+      </div>
     </aside>
   );
 }
 
-function Entry({ session }: { session: Summary }) {
-  const [renames, setRenames] = useState(false);
-  const current = s.session.value?.id === session.id;
-  const rename = (event: SubmitEvent) => {
-    event.preventDefault();
-    const name = String(new FormData(event.target as HTMLFormElement).get("name") ?? "").trim();
-    setRenames(false);
-    if (name) void act.rename(session, name);
-  };
-  const where = { app: s.app.value, user: session.userId, session: session.id };
+/** Colours, density, keys, and what went wrong. */
+function Looks() {
+  const dense = s.density.value === "compact";
   return (
-    <li class={current ? "current" : ""}>
-      {renames ? (
-        <form onSubmit={rename}>
-          <input
-            name="name"
-            defaultValue={s.title(session)}
-            aria-label="New name"
-            ref={focus}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
-              event.preventDefault();
-              setRenames(false);
-            }}
-          />
-        </form>
-      ) : (
+    <>
+      {unseen.value > 0 && (
         <button
-          class="entry"
-          aria-current={current ? "true" : undefined}
-          onClick={() => void act.open(where)}
+          class="icon danger"
+          aria-label={`What went wrong: ${unseen.value} new`}
+          title="What went wrong"
+          onClick={() => (s.showProblems.value = true)}
         >
-          <span class="name">{s.title(session)}</span>
-          <span class="quiet">{day(session.lastUpdateTime)}</span>
+          <Icon name="alert" /> {unseen.value}
         </button>
       )}
-      <Menu label={`More for ${s.title(session)}`}>
-        <button onClick={() => setRenames(true)}>Rename</button>
-        <button onClick={() => void act.exportSession(session)}>Export</button>
-        {s.session.value && !current && (
-          <button
-            onClick={() => {
-              s.view.value = "compare";
-              void act.compareWith(session);
-            }}
-          >
-            Compare
-          </button>
-        )}
-        <button
-          class="danger"
-          onClick={() => confirm(`Delete ${s.title(session)}?`) && void act.remove(session)}
-        >
-          Delete
-        </button>
-      </Menu>
-    </li>
+      <button
+        class="icon"
+        aria-label="Compact rows"
+        aria-pressed={dense}
+        title={dense ? "Comfortable rows" : "Compact rows"}
+        onClick={() => (s.density.value = dense ? "comfortable" : "compact")}
+      >
+        <Icon name="rows" />
+      </button>
+      <button
+        class="icon"
+        aria-label={`Colours: ${s.theme.value}`}
+        title={`Colours: ${s.theme.value}`}
+        onClick={() => (s.theme.value = THEMES[s.theme.value])}
+      >
+        <Icon name="moon" />
+      </button>
+      <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => (s.showKeys.value = true)}>
+        <Icon name="keys" />
+      </button>
+    </>
   );
 }
 
-const focus = (field: HTMLInputElement | null) => field?.focus();
+/** What is left of the sidebar while it is folded. */
+function Folded() {
+  return (
+    <aside class="side folded" aria-label="Sessions">
+      <button
+        class="icon"
+        aria-label="Unfold the sidebar"
+        title="Unfold the sidebar ([)"
+        onClick={() => (s.folded.value = false)}
+      >
+        <Icon name="fold" />
+      </button>
+      <button class="icon" aria-label="Find anything" title="Find anything (Ctrl+K)" onClick={() => (s.showFinder.value = true)}>
+        <Icon name="search" />
+      </button>
+      <button class="icon" aria-label="New session" title="New session (N)" onClick={() => void act.beginSession()}>
+        <Icon name="plus" />
+      </button>
+      <button
+        class="icon"
+        aria-label={`Waiting ${s.approvals.value.length}`}
+        title="What waits for you (W)"
+        onClick={() => (s.showInbox.value = true)}
+      >
+        <Icon name="wait" />
+        {s.approvals.value.length > 0 && <span class="count">{s.approvals.value.length}</span>}
+      </button>
+      <span class="grow" />
+      <Looks />
+    </aside>
+  );
+}

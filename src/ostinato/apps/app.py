@@ -44,6 +44,7 @@ class App(BaseModel):
       input_guardrails: check each message to the app.
       output_guardrails: check all output of its agents.
       policy: rules about tool calls.
+      examples: messages to begin with, which the page of `ostinato web` offers.
 
     Raises:
       ValidationError: a field is missing or invalid.
@@ -65,6 +66,7 @@ class App(BaseModel):
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     policy: SkipValidation[Any] = None
+    examples: list[str] = Field(default_factory=list[str])
 
     @field_validator("input_guardrails", "output_guardrails", mode="after")
     @classmethod

@@ -18,7 +18,12 @@ from .parser import program_command
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 _AGENT = '''\
-"""{name}: an agent to start from. Run it with `ostinato run {path}`."""
+"""{name}: an agent to start from. Run it with `ostinato run {path}`.
+
+Try:
+- What time is it in Tokyo?
+- Is it later in Berlin or in New York?
+"""
 
 from datetime import datetime, timedelta, timezone
 
@@ -99,9 +104,20 @@ def main(args: argparse.Namespace) -> int:
       CliError: the name is not valid for an agent, or the folder is not empty.
     """
     folder = Path(args.name)
+    path = shlex.quote(str(folder))
+    create_agent(folder, args.model or LlmAgent.DEFAULT_MODEL)
+    print(f'  {program_command()} run {path} "What time is it in Tokyo?"')
+    return 0
+
+
+def create_agent(folder: Path, model: str) -> None:
+    """Create the folder of an agent, and print what is in it.
+
+    Raises:
+      CliError: the folder's name is not valid for an agent, or the folder is not empty.
+    """
     name = _agent_name(folder)
     _check_free(folder)
-    model = args.model or LlmAgent.DEFAULT_MODEL
     if not re.fullmatch(r"[\w./:@-]+", model):
         raise CliError(f"{model!r} is not a valid model name.", USAGE)
     path = shlex.quote(str(folder))
@@ -125,8 +141,6 @@ def main(args: argparse.Namespace) -> int:
             "\na small rule-based program, not a language model."
         )
     print(f"Created {folder}{os.sep} with {', '.join(texts)}. Try it:")
-    print(f'  {program_command()} run {path} "What time is it in Tokyo?"')
-    return 0
 
 
 def _agent_name(folder: Path) -> str:

@@ -6,14 +6,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 
 from .._optional import need
+from ..agents.llm_agent import LlmAgent
+from ..hosting.loader import has_agent
 from ..hosting.log_setup import log_to_stderr
 from ..server.settings import ServerSettings
 from .cli_error import USAGE, CliError
+from .create import create_agent
+from .parser import program_command
 
+_FIRST_AGENT = "my_agent"  # the folder that is offered
 _TOKEN = "OSTINATO_TOKEN"
 _SMALL = 4 * 1024 * 1024  # bytes of a body that carries no files
 
@@ -28,8 +34,28 @@ def main(args: argparse.Namespace) -> int:
     page = import_module("ostinato.server.page")
     if settings.page and settings.ui is None and not page.is_built():
         raise CliError(page.HOW_TO_BUILD)
+    if settings.developer:
+        _offer_agent(settings.agents)
     with log_to_stderr(settings.log_level, settings.log_format):
         return import_module("ostinato.server.serving").serve(settings)
+
+
+def _offer_agent(folder: Path) -> None:
+    """Offer to create an agent in a folder that has none; without a terminal, say how."""
+    inside = [folder, *folder.iterdir()] if folder.is_dir() else []
+    if not inside or any(one.is_dir() and has_agent(one) for one in inside):
+        return
+    agent = folder / _FIRST_AGENT
+    if not sys.stdin.isatty():
+        print(f"No agent in {folder}. Create one: {program_command()} create {agent}")
+        return
+    try:
+        answer = input(f"No agent in {folder}. Create {agent}? [Y/n] ")
+    except EOFError:
+        return
+    if answer.strip().lower() in ("", "y", "yes"):
+        create_agent(agent, LlmAgent.DEFAULT_MODEL)
+        print("  the page, once it is served:")
 
 
 def _serve_mcp(args: argparse.Namespace) -> int:

@@ -107,8 +107,16 @@ def explain_import(error: BaseException, folder: Path) -> SetupError:
         file = os.path.relpath(error.filename) if error.filename else str(folder)
         line = (error.text or "").rstrip("\n")
         shown = f"\n  {line.strip()}" if line.strip() else ""
-        return SetupError(f"{file}, line {error.lineno}: {error.msg}.{shown}")
-    where = place_of(error, folder)
+        message = f"{file}, line {error.lineno}: {error.msg}.{shown}"
+        return SetupError(message, file=error.filename, line=error.lineno)
+    found = _explain_raised(error, place_of(error, folder))
+    frame = _frame_in(error, folder)
+    if frame is not None:
+        found.file, found.line = frame.filename, frame.lineno
+    return found
+
+
+def _explain_raised(error: BaseException, where: str) -> SetupError:
     missing = error.name if isinstance(error, ImportError) else None
     advice = explain(error) if isinstance(error, ImportError) else None
     if advice is not None:
@@ -136,8 +144,16 @@ def message_of(error: BaseException) -> str:
 
 def place_of(error: BaseException, folder: Path) -> str:
     """Return an error's last place in the user's folder: a file and line, or else the folder."""
+    frame = _frame_in(error, folder)
+    if frame is None:
+        return f"{os.path.relpath(folder)} "
+    return f"{os.path.relpath(frame.filename)}, line {frame.lineno}, "
+
+
+def _frame_in(error: BaseException, folder: Path) -> traceback.FrameSummary | None:
+    """Return the innermost frame of an error in the user's folder, or None."""
     root = str(folder.resolve()) + os.sep
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if os.path.realpath(frame.filename).startswith(root):
-            return f"{os.path.relpath(frame.filename)}, line {frame.lineno}, "
-    return f"{os.path.relpath(folder)} "
+            return frame
+    return None

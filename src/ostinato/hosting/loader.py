@@ -45,6 +45,7 @@ class LoadedAgent:
       folder: the agent's folder.
       keys: names of the variables that its `.env` set.
       through_alias: True if it imports google.adk and gets Ostinato under that name.
+      doc: the docstring of the module that defines it.
     """
 
     app: App | None
@@ -53,6 +54,7 @@ class LoadedAgent:
     folder: Path
     keys: list[str]
     through_alias: bool = False
+    doc: str = ""
 
 
 def load_agent(path: str, allow_code_from: Sequence[str] = ()) -> LoadedAgent:
@@ -223,10 +225,12 @@ def _read_modules(
 ) -> LoadedAgent:
     for module in modules:
         found = _agent_of(module)
+        doc = getattr(getattr(module, _MODULE, None), "__doc__", None) or module.__doc__ or ""
         if isinstance(found, App):
-            return LoadedAgent(found, as_agent(found.root_agent), found.name, folder, keys)
+            root = as_agent(found.root_agent)
+            return LoadedAgent(found, root, found.name, folder, keys, doc=doc)
         if isinstance(found, BaseNode):
-            return LoadedAgent(None, as_agent(found), name, folder, keys)
+            return LoadedAgent(None, as_agent(found), name, folder, keys, doc=doc)
         if found is not None:
             raise wrong_type(found, os.path.relpath(folder))
     raise nothing_to_run(modules, os.path.relpath(folder))

@@ -84,6 +84,10 @@ class ActiveRuns:
         """Return whether a run or a live conversation of this process uses a session."""
         return bool(self.runs_of(place)) or place in self._talks.values()
 
+    def running_places(self) -> set[Place]:
+        """Return the sessions that a run or a live conversation of this process uses."""
+        return {place for place, runs in self._runs.items() if runs} | set(self._talks.values())
+
     async def _watch_run(self, place: Place, run: Run) -> None:
         label = _RunLabel(place, run)
         CURRENT.set(label)  # for the lines of this task

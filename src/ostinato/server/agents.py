@@ -30,6 +30,7 @@ from .names import check_id
 from .problems import Problem
 from .server_services import Services
 from .settings import ServerSettings
+from .source_place import SourcePlace, read_source
 
 if TYPE_CHECKING:
     from ..tools.policy.policy import Policy
@@ -160,7 +161,8 @@ class AgentFolder:
             missing = stand_in(loaded.root) if self._settings.stand_in else {}
             runner = self._make_runner(name, loaded)
         except SetupError as error:
-            error = SetupError(_without_folder(error.message, folder), missing=error.missing)
+            message = _without_folder(error.message, folder)
+            error = SetupError(message, missing=error.missing, file=error.file, line=error.line)
             self._failed[name] = (stamp, error)
             logger.error("App %s cannot be loaded: %s", name, error.message)
             raise self._load_problem(name, error) from None
@@ -208,6 +210,13 @@ class AgentFolder:
             )
         except (ValueError, NotImplementedError) as error:  # a tree that cannot work
             raise SetupError(f"{type(error).__name__}: {error}") from error
+
+    def find_source(self, name: str) -> SourcePlace | None:
+        """Return the place in the code at which an app failed to load, for its developer only."""
+        failed, folder = self._failed.get(name), self.list_folders().get(name)
+        if failed is None or folder is None or not self._settings.developer:
+            return None
+        return read_source(folder, failed[1])
 
     def _load_problem(self, name: str, error: SetupError) -> Problem:
         """Return the problem of a failed load; only a developer gets the reason."""

@@ -13,8 +13,10 @@ from ..agents.node_agent import as_agent
 from ..tools.base_tool import describe_origin
 from .agents import ServedApp
 from .endpoint import Call, Endpoint
+from .example_prompts import list_examples
 from .problems import Problem
 from .runs import WireRecord
+from .source_place import SourcePlace
 
 _LANGUAGE = "python"
 
@@ -38,6 +40,8 @@ class AppSummary(WireRecord):
     Attributes:
       error: why it cannot be loaded.
       notice: what its user should know first, such as that a stand-in answers for its model.
+      examples: messages to begin with.
+      source: where in its code it failed to load; `ostinato web` tells it.
     """
 
     name: str
@@ -48,6 +52,8 @@ class AppSummary(WireRecord):
     agents: None = None
     error: str | None = None
     notice: str | None = None
+    examples: list[str] | None = None
+    source: SourcePlace | None = None
 
 
 class AppInfo(WireRecord):
@@ -89,16 +95,25 @@ async def _summarize_app(call: Call, name: str) -> dict[str, Any]:
         app = await call.host.agents.get_app(name)
     except Problem as problem:
         found = AppSummary(name=name, root_agent_name="", description="", error=problem.message)
-        return found.model_dump(by_alias=True, exclude={"notice"})
+        found.source = call.host.agents.find_source(name)
+        return found.model_dump(
+            by_alias=True, exclude=_unset(found, "notice", "examples", "source")
+        )
     root = as_agent(app.runner.agent)
     found = AppSummary(
         name=name,
         root_agent_name=root.name,
         description=root.description,
         notice=app.notice or None,
+        examples=list_examples(app) or None,
     )
-    left_out = {"error"} if app.notice else {"error", "notice"}
+    left_out = _unset(found, "error", "notice", "examples", "source")
     return found.model_dump(by_alias=True, exclude=left_out)
+
+
+def _unset(found: AppSummary, *names: str) -> set[str]:
+    """Return which fields say nothing; google-adk's server does not have them."""
+    return {name for name in names if not getattr(found, name)}
 
 
 async def get_app_info(call: Call) -> AppInfo:

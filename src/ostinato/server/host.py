@@ -21,6 +21,7 @@ from .agents import AgentFolder
 from .background_workers import BackgroundWorkers
 from .idempotency import KeyedRequests
 from .server_services import Services
+from .session_details import SessionDetails
 from .settings import ServerSettings
 from .waiting_calls import WaitingCalls
 
@@ -69,6 +70,7 @@ class Host:
       runs: the runs of this process's clients.
       background: the detached runs: abandoned invocations and queued messages.
       waiting: the calls that wait for a person.
+      details: what lists show of the logs of sessions.
       chats: the sessions of conversations that clients send in full, by a digest of the messages.
       keyed: the requests with an idempotency key.
       indexer: brings the search index up to date.
@@ -84,6 +86,7 @@ class Host:
     runs: ActiveRuns
     background: BackgroundWorkers
     waiting: WaitingCalls
+    details: SessionDetails
     chats: OrderedDict[str, Place] = field(default_factory=OrderedDict[str, Place])
     keyed: KeyedRequests = field(default_factory=KeyedRequests)
     indexer: SessionIndexer = field(default_factory=SessionIndexer)
@@ -102,7 +105,9 @@ class Host:
         agents = AgentFolder(settings, services, loader)
         background = BackgroundWorkers(agents, durable_store(services.sessions), settings.grace)
         runs = ActiveRuns(services.sessions)
-        host = cls(settings, services, agents, runs, background, WaitingCalls(services.sessions))
+        sessions = services.sessions
+        waiting, details = WaitingCalls(sessions), SessionDetails(sessions)
+        host = cls(settings, services, agents, runs, background, waiting, details)
         if settings.metrics:
             host.metrics = PrometheusMetrics(settings.metrics_folder)
         return host

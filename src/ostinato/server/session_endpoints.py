@@ -1,4 +1,4 @@
-"""Endpoints of sessions: create, list, search, update, fork, rewind and delete."""
+"""Endpoints of sessions: create, update, fork, rewind and delete."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from ..events.event import Event
 from ..events.event_actions import EventActions
 from ..execution.request_checks import check_state_delta
 from ..execution.store_access import import_events
-from ..sessions.base_session_service import BaseSessionService, GetSessionConfig, check_name
+from ..sessions.base_session_service import GetSessionConfig, check_name
 from ..sessions.session import Session
-from ..sessions.store.session_search import TITLE_KEY, SessionSearch, title_of
+from ..sessions.store.session_search import TITLE_KEY
 from .agents import ServedApp
 from .client_input import check_client_state
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
-from .names import LONGEST_QUERY, Id, check_event, check_new_session, check_owner
-from .place import list_page, load_outline, need_session
+from .names import Id, check_event, check_new_session, check_owner
+from .place import load_outline, need_session
 from .problems import Problem
 from .runs import StrictRecord, WireRecord
 from .session_json import outline_json, session_json
-
-_SCAN = 1000  # sessions that one search reads, at most
-_SIZE = 50
 
 
 class CreateSessionRequest(WireRecord):
@@ -62,51 +59,10 @@ class RewindRequest(StrictRecord):
     before_invocation_id: Id
 
 
-class ListQuery(StrictRecord):
-    """Which sessions.
-
-    Attributes:
-      user_id: those of one user.
-      search: those that hold these words; see `SessionSearch`.
-      page_size: so many at most.
-      page_token: where the page before ended.
-    """
-
-    user_id: Id | None = None
-    search: str | None = Field(default=None, max_length=LONGEST_QUERY)
-    page_size: int = Field(default=_SIZE, ge=1, le=500)
-    page_token: str | None = Field(default=None, max_length=2000)
-
-
 class GetQuery(WireRecord):
     """How many of the newest events come with a session; all where it is left out."""
 
     num_recent_events: int | None = Field(default=None, ge=0, le=2**31)
-
-
-class SessionSummary(WireRecord):
-    """A session in a list."""
-
-    id: str
-    user_id: str
-    title: str | None = None
-    last_update_time: float
-
-
-class SessionPage(WireRecord):
-    """A page of sessions, the one changed last first.
-
-    Attributes:
-      sessions: the sessions.
-      next_page_token: where the next page begins; None if this is the last.
-      complete: whether the search saw every event; false while the index catches up.
-      unindexed: how many sessions have events that it did not see, counted up to 1,000.
-    """
-
-    sessions: list[SessionSummary]
-    next_page_token: str | None = None
-    complete: bool = True
-    unindexed: int = 0
 
 
 async def _session_response(session: Session, status: int = 200) -> Response:
@@ -120,63 +76,6 @@ async def list_user_sessions(call: Call) -> Response:
     found = await call.host.services.sessions.list_sessions(app_name=app.name, user_id=user)
     rows = [outline_json(one)[:-1] + b',"events":[]}' for one in found.sessions]
     return Response(b"[" + b",".join(rows) + b"]", media_type="application/json")
-
-
-async def list_sessions(call: Call) -> SessionPage:
-    """List or search the sessions of an app, page by page."""
-    app = await call.host.agents.get_app(call.path["app"])
-    query: ListQuery = call.query
-    service = call.host.services.sessions
-    if not query.search:
-        part = await list_page(service, app.name, query.user_id, query.page_size, query.page_token)
-        found = [_summarize_session(one) for one in part.sessions]
-        return SessionPage(sessions=found, next_page_token=part.next_page_token)
-    if not isinstance(service, SessionSearch):
-        return await _scan_sessions(service, app.name, query, query.search.casefold())
-    hits = await service.search_sessions(
-        app_name=app.name,
-        text=query.search,
-        user_id=query.user_id,
-        page_size=query.page_size,
-        page_token=query.page_token,
-    )
-    if not hits.complete:
-        call.host.indexer.start(service)
-    return SessionPage(
-        sessions=[_summarize_session(one) for one in hits.sessions],
-        next_page_token=hits.next_page_token,
-        complete=hits.complete,
-        unindexed=hits.unindexed,
-    )
-
-
-async def _scan_sessions(
-    service: BaseSessionService, app: str, query: ListQuery, wanted: str
-) -> SessionPage:
-    """Search the ids and titles of sessions in a service without an index."""
-    found: list[SessionSummary] = []
-    token, seen = query.page_token, 0
-    while len(found) < query.page_size and seen < _SCAN:
-        part = await list_page(service, app, query.user_id, min(200, query.page_size), token)
-        seen += len(part.sessions)
-        token = part.next_page_token
-        found += [one for one in map(_summarize_session, part.sessions) if _has_text(one, wanted)]
-        if token is None:
-            break
-    return SessionPage(sessions=found, next_page_token=token)
-
-
-def _summarize_session(session: Session) -> SessionSummary:
-    return SessionSummary(
-        id=session.id,
-        user_id=session.user_id,
-        title=title_of(session.state.get(TITLE_KEY)),
-        last_update_time=session.last_update_time,
-    )
-
-
-def _has_text(session: SessionSummary, text: str) -> bool:
-    return text in session.id.casefold() or text in (session.title or "").casefold()
 
 
 async def create_session(call: Call) -> Response:
@@ -290,14 +189,6 @@ async def rewind_session(call: Call) -> Response:
 _ALL = SESSION_PATH.removesuffix("/{session}")
 
 ENDPOINTS = (
-    Endpoint(
-        "GET",
-        "/apps/{app}/sessions",
-        "List or search an app's sessions, page by page",
-        list_sessions,
-        query=ListQuery,
-        answer=SessionPage,
-    ),
     Endpoint(
         "GET",
         _ALL,

@@ -23,7 +23,7 @@ await scenario({ tolerated: BROKEN }, async ({ page, shown, server, shot, box, s
 
   await say("hold on");
   await shown("one", { exact: true }).waitFor(); // streamed; nothing is stored of it yet
-  await shown("running", { exact: true }).waitFor();
+  await page.locator("header.bar").getByText("running", { exact: true }).waitFor();
   await shot("streaming");
   server.open();
   await shown("one two", { exact: true }).waitFor();

@@ -33,7 +33,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, server, shot, say, 
     [0, "root, event 4"],
   ];
   await becomes(async () => (await alike()).slice(5), answered);
-  await becomes(() => page.locator("p.text").allTextContents(), ["research", "It is sunny.", "It is sunny."]);
+  await becomes(() => page.locator("p.text, .prose > p").allTextContents(), ["research", "It is sunny.", "It is sunny."]);
   await becomes(() => shown("seen live, in no log here").count(), 3);
 
   // Two at a time: each one's events lie below its own call's row, not as they came in the log.

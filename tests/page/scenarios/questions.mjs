@@ -4,9 +4,7 @@ import { assert, becomes, scenario } from "../harness.mjs";
 
 const tolerated = ["400 (Bad Request)", "422"];
 
-await scenario({ tolerated }, async ({ page, server, shown, shot, say, box, button, quiet }) => {
-  await page.goto(`${server.url}/page/#app=survey&user=user`);
-  await page.reload();
+await scenario({ tolerated, home: "/page/#app=survey&user=user" }, async ({ page, shown, shot, say, box, button, quiet }) => {
   await page.getByRole("textbox", { name: "Message to survey" }).waitFor();
   const form = page.getByRole("form", { name: "Answer to ask" });
 

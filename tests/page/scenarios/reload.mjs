@@ -5,10 +5,11 @@ import { becomes, scenario } from "../harness.mjs";
 const LOST = ["503", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION", "ERR_EMPTY", "network error"];
 
 await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, shown, server, context, shot, say, quiet, button }) => {
+  const said = (text) => page.getByRole("article").getByText(text, { exact: true });
   await say("hold the first");
   await shown("one", { exact: true }).waitFor();
   await page.reload();
-  await shown("hold the first", { exact: true }).waitFor();
+  await said("hold the first").waitFor();
   await button("Stop").waitFor();
   await shown("one", { exact: true }).waitFor(); // what was streamed before the reload
   server.open();
@@ -22,7 +23,7 @@ await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, sho
   await other.goto(page.url());
   await other.getByText("one two", { exact: true }).waitFor();
   await say("hold the second");
-  await other.getByText("hold the second", { exact: true }).waitFor();
+  await other.getByRole("article").getByText("hold the second", { exact: true }).waitFor();
   await other.getByRole("button", { name: "Stop" }).waitFor();
   await other.getByText("one", { exact: true }).waitFor();
   server.open();
@@ -48,6 +49,6 @@ await scenario({ tolerated: LOST, server: ["--lease", "2"] }, async ({ page, sho
   await shown("one two", { exact: true }).nth(2).waitFor();
   await quiet(8);
   await button("Send").waitFor();
-  await becomes(() => shown("hold the third", { exact: true }).count(), 1);
+  await becomes(() => said("hold the third").count(), 1);
   await shot("taken-up");
 });

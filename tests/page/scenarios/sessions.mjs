@@ -8,15 +8,14 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, quiet, m
   await say("alpha");
   await shown("You said: alpha").waitFor();
   await quiet(2);
-  const id = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("session");
-  await menu(id, "Rename");
+  await menu("alpha", "Rename"); // titled by its first message
   await page.getByLabel("New name").fill("Täglich & more");
   await page.keyboard.press("Enter");
   await entries.filter({ hasText: "Täglich & more" }).waitFor();
   await page.getByRole("heading", { name: "Täglich & more" }).waitFor();
   await quiet(3);
 
-  await button("New session").click();
+  await button("New session").dblclick();
   await quiet(0);
   await becomes(() => entries.count(), 2);
   const search = page.getByLabel("Search sessions");

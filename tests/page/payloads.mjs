@@ -1,0 +1,57 @@
+// Texts that would run code in a page which writes what it is given as HTML.
+
+const RUN = "window.__ran=1";
+const BASES = [
+  `<script>${RUN}</script>`,
+  `<ScRiPt src=data:,${RUN}></sCrIpT>`,
+  `<img src=x onerror=${RUN}>`,
+  `<img/src="x"/onerror="${RUN}">`,
+  `<svg onload=${RUN}>`,
+  `<svg><script>${RUN}</script></svg>`,
+  `<svg><animate onbegin=${RUN} attributeName=x dur=1s>`,
+  `<svg><a xlink:href="javascript:${RUN}"><text y=20>x</text></a></svg>`,
+  `<math><mtext><table><mglyph><style><img src=x onerror=${RUN}></style></mglyph></table></mtext></math>`,
+  `<math href="javascript:${RUN}">CLICK</math>`,
+  `<iframe srcdoc="<script>parent.${RUN}</script>"></iframe>`,
+  `<iframe src="javascript:parent.${RUN}"></iframe>`,
+  `<object data="javascript:${RUN}">`,
+  `<embed src="javascript:${RUN}">`,
+  `<body onload=${RUN}>`,
+  `<details open ontoggle=${RUN}>x`,
+  `<video><source onerror=${RUN}></video>`,
+  `<audio src=x onerror=${RUN}>`,
+  `<input autofocus onfocus=${RUN}>`,
+  `<form action="javascript:${RUN}"><button>x</button></form>`,
+  `<a href="javascript:${RUN}">x</a>`,
+  `<a href="jav&#x09;ascript:${RUN}">x</a>`,
+  `<base href="javascript:/">`,
+  `<meta http-equiv=refresh content="0;url=javascript:${RUN}">`,
+  `<link rel=stylesheet href="data:text/css,*{color:red}">`,
+  `<style>@import "javascript:${RUN}";</style>`,
+  `<template><script>${RUN}</script></template>`,
+  `<noscript><p title="</noscript><img src=x onerror=${RUN}>">`,
+  `"><img src=x onerror=${RUN}>`,
+  `'><svg onload=${RUN}>`,
+  `</textarea><script>${RUN}</script>`,
+  `</title><img src=x onerror=${RUN}>`,
+  `javascript:${RUN}`,
+  `{{constructor.constructor('${RUN}')()}}`,
+  `\${${RUN}}`,
+  `<!--><img src=x onerror=${RUN}>-->`,
+  `<xmp><img src=x onerror=${RUN}></xmp>`,
+  `<style><!--</style><img src=x onerror=${RUN}>-->`,
+];
+const WRAPS = [
+  (text) => text,
+  (text) => `[link](${text})`,
+  (text) => `[${text}](javascript:${RUN})`,
+  (text) => `![${text}](data:text/html,${encodeURIComponent(text)})`,
+  (text) => `\`\`\`html\n${text}\n\`\`\``,
+  (text) => `| a | ${text} |\n|---|---|\n| ${text} | \`${text}\` |`,
+  (text) => `# ${text}\n\n> ${text}\n\n- [x] ${text}`,
+  (text) => `$${text}$ \\(${text}\\) [x]: ${text}`,
+  (text) => `<${`javascript:${RUN}`}> [r]\n\n[r]: javascript:${RUN} "${text}"`,
+];
+
+/** Every text in every wrapping. */
+export const PAYLOADS = BASES.flatMap((base) => WRAPS.map((wrap) => wrap(base)));
