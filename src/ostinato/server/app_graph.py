@@ -141,9 +141,9 @@ class _GraphBuilder:
             id=key, name=one.name, kind=_kind_of(one), group=group, description=one.description
         )
         if isinstance(one, LlmAgent):
-            await self._describe(one, self.nodes[key])
+            await self._describe(cast("LlmAgent[Any]", one), self.nodes[key])
         if isinstance(one, BaseAgent):
-            await self._add_agents(one, key, group)
+            await self._add_agents(cast(BaseAgent, one), key, group)
         else:
             await self._add_nodes(one, key)
         return key

@@ -17,6 +17,7 @@ from ..events.event import Event
 from ..execution.store_access import durable_store, import_events
 from ..models.registry import LLMRegistry
 from ..runners import Runner
+from ..sessions.log.event_log import EventRecord
 from ..sessions.log.fork import answer_open_calls, fold_state, kept_records
 from ..sessions.session import Session
 from ..sessions.state import SCOPED_PREFIXES
@@ -128,7 +129,9 @@ async def _fork_session(call: Call, place: Place, body: TrialRequest) -> Session
     initial = (
         {} if durable is None else await durable.initial_state(await need_session(service, place))
     )
-    kept = [] if body.at_event is None else kept_records(records, body.at_event, place.session_id)
+    kept = list[EventRecord]()
+    if body.at_event is not None:
+        kept = kept_records(records, body.at_event, place.session_id)
     events = [record.event() for record in kept] + answer_open_calls(kept)
     for event in events:  # the state of the user and the app does not change
         delta = event.actions.state_delta

@@ -7,7 +7,7 @@ import contextvars
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from .. import types
 from .._adk_mode import follows_adk
@@ -30,7 +30,8 @@ REJECTED = "This tool call is rejected."
 def make_rejection(answer: ToolConfirmation) -> dict[str, Any]:
     """Return the response to a rejected call, with the reason if the answer's payload has one."""
     payload: Any = answer.payload
-    reason: Any = payload.get("reason") if isinstance(payload, dict) else None
+    fields = cast(dict[str, Any], payload) if isinstance(payload, dict) else {}
+    reason = fields.get("reason")
     given = isinstance(reason, str) and reason.strip()
     return {"error": REJECTED, "reason": reason} if given else {"error": REJECTED}
 
