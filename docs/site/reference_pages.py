@@ -7,6 +7,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def find_definition(dotted: str) -> tuple[Path, ast.AST | None]:
         module, _, name = dotted.rpartition(".")
         base = SOURCE / Path(*module.split("."))
         file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = _parse(file)
         moved = ""
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -100,6 +101,11 @@ def find_definition(dotted: str) -> tuple[Path, ast.AST | None]:
             return file, None
         dotted = moved
     return SOURCE, None
+
+
+@cache
+def _parse(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def _resolve(node: ast.ImportFrom, module: str, is_package: bool) -> str:

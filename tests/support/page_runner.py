@@ -1,5 +1,6 @@
 """Runs the examples of a Markdown page in order, and compares what they print with the page.
 
+`norun` and `needs="package"` in a fence's first line leave it out, always or without the package.
 A fence with a title is a file (`title="shop/agent.py"`). A `python` fence without one runs as a
 script, and the `text` fence after it is its output. A `console` fence holds commands after `$ `,
 each with its output. In an output, `...` stands for any text, and alone on a line for any lines.
@@ -22,6 +23,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from ostinato.cli.main import main as run_ostinato
@@ -32,6 +34,7 @@ _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)```(?P<language>\w+)?(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=indent)```[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
+_NEEDS = re.compile(r'needs="(\w+)"')
 _TITLE = re.compile(r'title="([^"]+)"')
 _COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 # What differs from run to run: times, ids, and the bars that times make.
@@ -64,8 +67,9 @@ class Fence:
 
     @property
     def is_shown_only(self) -> bool:
-        """Whether the page says that the block does not run here, and why."""
-        return "norun" in self.info
+        """Whether the block does not run: the page says so, or needs a package that is missing."""
+        needed = _NEEDS.search(self.info)
+        return "norun" in self.info or bool(needed and find_spec(needed[1]) is None)
 
 
 def read_fences(text: str) -> list[Fence]:
@@ -114,7 +118,7 @@ class PageRun:
         """Run the examples of a page's text; `name` is the page's in problems."""
         fences = [fence for fence in read_fences(text) if not fence.is_shown_only]
         with _in_folder(self.folder):
-            for fence, following in zip(fences, [*fences[1:], None], strict=True):
+            for fence, following in zip(fences, [*fences[1:], None], strict=False):
                 place = f"{name}:{fence.line}"
                 if fence.title:
                     self._write_file(fence)
