@@ -37,7 +37,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = uri.rpartition("/")[0]
     if not uri.startswith("source/"):
         title = _TITLE.search(markdown)
-        _TWINS[uri] = (title[1] if title else uri, markdown)
+        _TWINS[uri] = (title[1] if title else uri, reference_pages.expand_blocks(markdown))
         markdown = source_pages.rewrite_links(markdown, folder)
     return _MERMAID.sub(lambda match: f"\n<div>{draw_diagram(match[1])}</div>\n", markdown)
 
@@ -61,7 +61,7 @@ def on_post_build(config: Any) -> None:
 
 def _summarize(text: str) -> str:
     """Return the first sentence below the title."""
-    body = re.sub(r"^---\n.*?^---\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    body = re.sub(r"^---\n.*?^---\n|^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for paragraph in re.split(r"\n\s*\n", body):
         words = " ".join(paragraph.split())
         if words and words[0] not in "#|`<-:!":

@@ -152,6 +152,35 @@ def _block(home: str) -> str:
     return f"::: {home}\n"
 
 
+def expand_blocks(markdown: str) -> str:
+    """Return a page whose blocks are written out: signatures and docstrings, as Markdown."""
+    return re.sub(r"^::: (\S+)$", lambda match: _describe(match[1]), markdown, flags=re.MULTILINE)
+
+
+def _describe(home: str) -> str:
+    _, node = find_definition(home)
+    if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return f"`{home}`"
+    parts = [f"```python\n{_signature(node)}\n```", ast.get_docstring(node) or ""]
+    for method in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.name[0] != "_":
+            text = (ast.get_docstring(method) or "").partition("\n")[0]
+            parts.append(f"- `{_signature(method)}`: {text}")
+    return "\n\n".join(parts)
+
+
+def _signature(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    if isinstance(node, ast.ClassDef):
+        bases = ", ".join(ast.unparse(base) for base in node.bases)
+        made = [each for each in node.body if getattr(each, "name", "") == "__init__"]
+        init = next((each for each in made if isinstance(each, ast.FunctionDef)), None)
+        arguments = f"  # made with ({ast.unparse(init.args)})" if init else ""
+        return f"class {node.name}({bases}){arguments}" if bases else f"class {node.name}{arguments}"
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    return f"{word} {node.name}({ast.unparse(node.args)}){returns}"
+
+
 def make_command_page() -> str:
     """Return the page of all commands, from their help."""
     from ostinato.cli.parser import build_parser
