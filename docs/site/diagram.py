@@ -196,13 +196,15 @@ def _draw_arrow(
     if is_wide:
         start, end = (a.x + a.width, ay), (b.x - 3, by)
         middle = (start[0] + end[0]) / 2
-        path = f"M{start[0]:.0f},{ay:.0f} C{middle:.0f},{ay:.0f} {middle:.0f},{by:.0f} {end[0]:.0f},{by:.0f}"
+        bend = f"C{middle:.0f},{ay:.0f} {middle:.0f},{by:.0f}"
+        path = f"M{start[0]:.0f},{ay:.0f} {bend} {end[0]:.0f},{by:.0f}"
     else:
         down = by > ay
         start = (ax, a.y + a.height if down else a.y)
         end = (bx, b.y - 3 if down else b.y + b.height + 3)
         middle = (start[1] + end[1]) / 2
-        path = f"M{ax:.0f},{start[1]:.0f} C{ax:.0f},{middle:.0f} {bx:.0f},{middle:.0f} {bx:.0f},{end[1]:.0f}"
+        bend = f"C{ax:.0f},{middle:.0f} {bx:.0f},{middle:.0f}"
+        path = f"M{ax:.0f},{start[1]:.0f} {bend} {bx:.0f},{end[1]:.0f}"
     label = _draw_label(arrow.label, (start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     return f'<path class="edge" d="{path}"{style} marker-end="url(#arrow)"/>{label}'
 

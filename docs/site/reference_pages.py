@@ -175,7 +175,7 @@ def _signature(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> s
         made = [each for each in node.body if getattr(each, "name", "") == "__init__"]
         init = next((each for each in made if isinstance(each, ast.FunctionDef)), None)
         arguments = f"  # made with ({ast.unparse(init.args)})" if init else ""
-        return f"class {node.name}({bases}){arguments}" if bases else f"class {node.name}{arguments}"
+        return f"class {node.name}{f'({bases})' if bases else ''}{arguments}"
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     return f"{word} {node.name}({ast.unparse(node.args)}){returns}"

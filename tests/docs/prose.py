@@ -1,4 +1,4 @@
-"""The prose of the documents: sentences without code, tables and links, and what is wrong with them.
+"""The prose of the documents: its sentences, and what is wrong with them.
 
 `python -m tests.docs.prose [page ...]` prints what it finds.
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
 from docs.site.diagram import DiagramError, draw_diagram
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def test_boxes_of_one_rank_do_not_overlap() -> None:
     boxes = re.findall(r'class="box" x="(\d+)" y="(\d+)" width="(\d+)"', svg)
     (_, *row) = [(int(x), int(y), int(width)) for x, y, width in boxes]
     assert len({y for _, y, _ in row}) == 1
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in pairwise(row):
         assert left[0] + left[2] < right[0]
 
 

@@ -10,11 +10,13 @@ from tests.support.page_runner import PageRun, matches_output, read_fences
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LESSONS = sorted(DOCS.glob("tutorial/[0-9]*.md"))
+# The recipes are many, and cost seconds.
 PAGES = [
-    page
+    pytest.param(page, marks=pytest.mark.long if folder == "how-to" else ())
     for folder in ("concepts", "how-to", "operations", "troubleshooting")
     for page in sorted(DOCS.glob(f"{folder}/*.md"))
 ]
+PAGES.append(pytest.param(DOCS / "index.md"))
 
 
 @pytest.fixture(autouse=True)
@@ -25,25 +27,25 @@ def without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.mark.long
 def test_the_tutorial_runs_from_its_first_lesson_to_its_last(tmp_path: Path) -> None:
-    run = PageRun(tmp_path)
+    run = PageRun(tmp_path, with_processes=True)
     for lesson in LESSONS:
         run.run(lesson)
     assert len(LESSONS) == 12
     assert not run.problems, "\n\n".join(run.problems)
 
 
-@pytest.mark.long
-def test_the_tutorial_runs_with_its_tests(tmp_path: Path) -> None:
-    run = PageRun(tmp_path, with_processes=True)
-    for lesson in LESSONS:
+def test_the_first_three_lessons_run(tmp_path: Path) -> None:
+    run = PageRun(tmp_path)
+    for lesson in LESSONS[:3]:
         run.run(lesson)
     assert not run.problems, "\n\n".join(run.problems)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    run = PageRun(tmp_path)
+    run = PageRun(tmp_path, with_processes=True)
     run.run(page)
     assert not run.problems, "\n\n".join(run.problems)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from importlib import import_module
+from pathlib import Path
 
 import pytest
-
 from docs.site.reference_pages import (
     FACES,
     OTHERS,
@@ -57,8 +57,6 @@ def test_the_faces_of_the_package_are_all_listed() -> None:
     internal = {"cli", "compat", "context", "durable", "execution", "flows", "hosting", "server"}
     internal |= {"a2a", "agent_files", "agent_source", "examples", "features", "integrations"}
     internal |= {"platform", "processes", "utils"}
-    from pathlib import Path
-
     root = Path(import_module("ostinato").__file__ or "").parent
     folders = {path.parent.name for path in root.glob("*/__init__.py")}
     listed = {name.partition(".")[2].partition(".")[0] for name in FACES}

@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-
 from docs.site import source_pages
 from docs.site.reference_pages import FACES, expand_blocks
 
@@ -113,7 +112,7 @@ def test_a_dead_link_and_a_missing_heading_are_found(tmp_path: Path) -> None:
 
 
 def test_links_that_leave_the_documents_lead_to_pages_with_the_source() -> None:
-    text = "[a](../src/ostinato/runners.py) [b](models.md) [c](https://x.org) ```[d](../README.md)```"
+    text = "[a](../src/ostinato/runners.py) [b](models.md) [c](https://x.org) [d](../README.md)"
     assert source_pages.find_outside_links(text, "") == {
         "../src/ostinato/runners.py": "src/ostinato/runners.py",
         "../README.md": "README.md",

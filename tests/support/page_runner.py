@@ -31,7 +31,8 @@ from ostinato.cli.main import main as run_ostinato
 ROOT = Path(__file__).resolve().parents[2]
 
 _FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)```(?P<language>\w+)?(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=indent)```[ \t]*$",
+    r"^(?P<indent>[ \t]*)```(?P<language>\w+)?(?P<info>[^\n]*)\n"
+    r"(?P<body>.*?)^(?P=indent)```[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
 _NEEDS = re.compile(r'needs="(\w+)"')
@@ -229,7 +230,9 @@ def _capture(words: list[str]) -> str:
         return done.stdout + done.stderr
     _forget_modules(Path.cwd())
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    # A program's log depends on the settings of the process that runs the example.
+    log = printed if name == "ostinato" else io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(log):
         argv, sys.argv = sys.argv, words if name == "ostinato" else arguments
         try:
             if name == "ostinato":

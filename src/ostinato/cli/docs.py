@@ -53,8 +53,8 @@ def main(args: argparse.Namespace) -> int:
     site = find_site()
     if site is None:
         raise CliError(
-            "The documentation site is not built. In a checkout, run `make docs-site`; without one, "
-            "read the Markdown files in the folder docs of the source distribution.",
+            "The documentation site is not built. In a checkout of Ostinato, run `make docs-site`; "
+            "its folder docs has the same pages as Markdown.",
             FAILED,
         )
     if args.where:
