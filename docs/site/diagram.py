@@ -270,12 +270,30 @@ def _draw_sequence(lines: list[str]) -> str:
     for _, source, target, text in steps:
         distance = max(1, abs(order[source] - order[target]))
         reach = max(reach, (len(text) * CHAR + 30) / distance)
-    place = {name: 90 + number * reach for name, number in order.items()}
+    first = 90 + _overhang(steps, {name: number * reach for name, number in order.items()})
+    place = {name: first + number * reach for name, number in order.items()}
     height = 70 + len(steps) * 42 + 10
     parts = [_draw_lifeline(names[name], x, height) for name, x in place.items()]
     for number, (kind, source, target, text) in enumerate(steps):
         parts.append(_draw_step(kind, place[source], place[target], text, 78 + number * 42))
-    return _wrap_svg(180 + (len(names) - 1) * reach, height, parts)
+    return _wrap_svg(2 * first + (len(names) - 1) * reach, height, parts)
+
+
+def _overhang(steps: list[tuple[str, str, str, str]], place: dict[str, float]) -> float:
+    """Return how far notes and messages to oneself reach beyond the outer participants' room."""
+    last, needed = max(place.values()), 90.0
+    for kind, source, target, text in steps:
+        middle = (place[source] + place[target]) / 2
+        if kind == "note":
+            half = _note_width(place[source], place[target], text) / 2
+            needed = max(needed, half - middle, middle + half - last)
+        elif source == target:
+            needed = max(needed, middle + 64 + len(text) * CHAR - last)
+    return needed - 90 + (4 if needed > 90 else 0)
+
+
+def _note_width(source: float, target: float, text: str) -> float:
+    return max(abs(target - source) + 60, len(text) * CHAR + 20)
 
 
 def _draw_lifeline(name: str, x: float, height: float) -> str:
@@ -290,7 +308,7 @@ def _draw_lifeline(name: str, x: float, height: float) -> str:
 def _draw_step(kind: str, source: float, target: float, text: str, y: float) -> str:
     middle = (source + target) / 2
     if kind == "note":
-        width = max(abs(target - source) + 60, len(text) * CHAR + 20)
+        width = _note_width(source, target, text)
         return (
             f'<rect class="box soft" x="{middle - width / 2:.0f}" y="{y - 16:.0f}" '
             f'width="{width:.0f}" height="28" rx="3"/>'

@@ -42,6 +42,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return _MERMAID.sub(lambda match: f"\n<div>{draw_diagram(match[1])}</div>\n", markdown)
 
 
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Leave out the numbers of the specification, which readers of the reference do not have."""
+    is_reference = page.file.src_uri.startswith("reference/")
+    return reference_pages.strip_citations(html) if is_reference else html
+
+
 def on_post_build(config: Any) -> None:
     """Write the Markdown of each page beside it, and the list of them for coding agents."""
     site = Path(config["site_dir"])

@@ -152,9 +152,15 @@ def _block(home: str) -> str:
     return f"::: {home}\n"
 
 
+def strip_citations(text: str) -> str:
+    """Return a text without its references to chapters of the specification."""
+    return re.sub(r"\s?\((?:Spec|FEATURES)\s[^()]{1,80}\)", "", text)
+
+
 def expand_blocks(markdown: str) -> str:
     """Return a page whose blocks are written out: signatures and docstrings, as Markdown."""
-    return re.sub(r"^::: (\S+)$", lambda match: _describe(match[1]), markdown, flags=re.MULTILINE)
+    blocks = re.compile(r"^::: (\S+)$", re.MULTILINE)
+    return blocks.sub(lambda match: strip_citations(_describe(match[1])), markdown)
 
 
 def _describe(home: str) -> str:

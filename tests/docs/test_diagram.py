@@ -57,6 +57,16 @@ def test_a_sequence_has_its_participants_messages_and_notes() -> None:
     assert texts_of(svg) == ["caller", "b", "ask", "answer", "waits", "think"]
 
 
+def test_a_long_note_at_the_edge_is_within_the_picture() -> None:
+    long = "a note that is much longer than the name below which it stands"
+    svg = draw_diagram(
+        f"sequenceDiagram\n  a->>b: ask\n  Note over b: {long}\n  Note over a: {long}\n"
+    )
+    width = int(re.findall(r'viewBox="0 0 (\d+)', svg)[0])
+    for x, size in re.findall(r'class="box soft" x="(-?\d+)" y="\d+" width="(\d+)"', svg):
+        assert int(x) >= 0 and int(x) + int(size) <= width
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "pie\n  a: 1", "flowchart XX\n a", "flowchart TD\n a ~~~ b", "sequenceDiagram\n loop x"],

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from docs.site import source_pages
-from docs.site.reference_pages import FACES, expand_blocks
+from docs.site.reference_pages import FACES, expand_blocks, strip_citations
 
 ROOT = Path(__file__).resolve().parents[2]
 _TARGET = re.compile(r'(?:href|src)="([^"]*)"')
@@ -123,6 +123,13 @@ def test_links_that_leave_the_documents_lead_to_pages_with_the_source() -> None:
 def test_the_page_of_a_folder_shows_its_readme_and_files() -> None:
     page = source_pages.make_page("examples/weather")
     assert "## agent.py" in page and "def get_weather" in page and "](../" not in page
+
+
+def test_the_reference_cites_no_specification() -> None:
+    text = strip_citations(
+        "Run an app (Spec 1 §3, Spec 2 §1). An app (FEATURES row 216). (See it.)"
+    )
+    assert text == "Run an app. An app. (See it.)"
 
 
 def test_a_block_of_the_reference_is_written_out_for_agents() -> None:
