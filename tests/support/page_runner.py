@@ -40,7 +40,7 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 # What differs from run to run: times, ids, and the bars that times make.
 _VOLATILE = (
-    (re.compile(r"\b\d+(\.\d+)? (ms|s)\b"), "TIME"),
+    (re.compile(r"\b[\d,]+(\.\d+)? (ms|s)\b"), "TIME"),
     (re.compile(r"\b(\d{4}-\d\d-\d\d )?\d\d:\d\d\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?\b"), "ID"),
     (re.compile(r"\bin \d+\.\d+s\b"), "TIME"),
