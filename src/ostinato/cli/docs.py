@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import webbrowser
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +24,11 @@ class _QuietHandler(SimpleHTTPRequestHandler):
         """Write nothing."""
 
 
+class _SiteServer(ThreadingHTTPServer):
+    # A page loads more files at once than the five connections that wait by default.
+    request_queue_size = 64
+
+
 def find_site() -> Path | None:
     """Return the folder of the built site, or None if there is no site."""
     return next((place for place in PLACES if (place / "index.html").exists()), None)
@@ -36,7 +42,7 @@ def make_server(site: Path, port: int) -> ThreadingHTTPServer:
     """
     handler = partial(_QuietHandler, directory=str(site))
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return _SiteServer(("127.0.0.1", port), handler)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CliError(
@@ -65,5 +71,6 @@ def main(args: argparse.Namespace) -> int:
         print(f"The documentation is at {url} until Ctrl-C.", flush=True)
         if not args.no_browser:
             webbrowser.open(url)
-        server.serve_forever()
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
     return 0

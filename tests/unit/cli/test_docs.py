@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import urllib.error
 import urllib.request
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_the_site_is_served_on_the_loopback_address_and_nothing_beside_it(
             server.shutdown()
             thread.join()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("options", "opened"), [([], 1), (["--no-browser"], 0)])
+def test_the_command_opens_a_browser_and_ends_with_ctrl_c(
+    site: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], opened: int
+) -> None:
+    urls: list[str] = []
+
+    def interrupt(server: ThreadingHTTPServer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(docs.webbrowser, "open", urls.append)
+    monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", interrupt)
+    assert main(["docs", *options]) == 0
+    assert len(urls) == opened
+    assert all(url.startswith("http://127.0.0.1:") for url in urls)
 
 
 def test_a_port_in_use_is_named(site: Path) -> None:
