@@ -7,7 +7,9 @@ from pathlib import Path
 
 from ostinato import errors
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting" / "errors.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "troubleshooting" / "errors.md"
+SOURCE = ROOT / "src" / "ostinato"
 
 
 def read_sections() -> dict[str, str]:
@@ -33,3 +35,15 @@ def test_every_section_has_a_cause_and_a_remedy() -> None:
         if not re.search(r"\*\*Cause\.\*\* \S.*\*\*Remedy\.\*\* \S", text, re.DOTALL)
     ]
     assert not lacking
+
+
+def test_every_quoted_message_occurs_in_the_source() -> None:
+    page = (PAGE.parent / "index.md").read_text(encoding="utf-8")
+    table = page.partition("## By message")[2].partition("\n## ")[0]
+    quoted = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    assert len(quoted) > 15
+    source = "".join(
+        re.sub(r'"\n\s*f?"', "", file.read_text(encoding="utf-8"))
+        for file in sorted(SOURCE.rglob("*.py"))
+    )
+    assert not [text for text in quoted if text not in source]
