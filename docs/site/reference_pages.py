@@ -34,6 +34,7 @@ FACES: dict[str, str] = {
     "ostinato.telemetry": "Spans and what they contain.",
     "ostinato.testing": "The test kit.",
     "ostinato.tools": "Tools and toolsets.",
+    "ostinato.tools.policy": "Policies: rules about tool calls, kept as data.",
     "ostinato.types": "Contents, parts and the settings of a model call.",
     "ostinato.workers": "Workers that run submitted messages.",
     "ostinato.workflow": "Workflows: graphs of nodes.",
