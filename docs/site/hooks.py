@@ -21,6 +21,7 @@ _TWINS: dict[str, tuple[str, str]] = {}
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages of the reference, and those of the linked source files."""
+    _TWINS.clear()  # `mkdocs serve` builds again in the same process
     pages = dict(reference_pages.make_pages())
     for file in list(files.documentation_pages()):
         folder = str(Path(file.src_uri).parent).replace(".", "", 1)
