@@ -111,6 +111,17 @@ def test_a_dead_link_and_a_missing_heading_are_found(tmp_path: Path) -> None:
     assert found == ["a.html: #top", "a.html: b.html#gone", "a.html: c.html"]
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    """Or in a folder whose own index leads to it, as the decisions are."""
+    listed = set(re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    pages = {
+        path.relative_to(ROOT / "docs").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if path.parent.name != "decisions"
+    }
+    assert pages <= listed
+
+
 def test_links_that_leave_the_documents_lead_to_pages_with_the_source() -> None:
     text = "[a](../src/ostinato/runners.py) [b](models.md) [c](https://x.org) [d](../README.md)"
     assert source_pages.find_outside_links(text, "") == {
