@@ -37,3 +37,9 @@ def test_the_exit_code_says_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert check.main() == 1
     (tmp_path / "README.md").write_text("nothing\n")
     assert check.main() == 0
+
+
+def test_links_to_pages_that_the_site_makes_are_known() -> None:
+    page = check.ROOT / "docs" / "page.md"
+    text = "[a](reference/agents.md) [b](reference/gone.md) [c](reference/command-line.md)"
+    assert check.broken_links(page, text) == ["the link reference/gone.md leads nowhere"]

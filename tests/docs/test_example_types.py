@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(r"^([ \t]*)```python[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _SETTINGS = {
@@ -38,7 +38,7 @@ def examples() -> Iterator[tuple[str, str]]:
             if _awaits(code):
                 code = "async def example():\n" + textwrap.indent(code, "    ")
             line = text.count("\n", 0, block.start()) + 2
-            yield f"{page.stem}_{line}", code
+            yield f"{page.parent.name}_{page.stem}_{line}".replace("-", "_"), code
 
 
 def _awaits(code: str) -> bool:

@@ -26,6 +26,7 @@ _HOMES = {
     "sessions": "ostinato.cli.sessions",
     "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",
+    "docs": "ostinato.cli.docs",
     "models": "ostinato.cli.models",
     "worker": "ostinato.cli.worker",
     "trace": "ostinato.cli.trace",

@@ -55,6 +55,7 @@ examples:
   ostinato effects --since 24h                 list what tools did, and how often
   ostinato prove my_agent scenario.yaml        kill it at every commit point and compare
   ostinato erase ann                           erase everything stored about a user
+  ostinato docs                                open the documentation
   ostinato doctor                              check what is installed and what is missing
 """
 
@@ -137,6 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_effects(commands)
     add_prove(commands)
     _add_models(commands)
+    _add_docs(commands)
     doctor = commands.add_parser("doctor", help="check what is installed and what is missing")
     doctor.description = "Check which packages are installed, which keys are set, what is missing."
     add_db(doctor)
@@ -419,6 +421,18 @@ def _add_erase(commands: _Commands) -> None:
     add_artifacts(erase)
     add_memory(erase)
     add_traces(erase)
+
+
+def _add_docs(commands: _Commands) -> None:
+    docs = commands.add_parser(
+        "docs",
+        help="open the documentation",
+        description="Serve the built documentation site on this machine and open it in a browser, "
+        "until Ctrl-C.",
+    )
+    docs.add_argument("--port", type=int, default=0, help="port to use (default: a free one)")
+    docs.add_argument("--no-browser", action="store_true", help="only serve, open no browser")
+    docs.add_argument("--where", action="store_true", help="print the site's folder, and exit")
 
 
 def program_command() -> str:

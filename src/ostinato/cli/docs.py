@@ -1,0 +1,76 @@
+"""The command `ostinato docs`: opens the documentation site, or says how to build it."""
+
+from __future__ import annotations
+
+import argparse
+import webbrowser
+from contextlib import suppress
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from .cli_error import FAILED, CliError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# In a wheel that contains the site, and in a checkout after `make docs-site`.
+PLACES = (_PACKAGE / "site", _PACKAGE.parents[1] / "build" / "site")
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without a line on the terminal for each request."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing."""
+
+
+class _SiteServer(ThreadingHTTPServer):
+    # A page loads more files at once than the five connections that wait by default.
+    request_queue_size = 64
+
+
+def find_site() -> Path | None:
+    """Return the folder of the built site, or None if there is no site."""
+    return next((place for place in PLACES if (place / "index.html").exists()), None)
+
+
+def make_server(site: Path, port: int) -> ThreadingHTTPServer:
+    """Return a server of the site on the loopback address; port 0 chooses a free one.
+
+    Raises:
+      CliError: the port cannot be used.
+    """
+    handler = partial(_QuietHandler, directory=str(site))
+    try:
+        return _SiteServer(("127.0.0.1", port), handler)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CliError(
+            f"Port {port} cannot be used: {reason}. Choose another one with --port.", FAILED
+        ) from error
+
+
+def main(args: argparse.Namespace) -> int:
+    """Serve the site and open it in a browser, until Ctrl-C; or print its folder.
+
+    Raises:
+      CliError: the site is not built, or the port cannot be used.
+    """
+    site = find_site()
+    if site is None:
+        raise CliError(
+            "The documentation site is not built. In a checkout of Ostinato, run `make docs-site`; "
+            "its folder docs has the same pages as Markdown.",
+            FAILED,
+        )
+    if args.where:
+        print(site)
+        return 0
+    with make_server(site, args.port) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}/index.html"
+        print(f"The documentation is at {url} until Ctrl-C.", flush=True)
+        if not args.no_browser:
+            webbrowser.open(url)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return 0
