@@ -40,11 +40,11 @@ SPELLED := src page/src bench examples docs $(wildcard *.md)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
-  crash model docs clean
+  crash model docs docs-site clean
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /\1\t/' | \
-	  while IFS=$$'\t' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	  while IFS=$$'\t' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 demo: $(RUN_STAMP) ## Watch an agent call tools, hand over to another agent and answer (offline)
 	@mkdir -p .ostinato
@@ -118,6 +118,9 @@ model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an 
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py
+
+docs-site: $(DEV_STAMP) ## Build the documentation site into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean: ## Remove the environments and caches (sessions under .ostinato stay)
 	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis
