@@ -207,7 +207,7 @@ def open_sandbox(
         faults.append(f"{one}: {report.error or 'no protection of ' + ', '.join(missing)}")
     raise AgentConfigError(
         f"This machine cannot run the sandbox ({'; '.join(faults)}). Install bubblewrap or allow "
-        "user namespaces, require less, or run code in a container (ContainerCodeExecutor)."
+        "user namespaces, require less, or use BuiltInCodeExecutor."
     )
 
 
