@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         ContainerCodeExecutor as ContainerCodeExecutor,
     )
     from ostinato.code_executors.gke_code_executor import GkeCodeExecutor as GkeCodeExecutor
+    from ostinato.code_executors.sandboxed_local_code_executor import (
+        SandboxedLocalCodeExecutor as SandboxedLocalCodeExecutor,
+    )
     from ostinato.code_executors.unsafe_local_code_executor import (
         UnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor,
     )

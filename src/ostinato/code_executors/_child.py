@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,13 +54,21 @@ class Child:
         self._over = False
         self.killed_because: str | None = None
 
-    def run(self, code: str, *, work_dir: Path, home_dir: Path) -> tuple[int, str, str]:
+    def run(
+        self,
+        code: str,
+        *,
+        work_dir: Path,
+        home_dir: Path,
+        wrap: Callable[[list[str]], list[str]] | None = None,
+    ) -> tuple[int, str, str]:
         """Run the code to its end; once only.
 
         Args:
           code: Python source.
           work_dir: working directory of the child.
           home_dir: its home and its directory for temporary files.
+          wrap: makes of the child's command the one to run; by default it runs unchanged.
 
         Returns:
           Exit status (negative: number of the signal), stdout and stderr.
@@ -68,8 +77,9 @@ class Child:
           OSError: the child cannot be started.
         """
         captures = [Capture(self), Capture(self)]
+        words = [sys.executable, "-I", "-X", "utf8", str(_MAIN), *map(str, self._bounds())]
         process = GuardedProcess(
-            [sys.executable, "-I", "-X", "utf8", str(_MAIN), *map(str, self._bounds())],
+            words if wrap is None else wrap(words),
             cwd=work_dir,
             home=home_dir,
             stdout=captures[0].add,

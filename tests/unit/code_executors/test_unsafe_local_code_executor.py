@@ -327,3 +327,8 @@ def test_programs_for_adk_cannot_have_data_files_optimized() -> None:
     finally:
         set_follows_adk(False)
     assert UnsafeLocalCodeExecutor(optimize_data_file=True).optimize_data_file
+
+
+def test_notes_on_many_files_are_few() -> None:
+    given = run("for n in range(60): open(f'n{n}', 'w').close()", max_output_files=1)
+    assert "and 39 more" in given.stdout and given.stdout.count("the limit is") == 20

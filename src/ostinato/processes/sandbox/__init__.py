@@ -1,0 +1,1 @@
+"""Commands that the kernel keeps from files, networks and processes of this machine."""
