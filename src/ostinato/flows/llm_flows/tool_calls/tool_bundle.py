@@ -7,10 +7,12 @@ from types import FunctionType
 from typing import Any
 
 from .... import types
+from ....context.context_policy import ContextPolicy
 from ....context.invocation import InvocationContext
 from ....models.llm_request import LlmRequest
 from ....tools.base_tool import BaseTool
 from ....tools.base_toolset import BaseToolset
+from ....tools.read_result_tool import READ_RESULT_TOOL
 
 
 def is_plain_tool(tool: BaseTool) -> bool:
@@ -59,6 +61,18 @@ class ToolBundle:
         request.append_tools(self._tools)
         self._by_name = request.tools_dict
         self._tool = (request.config.tools or [None])[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def arrange_tools(tools: list[BaseTool], policy: ContextPolicy | None) -> list[BaseTool]:
+    """Return an agent's tools with the tools that the runtime adds to them.
+
+    Args:
+      tools: the agent's tools.
+      policy: the app's limits on results; `read_result` reads what they leave out.
+    """
+    if policy is None or not any([is_plain_tool(tool) for tool in tools]):
+        return tools
+    return [READ_RESULT_TOOL, *tools]
 
 
 def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
