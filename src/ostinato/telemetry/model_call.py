@@ -146,6 +146,9 @@ class ModelCall:
                 cached_tokens=usage.cached_content_token_count,
                 reasoning_tokens=usage.thoughts_token_count,
             )
+            if usage.cached_content_token_count and usage.prompt_token_count:
+                hits = usage.cached_content_token_count / usage.prompt_token_count
+                self._span.set(cache_hit_rate=round(hits, 4))
         reason = response.finish_reason
         self._span.set(
             response_model=response.model_version,

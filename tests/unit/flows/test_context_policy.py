@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ostinato import types
 from ostinato.agents import LlmAgent
@@ -19,7 +20,9 @@ from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
+from ostinato.telemetry.recorder import RECORDERS, SpanRecord
 from ostinato.testing import ScriptedModel, call
+from ostinato.tools import AgentTool
 from tests.unit.flows.kit import Store, Talk
 
 SIZE = 200_000
@@ -135,7 +138,7 @@ async def test_the_start_of_a_request_stays_the_same_while_results_fit(store: St
     model.assert_finished()
     changes = 0
     seen = [[c.model_dump_json() for c in r.contents] for r in model.requests]
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in pairwise(seen):
         changes += after[: len(before)] != before
     assert 0 < changes <= 4
 
@@ -233,3 +236,86 @@ async def test_an_app_without_a_policy_sends_and_stores_everything(memory: Store
 def test_limits_that_do_not_fit_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValidationError):
         ContextPolicy(**limits)
+
+
+class Recorder:
+    """Keeps the spans of model calls, with their contents."""
+
+    wants_content = True
+
+    def __init__(self) -> None:
+        self.calls: list[SpanRecord] = []
+
+    def on_start(self, record: SpanRecord) -> None:
+        pass
+
+    def on_end(self, record: SpanRecord) -> None:
+        if record.operation == "chat":
+            self.calls.append(record)
+
+
+async def test_the_span_of_a_request_shows_what_was_trimmed(memory: Store) -> None:
+    recorder = Recorder()
+    turns: list[Any] = []
+    for number in range(3):
+        turns += [call("fetch_record", number=number), "ok"]
+    usage = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=200, cached_content_token_count=150
+    )
+    text = types.Content(role="model", parts=[types.Part(text="bye")])
+    turns.append(LlmResponse(content=text, usage_metadata=usage))
+    RECORDERS.append(recorder)
+    try:
+        await hold_talk(
+            memory,
+            ScriptedModel(turns),
+            fetch_record,
+            turns=4,
+            result_tokens=3_000,
+            history_tokens=3_500,
+        )
+    finally:
+        RECORDERS.remove(recorder)
+    first, *_, last = recorder.calls
+    assert "ostinato.trimmed_results" not in first.attributes
+    assert last.attributes["ostinato.trimmed_results"] == 2
+    assert last.attributes["ostinato.trimmed_chars"] > 10_000
+    assert last.attributes["ostinato.cache_hit_rate"] == 0.75
+    assert sum("total_chars" in content for content in last.contents) == 2
+
+
+class Summary(BaseModel):
+    text: str
+
+
+async def test_structured_output_stays_whole(memory: Store) -> None:
+    model = ScriptedModel([call("set_model_response", text="x" * 5_000)])
+    agent = LlmAgent(name="clerk", model=model, tools=[fetch], output_schema=Summary)
+    app = App(name="talk", root_agent=agent, context=ContextPolicy(result_tokens=300))
+    events = await Talk(app, memory).say("go")
+    assert "x" * 5_000 in str(events[-1].content)
+
+
+class BrokenArtifacts(InMemoryArtifactService):
+    async def save_artifact(self, **place: Any) -> int:
+        raise OSError("the disk is full")
+
+
+async def test_a_result_that_cannot_be_saved_stays_in_the_log(memory: Store) -> None:
+    model = ScriptedModel([call("fetch", number=3), "ok"])
+    agent = LlmAgent(name="clerk", model=model, tools=[fetch])
+    talk = Talk(App(name="talk", root_agent=agent, context=ContextPolicy()), memory)
+    talk.runner.artifact_service = BrokenArtifacts()
+    events = await talk.say("go")
+    assert find_needle(3) in str(events)
+    sent = model.requests[-1].contents[-1].model_dump_json()
+    assert len(sent) < 2_000 and "total_chars" in sent
+
+
+async def test_an_agent_as_a_tool_has_the_same_limits(memory: Store) -> None:
+    inner_model = ScriptedModel([call("fetch", number=4), "inner done"])
+    inner = LlmAgent(name="inner", model=inner_model, tools=[fetch])
+    model = ScriptedModel([call("inner", request="go"), "ok"])
+    outer = LlmAgent(name="outer", model=model, tools=[AgentTool(inner)])
+    await Talk(App(name="talk", root_agent=outer, context=ContextPolicy()), memory).say("go")
+    assert len(inner_model.requests[-1].contents[-1].model_dump_json()) < 2_000
