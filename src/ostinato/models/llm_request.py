@@ -53,8 +53,8 @@ class LlmRequest(BaseModel):
       cache_metadata: what is known about a cache that may serve this request.
       cacheable_contents_token_count: prompt tokens of the previous request.
       previous_interaction_id: id of the provider-side interaction to continue.
-      trimmed: what the context policy left out of `contents`, for the span of the call; never
-        serialised.
+      trimmed: what the context policy left out of `contents`, for the span of the call; None
+        without a policy; never serialised.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import types
+from ..context.context_policy import ContextPolicy
 
 if TYPE_CHECKING:
     from ..context.context import Context as ToolContext
@@ -40,13 +41,17 @@ async def save_result(
       tool_context: the context of the call.
 
     Returns:
-      The artifact's `name` and `version`; None without an artifact service.
+      The artifact's `name` and `version`, and its `ref` if the model has `read_result`; None
+      without an artifact service.
     """
     ctx = tool_context.get_invocation_context()
     if getattr(ctx, "artifact_service", None) is None:
         return None
     part = types.Part.from_bytes(data=text.encode("utf-8", "replace"), mime_type=kind)
-    return {"name": name, "version": await tool_context.save_artifact(name, part)}
+    artifact = {"name": name, "version": await tool_context.save_artifact(name, part)}
+    if isinstance(ctx.services.context_policy, ContextPolicy):
+        artifact["ref"] = make_ref(name, artifact["version"])
+    return artifact
 
 
 def make_artifact_name(tool: str, call_id: str | None, extension: str) -> str:

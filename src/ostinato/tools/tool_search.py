@@ -103,7 +103,7 @@ def defer_tools(tools: list[BaseTool]) -> list[BaseTool]:
     """Return an agent's tools with one search in place of those that are deferred.
 
     Args:
-      tools: the agent's tools; returned as they are if none is deferred.
+      tools: the agent's tools; the same list if none is deferred.
     """
     deferred = [tool for tool in tools if tool.defer is True]
     if not deferred:

@@ -110,8 +110,7 @@ class McpToolset(BaseToolset):
                 "McpToolset: give either sampling, by which the agent's model answers, or "
                 "sampling_callback."
             )
-        self._sampling = sampling
-        self._max_age = tool_list_cache_ttl_seconds
+        self._sampling, self._max_age = sampling, tool_list_cache_ttl_seconds
         self._errlog = errlog
         self._manager = MCPSessionManager(
             connection_params,

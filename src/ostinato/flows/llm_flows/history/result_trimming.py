@@ -38,11 +38,8 @@ def trim_results(ctx: InvocationContext, llm_request: LlmRequest, keep_ids: bool
     if trimmer is None:
         trimmer = ctx.log.views[key] = ResultTrimmer(policy, keep_ids)
     llm_request.contents = trimmer.update(llm_request.contents)
-    if trimmer.count:
-        llm_request.trimmed = {
-            "trimmed_results": trimmer.count,
-            "trimmed_chars": trimmer.chars,
-        }
+    count, chars = trimmer.count, trimmer.chars
+    llm_request.trimmed = {"trimmed_results": count, "trimmed_chars": chars} if count else {}
 
 
 class ResultTrimmer:
@@ -143,9 +140,9 @@ def _make_short(answer: types.FunctionResponse, preview: int) -> types.FunctionR
         text = describe_result(response)[0]
         short = make_preview(text, answer.id or "", preview)
     else:
-        text = response.get("preview")
-        ref = make_ref(*artifact)
-        short = make_preview(text if isinstance(text, str) else "", ref, preview)
+        begun = response.get("preview") or response.get("content") or ""
+        text = begun if isinstance(begun, str) else to_json(begun).decode()
+        short = make_preview(text, make_ref(*artifact), preview)
         short["total_chars"] = response.get("total_chars")
     return types.FunctionResponse(id=answer.id, name=answer.name, response=short)
 

@@ -15,7 +15,6 @@ from ....tools.stored_result import (
     find_artifact,
     make_artifact_name,
     make_preview,
-    make_ref,
     save_result,
 )
 
@@ -54,5 +53,4 @@ async def offload_result(
         return response
     if artifact is None:
         return response
-    ref = make_ref(artifact["name"], artifact["version"])
-    return make_preview(text, ref, policy.preview_chars) | {"artifact": artifact}
+    return make_preview(text, artifact.pop("ref"), policy.preview_chars) | {"artifact": artifact}
