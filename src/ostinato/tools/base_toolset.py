@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from operator import is_
 from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
 from ..agent_files.file_reading import FieldFault
@@ -50,6 +51,8 @@ class BaseToolset(ABC):
 
     # The last listing and its invocation and agent; a default, as subclasses may skip `__init__`.
     _listed: tuple[tuple[str, str], list[BaseTool]] | None = None
+    # The tools that were deferred last, and their copies.
+    _deferred: tuple[list[BaseTool], list[BaseTool]] | None = None
 
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
@@ -88,10 +91,17 @@ class BaseToolset(ABC):
         if self.tool_name_prefix:
             tools = [tool.copy_as(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
         if self.defer is True:
-            tools = [_copy_deferred(tool) for tool in tools]
+            tools = self._defer(tools)
         if place is not None:
             self._listed = (place, tools)
         return tools
+
+    def _defer(self, tools: list[BaseTool]) -> list[BaseTool]:
+        """Return deferred copies of the tools, the same ones for the same tools."""
+        made = self._deferred
+        if made is None or len(made[0]) != len(tools) or not all(map(is_, made[0], tools)):
+            made = self._deferred = ([*tools], [_copy_deferred(tool) for tool in tools])
+        return made[1]
 
     async def close(self) -> None:
         """Release what the toolset holds, such as connections; the runner calls it at its end."""

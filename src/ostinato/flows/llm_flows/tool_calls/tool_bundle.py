@@ -88,7 +88,7 @@ def arrange_tools(
     if is_deferred:
         _check_free(SEARCH_TOOLS, names, agent, "tools are deferred")
         arranged = defer_tools(tools)
-    if policy is None or not any([is_plain_tool(tool) for tool in tools]):
+    if policy is None or not any(is_plain_tool(tool) for tool in tools):
         return arranged
     _check_free(READ_RESULT, names, agent, "the app has a ContextPolicy")
     return [READ_RESULT_TOOL, *arranged]
