@@ -15,6 +15,7 @@ from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.apps import App, ContextPolicy
 from ostinato.artifacts import InMemoryArtifactService
+from ostinato.flows.llm_flows.tool_calls.call_journal import serialize_result
 from ostinato.models import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
@@ -85,7 +86,7 @@ class Reader(BaseLlm):
         return LlmResponse(content=types.Content(role="model", parts=[part]))
 
 
-@pytest.mark.parametrize("keeps_artifacts", [True, False])
+@pytest.mark.parametrize("keeps_artifacts", [True, pytest.param(False, marks=pytest.mark.long)])
 async def test_fifty_large_results_stay_below_the_limit_and_can_all_be_found(
     keeps_artifacts: bool,
 ) -> None:
@@ -319,3 +320,44 @@ async def test_an_agent_as_a_tool_has_the_same_limits(memory: Store) -> None:
     outer = LlmAgent(name="outer", model=model, tools=[AgentTool(inner)])
     await Talk(App(name="talk", root_agent=outer, context=ContextPolicy()), memory).say("go")
     assert len(inner_model.requests[-1].contents[-1].model_dump_json()) < 2_000
+
+
+async def test_parallel_results_of_one_event_can_each_be_read_by_another_process(
+    store: Store,
+) -> None:
+    model = ScriptedModel([[call("fetch", number=5), call("fetch", number=6)], "ok"])
+    talk = await hold_talk(store, model, fetch, turns=1)
+    event = next(e for e in talk.seen if e.get_function_responses())
+    refs = [(answer.response or {})["ref"] for answer in event.get_function_responses()]
+    assert len(set(refs)) == 2
+    reader = ScriptedModel([[call("read_result", ref=r, pattern="needle") for r in refs], "ok"])
+    agent = LlmAgent(name="clerk", model=reader, tools=[fetch])
+    other = Talk(App(name="talk", root_agent=agent, context=ContextPolicy()), store)
+    other.runner.artifact_service = talk.runner.artifact_service
+    found = str(await other.say("read"))
+    assert find_needle(5) in found and find_needle(6) in found
+
+
+async def test_a_results_journal_row_names_its_artifact(memory: Store) -> None:
+    """A run that died after the tool finished takes the result from there."""
+    model = ScriptedModel([call("fetch", number=5), "ok"])
+    talk = await hold_talk(memory, model, fetch, turns=1)
+    event = next(e for e in talk.seen if e.get_function_responses())
+    response = event.get_function_responses()[0].response
+    row = json.loads(serialize_result(response, event.actions, []) or "{}")
+    name = row["response"]["artifact"]["name"]
+    assert row["actions"]["artifactDelta"] == {name: 0}
+    assert len(json.dumps(row)) < 2_000
+
+
+async def test_what_a_rewind_hides_cannot_be_read(memory: Store) -> None:
+    model = ScriptedModel([call("fetch", number=5), "ok"])
+    talk = await hold_talk(memory, model, fetch, turns=1)
+    event = next(e for e in talk.seen if e.get_function_responses())
+    ref = (event.get_function_responses()[0].response or {})["ref"]
+    await talk.runner.rewind_async(
+        user_id="ann", session_id="one", rewind_before_invocation_id=event.invocation_id
+    )
+    model.add(call("read_result", ref=ref), "ok")
+    events = await talk.say("read")
+    assert "There is no result" in str(events)
