@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from ostinato.agents import LlmAgent
+from ostinato.agents import LiveRequestQueue, LlmAgent
 from ostinato.apps import App, ContextPolicy
 from ostinato.errors import AgentConfigError
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import BaseTool, FunctionTool
 from ostinato.tools.base_toolset import BaseToolset
 from tests.unit.flows.kit import Store, Talk
+from tests.unit.flows.live.kit import DONE, HEARD, LiveModel, converse, said
 
 KINDS = ("invoice", "customer", "shipment", "contract", "warehouse")
 ACTS = ("create", "delete", "list", "update")
@@ -154,3 +155,13 @@ async def test_the_runtimes_names_are_taken(memory: Store, name: str) -> None:
     talk = make_talk(model, memory, *tools, context=ContextPolicy())
     error = await talk.fails("go")
     assert isinstance(error, AgentConfigError) and name in str(error) and "clerk" in str(error)
+
+
+async def test_a_live_connection_is_told_of_all_tools(memory: Store) -> None:
+    model = LiveModel([HEARD, DONE])
+    deferred = make_tool("delete_shipment", "Delete.", defer=True)
+    talk = Talk(LlmAgent(name="clerk", model=model, tools=[greet, deferred]), memory)
+    queue = LiveRequestQueue()
+    queue.send_content(said("Hi"))
+    await converse(talk, queue)
+    assert list(model.requests[0].tools_dict) == ["greet", "delete_shipment"]

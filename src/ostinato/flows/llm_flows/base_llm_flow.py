@@ -248,8 +248,12 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent, because listing a toolset may call a server.
             listed = await agent.canonical_tools(ReadonlyContext(ctx))
-            policy = ctx.services.context_policy
-            ctx.canonical_tools_cache = arrange_tools(listed, policy, agent.name)
+            ctx.canonical_tools_cache = arrange_tools(
+                listed,
+                ctx.services.context_policy,
+                agent.name,
+                is_live=ctx.live_request_queue is not None,
+            )
         tools: list[BaseTool] = ctx.canonical_tools_cache or []
         plain = self._bundle.add_plain(tools, llm_request)
         for tool in tools[plain:]:

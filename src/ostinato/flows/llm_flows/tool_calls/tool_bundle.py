@@ -68,7 +68,7 @@ class ToolBundle:
 
 
 def arrange_tools(
-    tools: list[BaseTool], policy: ContextPolicy | None, agent: str
+    tools: list[BaseTool], policy: ContextPolicy | None, agent: str, *, is_live: bool = False
 ) -> list[BaseTool]:
     """Return an agent's tools with the tools that the runtime adds to them.
 
@@ -76,11 +76,13 @@ def arrange_tools(
       tools: the agent's tools; `search_tools` takes the place of those that are deferred.
       policy: the app's limits on results; `read_result` reads what they leave out.
       agent: the agent's name, for errors.
+      is_live: whether the tools are for a live connection, which is told of all tools when it
+        opens, so that none can be deferred.
 
     Raises:
       AgentConfigError: a tool of the agent has the name of one that the runtime adds.
     """
-    is_deferred = any([tool.defer is True for tool in tools])
+    is_deferred = not is_live and any([tool.defer is True for tool in tools])
     if policy is None and not is_deferred:
         return tools
     names = [tool.name for tool in tools]
