@@ -302,10 +302,10 @@ class Runner:
                 memory_service=self.memory_service,
                 credential_service=self.credential_service,
             )
-            parent = request["parent"]
-            services, fence = parent.services, partial(find_fence, parent.session)
-            nested = services.policy and services.policy.nest(parent.session.id)
-            runner.work_for(services.budget_usage, fence, nested)
+            session, services = request["parent"].session, request["parent"].services
+            nested = services.policy and services.policy.nest(session.id)
+            runner.work_for(services.budget_usage, partial(find_fence, session), nested)
+            runner.app.context = services.context_policy
             return runner
 
         return execution.spawn(StoreAccess(service), make_runner, **request)

@@ -10,5 +10,6 @@ if TYPE_CHECKING:
     from ostinato.context.app_config import ResumabilityConfig as ResumabilityConfig
     from ostinato.context.budget import Budget as Budget
     from ostinato.context.budget import Price as Price
+    from ostinato.context.context_policy import ContextPolicy as ContextPolicy
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -12,6 +12,7 @@ from ..agents.base_agent import BaseAgent
 from ..context.app_config import EventsCompactionConfig as EventsCompactionConfig
 from ..context.app_config import ResumabilityConfig as ResumabilityConfig
 from ..context.budget import Budget
+from ..context.context_policy import ContextPolicy
 from ..context.deps import MakeDeps
 from ..context.guardrail import as_guardrails
 from ..context.node import BaseNode
@@ -45,6 +46,7 @@ class App(BaseModel):
       output_guardrails: check all output of its agents.
       policy: rules about tool calls.
       examples: messages to begin with, which the page of `ostinato web` offers.
+      context: limits on tool results in requests.
 
     Raises:
       ValidationError: a field is missing or invalid.
@@ -67,6 +69,7 @@ class App(BaseModel):
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     policy: SkipValidation[Any] = None
     examples: list[str] = Field(default_factory=list[str])
+    context: ContextPolicy | None = None
 
     @field_validator("input_guardrails", "output_guardrails", mode="after")
     @classmethod

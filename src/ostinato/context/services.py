@@ -12,6 +12,7 @@ from .deps import NOT_GIVEN
 if TYPE_CHECKING:
     from ..sessions.store.durable_store import CallChanges, JournalRow
     from ._ports import ChecksCalls, Commit, Schedule, Spawn
+    from .context_policy import ContextPolicy
 
 
 async def _no_commit(
@@ -35,11 +36,13 @@ class RunServices:
       is_nested: whether it runs within another run of the session, whose calls are still open.
       deps: deps for tools, instructions and callbacks, or `NOT_GIVEN`.
       policy: decides on tool calls before they run; None without a policy.
+      context_policy: limits on tool results in requests; None without limits.
     """
 
     __slots__ = (
         "budget_usage",
         "commit",
+        "context_policy",
         "deps",
         "is_nested",
         "policy",
@@ -61,6 +64,7 @@ class RunServices:
         is_nested: bool = False,
         deps: Any = NOT_GIVEN,
         policy: ChecksCalls | None = None,
+        context_policy: ContextPolicy | None = None,
     ) -> None:
         self.commit: Commit = commit or _no_commit
         self.spawn = spawn
@@ -71,6 +75,7 @@ class RunServices:
         self.is_nested = is_nested
         self.deps = deps
         self.policy = policy
+        self.context_policy = context_policy
 
     @property
     def has_runner(self) -> bool:

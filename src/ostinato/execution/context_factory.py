@@ -368,6 +368,7 @@ class ContextFactory:
             is_nested=turn.is_nested,
             deps=turn.request.deps,
             policy=self._policy,
+            context_policy=app.context,
         )
         state = turn.run_state = RunState(await self._open_journal(session, turn))
         ctx = self._bare_context(session, turn, user_content, services, state)

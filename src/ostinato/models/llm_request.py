@@ -53,6 +53,8 @@ class LlmRequest(BaseModel):
       cache_metadata: what is known about a cache that may serve this request.
       cacheable_contents_token_count: prompt tokens of the previous request.
       previous_interaction_id: id of the provider-side interaction to continue.
+      trimmed: what the context policy left out of `contents`, for the span of the call; None
+        without a policy; never serialised.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
@@ -68,6 +70,7 @@ class LlmRequest(BaseModel):
     cache_metadata: CacheMetadata | None = None
     cacheable_contents_token_count: int | None = None
     previous_interaction_id: str | None = None
+    trimmed: SkipValidation[dict[str, Any] | None] = Field(default=None, exclude=True)
 
     def own_contents(self) -> list[types.Content]:
         """Replace `contents` by a deep copy that the caller may edit, and return it."""

@@ -94,7 +94,7 @@ class ModelCall:
     def __init__(self, recorded: Span, telemetry: Any = None) -> None:
         self._span, self._telemetry = recorded, telemetry
         self.resume, self.suspend = recorded.resume, recorded.suspend
-        self._first = self._ended = False
+        self._first = self._ended = self._is_cached = False
         self._started: float | None = None
         self._seconds: float | None = None
 
@@ -103,6 +103,8 @@ class ModelCall:
         recorded = self._span
         self._started = _clock.now()
         set_answer_observer(self._note_answer)
+        # An app that manages its context wants to see what that does to the provider's cache.
+        self._is_cached = llm_request.cache_config is not None or llm_request.trimmed is not None
         if llm_request.model:
             recorded.rename(llm_request.model)
         if keeps_content():
@@ -146,6 +148,9 @@ class ModelCall:
                 cached_tokens=usage.cached_content_token_count,
                 reasoning_tokens=usage.thoughts_token_count,
             )
+            if self._is_cached and usage.prompt_token_count:
+                hits = (usage.cached_content_token_count or 0) / usage.prompt_token_count
+                self._span.set(cache_hit_rate=round(hits, 4))
         reason = response.finish_reason
         self._span.set(
             response_model=response.model_version,

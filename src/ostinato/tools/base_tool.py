@@ -35,6 +35,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       check: a plain or async function that takes the call's arguments and the tool context and
         decides instead: a dict is the call's result; None means that it did not take effect, and
         runs it.
+      defer: tell the model of the tool only once it has searched for it with `search_tools`.
 
     Attributes:
       repeatable: whether running a call twice does no harm; such a call is always run again.
@@ -44,6 +45,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         tools.
       returns_media: whether `split_media` is called for each response.
       reports_progress: whether a call may report its progress in the stream of its run.
+      keeps_result: whether the log holds results whole whatever the context policy says, because
+        the runtime reads them or the tool bounds them.
 
     Raises:
       AgentConfigError: `in_doubt` is unknown, or the runtime reserves the name.
@@ -56,6 +59,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
     wants_own_agent: bool = False
     returns_media: ClassVar[bool] = False
     reports_progress: ClassVar[bool] = False
+    keeps_result: ClassVar[bool] = False
+    defer: bool = False
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 
@@ -68,6 +73,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         custom_metadata: dict[str, Any] | None = None,
         in_doubt: InDoubt | None = None,
         check: CheckInDoubt | None = None,
+        defer: bool = False,
     ) -> None:
         if name.startswith("adk_request_") or name == "adk_framework":
             raise AgentConfigError(
@@ -87,6 +93,8 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             self.in_doubt = in_doubt
         if check is not None:
             self.in_doubt_check = check
+        if defer:
+            self.defer = True
 
     @property
     def tool_origin(self) -> ToolOrigin | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from operator import is_
 from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
 from ..agent_files.file_reading import FieldFault
@@ -30,19 +32,27 @@ class BaseToolset(ABC):
       tool_filter: names of the tools to offer, or a predicate; all where None. `get_tools` of a
         subclass asks `_is_tool_selected`.
       tool_name_prefix: put before each tool's name, with an underscore between.
+      defer: tell the model of each tool only once it has searched for it with `search_tools`.
     """
+
+    defer: bool = False
 
     def __init__(
         self,
         *,
         tool_filter: ToolPredicate | list[str] | None = None,
         tool_name_prefix: str | None = None,
+        defer: bool = False,
     ) -> None:
         self.tool_filter = tool_filter
         self.tool_name_prefix = tool_name_prefix
+        if defer:
+            self.defer = True
 
     # The last listing and its invocation and agent; a default, as subclasses may skip `__init__`.
     _listed: tuple[tuple[str, str], list[BaseTool]] | None = None
+    # The tools that were deferred last, and their copies.
+    _deferred: tuple[list[BaseTool], list[BaseTool]] | None = None
 
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
@@ -70,7 +80,8 @@ class BaseToolset(ABC):
     ) -> list[BaseTool]:
         """Return the tools of `get_tools` under the names that the model is told.
 
-        With a prefix they are copies; the toolset's own tools keep their names. An agent's tools
+        With a prefix, or if they are deferred, they are copies: the toolset's own tools keep their
+        names, and another agent may be told of them at once. An agent's tools
         are listed once per invocation; further calls return the same objects.
         """
         place = _listing_key(readonly_context)
@@ -79,9 +90,18 @@ class BaseToolset(ABC):
         tools = await self.get_tools(readonly_context)
         if self.tool_name_prefix:
             tools = [tool.copy_as(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
+        if self.defer is True:
+            tools = self._defer(tools)
         if place is not None:
             self._listed = (place, tools)
         return tools
+
+    def _defer(self, tools: list[BaseTool]) -> list[BaseTool]:
+        """Return deferred copies of the tools, the same ones for the same tools."""
+        made = self._deferred
+        if made is None or len(made[0]) != len(tools) or not all(map(is_, made[0], tools)):
+            made = self._deferred = ([*tools], [_copy_deferred(tool) for tool in tools])
+        return made[1]
 
     async def close(self) -> None:
         """Release what the toolset holds, such as connections; the runner calls it at its end."""
@@ -104,6 +124,12 @@ class BaseToolset(ABC):
         if isinstance(self.tool_filter, list):
             return tool.name in self.tool_filter
         return self.tool_filter(tool, readonly_context)
+
+
+def _copy_deferred(tool: BaseTool) -> BaseTool:
+    other = copy.copy(tool)
+    other.defer = True
+    return other
 
 
 def _listing_key(context: ReadonlyContext | None) -> tuple[str, str] | None:

@@ -37,6 +37,7 @@ class FinishTaskTool(BaseTool):
       output_schema: the agent's output schema; text where it is None.
     """
 
+    keeps_result = True
     repeatable = True
 
     def __init__(self, output_schema: Any = None) -> None:

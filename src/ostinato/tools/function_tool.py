@@ -77,6 +77,7 @@ class FunctionTool(BaseTool):
         parallel: bool = False,
         in_doubt: InDoubt | None = None,
         check: CheckInDoubt | None = None,
+        defer: bool = False,
     ) -> None:
         if not callable(func):
             raise TypeError(f"FunctionTool takes a callable, not {func!r}")
@@ -98,6 +99,7 @@ class FunctionTool(BaseTool):
             description=_description_of(func),
             in_doubt=in_doubt or ("ask" if self.asks_first else None),
             check=check,
+            defer=defer,
         )
         self.func = func
         self._require_confirmation = require_confirmation

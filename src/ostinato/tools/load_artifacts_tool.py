@@ -49,6 +49,7 @@ class LoadArtifactsTool(BaseTool):
     response, and is never stored with the session. The Runner needs an artifact service.
     """
 
+    keeps_result = True
     repeatable = True
 
     def __init__(self) -> None:

@@ -36,6 +36,7 @@ class SetModelResponseTool(BaseTool):
         a dict, or a `types.Schema`.
     """
 
+    keeps_result = True
     repeatable = True
 
     def __init__(self, output_schema: Any) -> None:

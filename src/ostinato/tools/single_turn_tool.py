@@ -30,6 +30,8 @@ class SingleTurnTool(AgentTool):
       agent: the agent.
     """
 
+    keeps_result = True
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the agent to its end, or to where it waits for the user.
 

@@ -38,6 +38,7 @@ class TaskTool(BaseTool):
       agent: the agent.
     """
 
+    keeps_result = True
     repeatable = True  # what its agent does is on record under the id of the call
 
     def __init__(self, agent: AgentLike) -> None:

@@ -100,6 +100,19 @@ async def test_the_token_threshold_compacts_and_keeps_the_newest_events(store: S
     await talk.check_sound()
 
 
+@pytest.mark.parametrize(("model", "summaries"), [("scripted", 0), ("claude-test", 1)])
+async def test_the_tokens_of_a_prompt_are_estimated_where_none_are_counted(
+    memory: Store, model: str, summaries: int
+) -> None:
+    notes = Notes()
+    agent = LlmAgent(name="clerk", model=ScriptedModel(["A1", "A2"], model=model))
+    limits = {"token_threshold": 950, "event_retention_size": 1}
+    talk = compacting(memory, notes, agent, compaction_interval=100, overlap_size=0, **limits)
+    await talk.say("Q" * 3_200)
+    await talk.say("Q2")
+    assert len(notes.given) == summaries
+
+
 @pytest.mark.spec(211, 109)
 async def test_a_summary_never_parts_a_call_from_its_response(store: Store) -> None:
     def book() -> str:

@@ -53,7 +53,7 @@ from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
 from .tool_calls.call_origins import record_origins
 from .tool_calls.model_calls import make_calls_readable
-from .tool_calls.tool_bundle import ToolBundle, is_foreign, toolsets_of
+from .tool_calls.tool_bundle import ToolBundle, arrange_tools, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
 
@@ -247,7 +247,13 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             await toolset.process_llm_request(tool_context=context, llm_request=llm_request)
         if ctx.canonical_tools_cache is None:
             # Once per run of the agent, because listing a toolset may call a server.
-            ctx.canonical_tools_cache = await agent.canonical_tools(ReadonlyContext(ctx))
+            listed = await agent.canonical_tools(ReadonlyContext(ctx))
+            ctx.canonical_tools_cache = arrange_tools(
+                listed,
+                ctx.services.context_policy,
+                agent.name,
+                is_live=ctx.live_request_queue is not None,
+            )
         tools: list[BaseTool] = ctx.canonical_tools_cache or []
         plain = self._bundle.add_plain(tools, llm_request)
         for tool in tools[plain:]:
@@ -259,7 +265,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
     ) -> AsyncGenerator[LlmResponse, None]:
         """Call the model with its hooks around it (Spec 2 §5.1)."""
         telemetry = None if ctx.run_config is None else ctx.run_config.telemetry
-        call = model_call(llm_request, telemetry, invocation_id=ctx.invocation_id)
+        trimmed = llm_request.trimmed or {}
+        call = model_call(llm_request, telemetry, invocation_id=ctx.invocation_id, **trimmed)
         failure: Exception | None = None
         try:
             answer = await run_before_model_hooks(ctx, llm_request, draft, call)

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from ..._log import get_logger
 from ...context.app_config import EventsCompactionConfig, Summarizer
+from ...context.context_policy import CHARS_PER_TOKEN
 from ...context.invocation import InvocationContext
 from ...events.event import Event
 from ...events.event_actions import EventCompaction
@@ -19,6 +20,9 @@ from ._base_llm_processor import BaseLlmRequestProcessor
 from .event_summarizer import LlmEventSummarizer
 
 logger = get_logger(__name__)
+
+_CLAUDE_CHARS = 3.5  # of English text and JSON, for a token of Anthropic's tokenizers
+_MEDIA_CHARS = 6_000  # an image counts some 1,500 tokens, whatever its bytes
 
 
 class CompactionRequestProcessor(BaseLlmRequestProcessor):
@@ -73,7 +77,7 @@ async def compact_by_tokens(
     """
     if config.token_threshold is None:
         return None
-    tokens = _latest_prompt_token_count(log, agent_name)
+    tokens = _latest_prompt_token_count(log, agent_name, model)
     if tokens is None or tokens < config.token_threshold:
         return None
     return await _summarise_events(
@@ -166,15 +170,27 @@ def _last_compaction(records: Sequence[EventRecord]) -> EventCompaction | None:
     return None
 
 
-def _latest_prompt_token_count(log: EventLog, agent_name: str) -> int | None:
+def _latest_prompt_token_count(log: EventLog, agent_name: str, model: BaseLlm | None) -> int | None:
+    """Return the tokens of the last prompt since the last compaction, or None without a prompt.
+
+    They are estimated if the provider has counted none.
+    """
+    chars, has_prompt = 0, False
     for record in reversed(log.records):
         if record.kinds & COMPACTION:
-            return None
-        if "usageMetadata" in record.data and agent_name in ("", record.author):
+            break
+        is_wanted = agent_name in ("", record.author)
+        if is_wanted and "usageMetadata" in record.data:
             usage = record.event().usage_metadata
             if usage is not None and usage.prompt_token_count is not None:
                 return usage.prompt_token_count
-    return None
+        has_prompt |= is_wanted and record.author != "user"
+        length = len(record.data)
+        chars += min(length, _MEDIA_CHARS) if '"inlineData"' in record.data else length
+    if not has_prompt:
+        return None
+    name = "" if model is None else model.model
+    return int(chars / (_CLAUDE_CHARS if "claude" in name else CHARS_PER_TOKEN))
 
 
 async def _summarise_events(

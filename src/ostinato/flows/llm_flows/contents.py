@@ -21,6 +21,7 @@ from ...sessions.log.event_log import EventLog, EventRecord
 from ._base_llm_processor import RequestEdit
 from .history import projection as _history
 from .history.projection import Projection, View
+from .history.result_trimming import trim_results
 from .tool_calls.tool_bundle import is_request_exposed
 
 
@@ -38,7 +39,11 @@ class _ContentLlmRequestProcessor(RequestEdit):
         """Fill in the contents."""
         instructions = llm_request.contents
         keep_ids = _should_keep_ids(invocation_context.agent)
-        llm_request.contents = build_contents(invocation_context, keep_ids=keep_ids)
+        if invocation_context.services.context_policy is None:
+            llm_request.contents = build_contents(invocation_context, keep_ids=keep_ids)
+        else:  # results are named by the ids of their calls
+            llm_request.contents = build_contents(invocation_context, keep_ids=True)
+            trim_results(invocation_context, llm_request, keep_ids)
         run = invocation_context.run_config
         if (run is not None and run.copy_contents) or is_request_exposed(invocation_context):
             llm_request.contents = copy_contents(llm_request.contents)

@@ -80,6 +80,7 @@ from .tool_calls.model_calls import (
     populate_client_function_call_id as populate_client_function_call_id,
 )
 from .tool_calls.model_calls import remove_client_function_call_id as remove_client_function_call_id
+from .tool_calls.offload import offload_result
 from .tool_calls.tool_result import (
     CallOutcome,
     ResultTooLarge,
@@ -291,6 +292,9 @@ async def _run_call(
                 telemetry = None if ctx.run_config is None else ctx.run_config.telemetry
                 note_tool(tracing, run.args, response, telemetry)
             _count_mistake(run, result, response)
+            limits = ctx.services.context_policy
+            if limits is not None:
+                response = await offload_result(limits, context, run.tool, response)
         except (asyncio.CancelledError, Exception) as raised:  # boundary: siblings end first
             response, error = _answer_failure(run, raised, siblings)
             if isinstance(raised, Exception) and not isinstance(raised, ResultTooLarge):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, cast
 
-from ... import types
+from ..stored_result import make_artifact_name, save_result
 from .tool_result import Block, read_text
 
 if TYPE_CHECKING:
@@ -41,15 +40,12 @@ async def bound_result(result: dict[str, Any], tool: str, tool_context: ToolCont
         "message": "The result is too long; this is its beginning. Ask for less of it.",
     }
     shown = MAX_RESULT
-    ctx = tool_context.get_invocation_context()
-    if getattr(ctx, "artifact_service", None) is not None:
-        call = re.sub(r"[^A-Za-z0-9_-]", "_", tool_context.function_call_id or "call")
-        name = f"{tool[:60]}_{call[:50]}.{extension}"
-        part = types.Part.from_bytes(data=text.encode("utf-8", "replace"), mime_type=kind)
-        version = await tool_context.save_artifact(name, part)
+    name = make_artifact_name(tool, tool_context.function_call_id, extension)
+    artifact = await save_result(text, name, kind, tool_context)
+    if artifact is not None:
         shown = PREVIEW
         short["message"] = f"The result is too long; it is the artifact {name!r}, and begins here."
-        short["artifact"] = {"name": name, "version": version}
+        short["artifact"] = artifact
     result.pop("structuredContent", None)
     result.pop("meta", None)
     result["content"] = [{"type": "text", "text": text[:shown]}, *media]

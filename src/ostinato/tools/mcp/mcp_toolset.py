@@ -71,6 +71,7 @@ class McpToolset(BaseToolset):
         requests have headers of their own; all users share one otherwise.
       max_connections: connections that may be open in one event loop.
       idle_seconds: after how long without requests a connection is closed.
+      defer: tell the model of each tool only once it has searched for it.
 
     Raises:
       AgentConfigError: there are no connection_params, a limit is not positive, or there are both
@@ -101,15 +102,15 @@ class McpToolset(BaseToolset):
         identity: IdentityProvider | None = None,
         max_connections: int = MAX_CONNECTIONS,
         idle_seconds: float = IDLE_SECONDS,
+        defer: bool = False,
     ) -> None:
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix, defer=defer)
         if sampling is not None and sampling_callback is not None:
             raise AgentConfigError(
                 "McpToolset: give either sampling, by which the agent's model answers, or "
                 "sampling_callback."
             )
-        self._sampling = sampling
-        self._max_age = tool_list_cache_ttl_seconds
+        self._sampling, self._max_age = sampling, tool_list_cache_ttl_seconds
         self._errlog = errlog
         self._manager = MCPSessionManager(
             connection_params,

@@ -55,6 +55,7 @@ class OpenAPIToolset(BaseToolset):
         warning that names it.
       load_reference: permits references to other documents: takes an address and returns the
         document. They are refused without it.
+      defer: tell the model of each tool only once it has searched for it.
 
     Raises:
       SpecError: the document cannot be read.
@@ -85,8 +86,9 @@ class OpenAPIToolset(BaseToolset):
         timeout_seconds: float = 600.0,
         strict: bool = True,
         load_reference: LoadReference | None = None,
+        defer: bool = False,
     ) -> None:
-        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix, defer=defer)
         if not spec_dict:
             if not spec_str:
                 raise SpecError("An OpenAPIToolset needs a document: give spec_dict or spec_str.")

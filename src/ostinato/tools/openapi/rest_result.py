@@ -10,6 +10,7 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ... import types
+from ..stored_result import save_result
 from .rest_client import RestResponse, redact
 
 _PREVIEW = 2_000  # characters of a response that is an artifact
@@ -77,15 +78,14 @@ class ResultShaper:
             "message": "The response is too long; this is its beginning. Ask for less of it.",
         }
         name = self._artifact_name(response, tool_context)
-        if name is None:
-            return {**short, "preview": text[: self._max_chars]}
         kind = response.media_type or "text/plain"
-        version = await tool_context.save_artifact(
-            name, types.Part(inline_data=types.Blob(data=text.encode(), mime_type=kind))
-        )
+        artifact = None if name is None else await save_result(text, name, kind, tool_context)
+        if artifact is None:
+            return {**short, "preview": text[: self._max_chars]}
         told = f"The response is too long; it is the artifact {name!r}, and this is its beginning."
         preview = text[: min(_PREVIEW, self._max_chars)]
-        return short | {"message": told, "artifact": name, "version": version, "preview": preview}
+        artifact["artifact"] = artifact.pop("name")
+        return short | {"message": told, **artifact, "preview": preview}
 
     async def _save_bytes(self, response: RestResponse, tool_context: Any) -> dict[str, Any]:
         kind = response.media_type or "application/octet-stream"

@@ -7,10 +7,16 @@ from types import FunctionType
 from typing import Any
 
 from .... import types
+from ....context.context_policy import ContextPolicy
 from ....context.invocation import InvocationContext
+from ....errors import AgentConfigError
 from ....models.llm_request import LlmRequest
 from ....tools.base_tool import BaseTool
 from ....tools.base_toolset import BaseToolset
+from ....tools.read_result_tool import READ_RESULT_TOOL
+from ....tools.stored_result import READ_RESULT
+from ....tools.tool_search import NAME as SEARCH_TOOLS
+from ....tools.tool_search import defer_tools
 
 
 def is_plain_tool(tool: BaseTool) -> bool:
@@ -59,6 +65,43 @@ class ToolBundle:
         request.append_tools(self._tools)
         self._by_name = request.tools_dict
         self._tool = (request.config.tools or [None])[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def arrange_tools(
+    tools: list[BaseTool], policy: ContextPolicy | None, agent: str, *, is_live: bool = False
+) -> list[BaseTool]:
+    """Return an agent's tools with the tools that the runtime adds to them.
+
+    Args:
+      tools: the agent's tools; `search_tools` takes the place of those that are deferred.
+      policy: the app's limits on results; `read_result` reads what they leave out.
+      agent: the agent's name, for errors.
+      is_live: whether the tools are for a live connection, which is told of all tools when it
+        opens, so that none can be deferred.
+
+    Raises:
+      AgentConfigError: a tool of the agent has the name of one that the runtime adds.
+    """
+    is_deferred = not is_live and any([tool.defer is True for tool in tools])
+    if policy is None and not is_deferred:
+        return tools
+    names = [tool.name for tool in tools]
+    arranged = tools
+    if is_deferred:
+        _check_free(SEARCH_TOOLS, names, agent, "tools are deferred")
+        arranged = defer_tools(tools)
+    if policy is None or not any(is_plain_tool(tool) for tool in tools):
+        return arranged
+    _check_free(READ_RESULT, names, agent, "the app has a ContextPolicy")
+    return [READ_RESULT_TOOL, *arranged]
+
+
+def _check_free(name: str, names: list[str], agent: str, reason: str) -> None:
+    if name in names:
+        raise AgentConfigError(
+            f"Agent {agent!r} has a tool {name!r}, which is the name of a tool that the runtime "
+            f"adds because {reason}. Give the agent's tool another name."
+        )
 
 
 def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:

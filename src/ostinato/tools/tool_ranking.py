@@ -1,0 +1,88 @@
+"""Ranking of tools by a query: BM25 over their names, descriptions and parameters."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from .base_tool import BaseTool
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_A-Za-z]+")
+_K1, _B = 1.2, 0.75  # the usual saturation of repeated words, and weight of a text's length
+_NAME, _DESCRIPTION, _PARAMETER = 3, 1, 1  # how often a word of each counts
+_MAX_QUERY = 1_000
+
+
+class ToolRanking:
+    """An index of tools.
+
+    Args:
+      tools: the tools to rank; of equal ones the earlier comes first.
+    """
+
+    def __init__(self, tools: Sequence[BaseTool]) -> None:
+        self._tools = tools
+        self._counts = [_count_words(tool) for tool in tools]
+        self._lengths = [sum(counts.values()) for counts in self._counts]
+        self._mean = sum(self._lengths) / len(tools) if tools else 1.0
+        self._spread = Counter(word for counts in self._counts for word in counts)
+
+    def find(self, query: str, limit: int) -> list[BaseTool]:
+        """Return the tools that fit a query best; a tool that is named exactly comes first.
+
+        Args:
+          query: words, or names of tools.
+          limit: the most tools to return.
+        """
+        query = query[:_MAX_QUERY]
+        named = set(re.findall(r"[\w.-]+", query))
+        wanted = set(split_words(query))
+        scores = [
+            (tool.name in named, self._score(index, wanted), -index)
+            for index, tool in enumerate(self._tools)
+        ]
+        best = sorted([score for score in scores if score[0] or score[1] > 0], reverse=True)
+        return [self._tools[-place] for _, _, place in best[:limit]]
+
+    def _score(self, index: int, wanted: set[str]) -> float:
+        counts, total = self._counts[index], 0.0
+        for word in wanted:
+            times = counts.get(word, 0)
+            if times:
+                spread = self._spread[word]
+                rarity = math.log(1 + (len(self._tools) - spread + 0.5) / (spread + 0.5))
+                length = 1 - _B + _B * self._lengths[index] / self._mean
+                total += rarity * times * (_K1 + 1) / (times + _K1 * length)
+        return total
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text or an identifier in lower case, a plural as its singular."""
+    return [_to_singular(word.lower()) for word in _WORD.findall(text)]
+
+
+def _to_singular(word: str) -> str:
+    if len(word) > 3 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+def _count_words(tool: BaseTool) -> Counter[str]:
+    declaration = tool._get_declaration()  # pyright: ignore[reportPrivateUsage]
+    counts: Counter[str] = Counter()
+    texts: list[tuple[int, str]] = [(_NAME, tool.name), (_DESCRIPTION, tool.description or "")]
+    if declaration is not None:
+        schema: Any = declaration.parameters_json_schema
+        fields: Any = schema.get("properties") if isinstance(schema, dict) else None
+        if fields is None and declaration.parameters is not None:
+            fields = declaration.parameters.properties
+        texts += [(_PARAMETER, str(name)) for name in fields or ()]
+    for weight, text in texts:
+        for word in split_words(text):
+            counts[word] += weight
+    return counts
