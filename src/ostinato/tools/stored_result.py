@@ -48,9 +48,10 @@ async def save_result(
     if getattr(ctx, "artifact_service", None) is None:
         return None
     part = types.Part.from_bytes(data=text.encode("utf-8", "replace"), mime_type=kind)
-    artifact = {"name": name, "version": await tool_context.save_artifact(name, part)}
+    version = await tool_context.save_artifact(name, part)
+    artifact: dict[str, Any] = {"name": name, "version": version}
     if isinstance(ctx.services.context_policy, ContextPolicy):
-        artifact["ref"] = make_ref(name, artifact["version"])
+        artifact["ref"] = make_ref(name, version)
     return artifact
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from .base_tool import BaseTool
 
@@ -77,8 +77,9 @@ def _count_words(tool: BaseTool) -> Counter[str]:
     counts: Counter[str] = Counter()
     texts: list[tuple[int, str]] = [(_NAME, tool.name), (_DESCRIPTION, tool.description or "")]
     if declaration is not None:
-        schema: Any = declaration.parameters_json_schema
-        fields: Any = schema.get("properties") if isinstance(schema, dict) else None
+        given: Any = declaration.parameters_json_schema
+        schema = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        fields: Any = schema.get("properties")
         if fields is None and declaration.parameters is not None:
             fields = declaration.parameters.properties
         texts += [(_PARAMETER, str(name)) for name in fields or ()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import types
 from ..models.llm_request import LlmRequest
@@ -141,8 +141,8 @@ class _FoundTools:
             found: Any = (answer.response or {}).get("tools")
             if answer.name != NAME or not isinstance(found, list):
                 continue
-            for one in found:
-                name = one.get("name") if isinstance(one, dict) else None
+            for one in cast("list[Any]", found):
+                name: Any = cast("dict[str, Any]", one).get("name") if isinstance(one, dict) else ""
                 if not isinstance(name, str) or name in [*self._names][-MAX_TOLD:]:
                     continue  # still declared: it keeps its place
                 self._names.pop(name, None)
