@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
+import inspect
 import itertools
 import sys
 import threading
@@ -219,6 +220,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         for task in self._tasks:
             if not task.done():
                 setattr(task, "_log_destroy_pending", False)  # noqa: B010 - it is known
+                work: Any = task.get_coro()
+                if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+                    work.close()
             elif not task.cancelled():
                 task.exception()  # it counts as retrieved
         self._closed = True

@@ -26,6 +26,7 @@ from .process import Effect, SimulatedProcess, SimulatedToolError, World, instru
 from .shared_store import InvariantError, ProcessDiedError
 
 _USER = "user"
+_IN_DOUBT = "was interrupted and may have taken effect already"  # in the question to a person
 _SETTLE_SECONDS = 900.0  # virtual seconds within which everything has to have ended
 _RESTART = 8.0  # seconds until another process replaces a dead one, at most
 _STEPS_OF_ACTION, _STEPS = 30_000, 300_000  # a run that takes more does not end
@@ -399,6 +400,7 @@ class SimulationRun:
 
     def _check_effects(self, place: Place, events: Sequence[Event]) -> None:
         flagged = {i for event in events for i in (event.custom_metadata or {}).get(RERUN, ())}
+        told = _doubtful_calls(events)
         calls = {call.id for event in events for call in event.get_function_calls()}
         approved = _approved_calls(events)
         effects: dict[str, list[Effect]] = {}
@@ -411,12 +413,12 @@ class SimulationRun:
                 raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
             if first.needs_approval and call_id not in approved:
                 raise self._broken(f"policy: {first.tool} ran, and nobody approved {call_id}")
-            if len(runs) > 1 and call_id not in flagged and not first.repeatable:
+            if len(runs) > 1 and call_id not in flagged | told and not first.repeatable:
                 raise self._broken(
                     f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "
                     "event says so"
                 )
-            keyed = any(one.read_key for one in runs) or first.repeatable
+            keyed = any(one.read_key for one in runs) or first.repeatable or call_id in told
             if len(runs) > 1 and not keyed and self._options.strict_effects:
                 raise self._broken(
                     f"unkeyed: {first.tool} ran {len(runs)} times for one call and reads no key; "
@@ -480,6 +482,16 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
             if event.author == "user" and response.name == CONFIRMATION and yes:
                 found.add(asked.get(response.id or "", ""))
     return found
+
+
+def _doubtful_calls(events: Sequence[Event]) -> set[str]:
+    """Return the calls about which a person was told that they may have taken effect already."""
+    return {
+        str(((call.args or {}).get("originalFunctionCall") or {}).get("id"))
+        for event in events
+        for call in event.get_function_calls()
+        if call.name == CONFIRMATION and _IN_DOUBT in str(call.args)
+    }
 
 
 def _text_of(event: Event) -> str:

@@ -64,7 +64,7 @@ class StoreHistory:
         self._tokens: dict[Place, int] = {}
         self._owners: dict[tuple[Place, int], tuple[str, str]] = {}
         self._answers: Counter[tuple[Place, str, bool]] = Counter()
-        self._asked: set[tuple[Place, str]] = set()
+        self._asked: Counter[tuple[Place, str]] = Counter()
 
     def note(self, line: str) -> None:
         """Add a line to the trace."""
@@ -97,16 +97,16 @@ class StoreHistory:
         for call in event.get_function_calls():
             if call.name == CONFIRMATION:
                 original = (call.args or {}).get("originalFunctionCall") or {}
-                self._asked.add((place, str(original.get("id"))))
+                self._asked[place, str(original.get("id"))] += 1
             if call.id in waiting:
-                self._asked.add((place, call.id or ""))
+                self._asked[place, call.id or ""] += 1
         for response in event.get_function_responses():
             key = place, response.id or "", event.author == "user"
             if key[2] and response.name not in _ASKED_ONCE:
                 continue  # a long-running function may be told more than once how it stands
             self._answers[key] += 1
-            # One that waits is first told that it waits.
-            most = 2 if (place, response.id or "") in self._asked and not key[2] else 1
+            # One that waits is told so first, each time that it is asked for.
+            most = 1 if key[2] else 1 + self._asked[place, response.id or ""]
             if self._answers[key] > most:
                 raise self.report(
                     f"answered twice: call {response.id} of {response.name} has "
