@@ -181,7 +181,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         run()
 
     def _take(self) -> asyncio.Handle:
-        """Take a ready callback: the first, but among tasks any, for their order is not promised."""
+        """Take the first ready callback; among tasks any, for asyncio promises them no order."""
         ready = self._ready
         if len(ready) > 1 and _is_of_task(ready[0]):
             at = int(self._chance.random() * len(ready))

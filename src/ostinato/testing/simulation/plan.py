@@ -65,7 +65,9 @@ class Entry:
 
     def __str__(self) -> str:
         said = f" {self.text!r}" if self.text else ""
-        return f"{self.time:8.3f} s  process {self.process}, session {self.session}: {self.kind}{said}"
+        return (
+            f"{self.time:8.3f} s  process {self.process}, session {self.session}: {self.kind}{said}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

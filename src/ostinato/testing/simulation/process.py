@@ -150,6 +150,8 @@ class World:
         if fault == "tool_timeout":
             await asyncio.sleep(_TOOL_HANGS)
             raise TimeoutError("The tool's system did not answer (simulated).")
+        if self.history.is_over(effect.call_id) and not effect.repeatable:
+            raise self.history.report(f"repeated: {effect.tool} ran although its result is stored")
         self.effects.append(effect)
         self.history.note(f"{self.loop.now:.6f} {effect.process} begins {effect.tool}")
         if fault == "tool_error":

@@ -122,10 +122,10 @@ def simulate(
       model: replaces the models: a function of the LlmRequest, a model, a list of replies by
         position since the user's last text, `"own"` for the agent's own, or a mapping of these by
         agent name. By default each agent calls its declared tools at random.
-      faults: kinds of faults with their relative weights; by default all of `FAULTS`, `{}` for none.
+      faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
       always: called with a `Moment` after each commit; False or an error is a failure.
       eventually: the same, once everything has settled.
-      strict_effects: whether a tool that ran twice for a call and did not read its key is a failure.
+      strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds: mean time between two entries, in virtual seconds.
       lease_seconds: length of a lease, in virtual seconds.
@@ -150,9 +150,7 @@ def simulate(
     )
     check_options(plan)
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
-    options = RunOptions(
-        plan, _app_maker(agent), model, config, always, eventually, strict_effects
-    )
+    options = RunOptions(plan, _app_maker(agent), model, config, always, eventually, strict_effects)
     report, began = SimulationReport(), time.perf_counter()
     for one in _seeds_of(seed, runs, plan):
         outcome = run_once(one, options)

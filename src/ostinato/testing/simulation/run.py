@@ -1,4 +1,4 @@
-"""One run of a simulation: it carries out a plan, lets everything settle, and checks what is left."""
+"""One run of a simulation: it carries out a plan, lets all settle, and checks what is left."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ...sessions.store.durable_store import Place
 from .event_loop import StuckError
 from .plan import Entry, PlanOptions, Seed, draw_index, draw_plan, stream_of
 from .process import Effect, SimulatedProcess, SimulatedToolError, World, instrument
-from .shared_store import InvariantError, ProcessDiedError
+from .shared_store import InvariantError
 
 _USER = "user"
 _IN_DOUBT = "was interrupted and may have taken effect already"  # in the question to a person
-_SETTLE_SECONDS = 900.0  # virtual seconds within which everything has to have ended
+_SETTLE_SECONDS = 300.0  # virtual seconds within which everything has to have ended
 _RESTART = 8.0  # seconds until another process replaces a dead one, at most
 _STEPS_OF_ACTION, _STEPS = 30_000, 300_000  # a run that takes more does not end
 _TRACE = 40  # lines of the trace that a failure keeps
@@ -120,7 +120,7 @@ def run_once(seed: Seed, options: RunOptions) -> RunOutcome:
                 world.loop.run(run.direct())
             except (InvariantError, StuckError) as error:
                 kind = "" if isinstance(error, InvariantError) else "settle: "
-                world.history.violations.append(f"{kind}{error}")
+                world.history.violations.append(f"{kind}{error}")  # after what was found before
             finally:
                 for process in world.processes.values():
                     process.view.is_dead = True
@@ -189,7 +189,9 @@ class SimulationRun:
             last = self._say(process, place, f"Is anybody there? ({number})", "queue")
             await self._settle()
             if last.cancelled():
-                raise self._broken(f"liveness: the last message of {place.session_id} was cancelled")
+                raise self._broken(
+                    f"liveness: the last message of {place.session_id} was cancelled"
+                )
         self._check_end()
         self._raise_violation()
 
@@ -198,7 +200,7 @@ class SimulationRun:
 
     def _raise_violation(self) -> None:
         if self._world.history.violations:
-            raise InvariantError(self._world.history.violations.pop(0))
+            raise InvariantError(self._world.history.violations[0])
         for error in self._world.loop.errors:
             raise InvariantError(f"background: {error.get('message')}: {error.get('exception')!r}")
 
@@ -264,7 +266,7 @@ class SimulationRun:
             return
         error = task.exception()
         self._figures["runs that ended" if error is None else "runs that failed"] += 1
-        expected = (OstinatoError, SimulatedToolError, TimeoutError, ProcessDiedError)
+        expected = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
         if error is not None and not isinstance(error, expected) and not _is_of_user(error):
             text = "".join(traceback.format_exception(error)[-3:])
             self._broken(f"error: a caller got {type(error).__name__}: {error}\n{text}")
@@ -308,7 +310,9 @@ class SimulationRun:
     def _do_store_lost(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.lost = True
         lease = self._options.plan.lease_seconds
-        self._later(0.05 + 2 * lease * entry.amount**2, lambda: setattr(process.view, "lost", False))
+        self._later(
+            0.05 + 2 * lease * entry.amount**2, lambda: setattr(process.view, "lost", False)
+        )
 
     def _do_death(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.die()

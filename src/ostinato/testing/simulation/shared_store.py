@@ -1,4 +1,4 @@
-"""The store of a simulation: in memory, shared by its processes, slow or lost when the plan says so.
+"""The store of a simulation: in memory, shared by its processes, slow or lost by plan.
 
 `StoreHistory` checks each commit by rules of its own: it is no part of the store that it checks.
 """
@@ -19,12 +19,19 @@ from ...events.pending import CONFIRMATION
 from ...events.request_input import REQUEST_INPUT
 from ...sessions.base_session_service import read_port
 from ...sessions.in_memory_session_service import InMemorySessionService
-from ...sessions.store.durable_store import Claim, Fence, Lease, Place
+from ...sessions.store.durable_store import (
+    Claim,
+    Fence,
+    InboxMessage,
+    JournalRow,
+    Lease,
+    Place,
+)
 from ...sessions.store.lease_rules import passed_by
 
 _WRITES = (
-    "park put_message leave_message renew renew_messages request_cancel claim_answers "
-    "release_answers hand_over release take_messages"
+    "park leave_message renew renew_messages request_cancel claim_answers "
+    "release_answers take_messages"
 ).split()
 _READS = "open_session get_session journal lease open_leases messages waiting_places".split()
 _ASKED_ONCE = (CONFIRMATION, REQUEST_INPUT)
@@ -49,6 +56,7 @@ class StoreHistory:
       commits: how many there were.
       refused: appends of former owners that the store refused.
       taken_over: leases that another owner took while an invocation was open.
+      finished: calls whose result is in the journal.
       on_commit: called after each commit with its session.
     """
 
@@ -58,6 +66,7 @@ class StoreHistory:
         self.digest = 0
         self.commits = self.refused = self.taken_over = 0
         self.on_commit: Callable[[Place], None] = lambda place: None
+        self.finished: set[str] = set()
         self.events: dict[Place, list[Event]] = {}
         self._ids: dict[Place, list[str]] = {}
         self._known: dict[Place, set[str]] = {}
@@ -71,10 +80,26 @@ class StoreHistory:
         self.trace.append(line)
         self.digest = zlib.crc32(line.encode(), self.digest)
 
+    def is_over(self, call_id: str) -> bool:
+        """Return whether the journal has a result of a call, and nobody was asked about it."""
+        asked = any(known == call_id for _, known in self._asked)
+        return call_id in self.finished and not asked
+
     def report(self, what: str) -> InvariantError:
         """Note a broken rule; return the error to raise."""
         self.violations.append(what)
         return InvariantError(what)
+
+    def check_whole(self, place: Place, events: Sequence[Event], records: Sequence[Any]) -> None:
+        """Check that a commit stored all its events, and in their order."""
+        known = self._known.get(place, set())
+        expected = [event.id for event in events if event.id not in known]
+        stored = [record.id for record in records[len(self._ids.get(place, ())) :]]
+        if stored != expected:
+            raise self.report(
+                f"atomic: a commit of {len(expected)} events stored {len(stored)}, or in another "
+                "order"
+            )
 
     def check_log(self, place: Place, records: Sequence[Any]) -> None:
         """Check that nothing stored is lost, moved or stored twice, and no call answered twice."""
@@ -96,7 +121,7 @@ class StoreHistory:
         waiting = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
             if call.name == CONFIRMATION:
-                original = (call.args or {}).get("originalFunctionCall") or {}
+                original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 self._asked[place, str(original.get("id"))] += 1
             if call.id in waiting:
                 self._asked[place, call.id or ""] += 1
@@ -211,7 +236,7 @@ class SimulatedStore(InMemorySessionService):
         self,
         session: Any,
         events: Sequence[Event],
-        rows: Any = (),
+        rows: Sequence[JournalRow] = (),
         fence: Fence | None = None,
         claim: Claim | None = None,
         changes: Any = None,
@@ -230,6 +255,7 @@ class SimulatedStore(InMemorySessionService):
             if len(stored.log) != count:
                 raise self.history.report("atomic: a refused append has written") from None
             raise
+        self.history.finished.update(row.call_id for row in rows if row.status == "finished")
         self._check_commit(place, events, given, fence, claim, before, first)
         await self.pause()
         return given
@@ -242,14 +268,14 @@ class SimulatedStore(InMemorySessionService):
         fence: Fence | None,
         claim: Claim | None,
         before: Lease | None,
-        first: Any,
+        first: InboxMessage | None,
     ) -> None:
         history = self.history
         history.commits += 1
         if claim is not None and given is not None:
             history.check_grant(place, given, claim, before)
-            waits = first is not None and not claim.jump and claim.message != first.invocation_id
-            if waits and first.owner != claim.owner:
+            in_order = first is None or claim.jump or claim.message == first.invocation_id
+            if first is not None and not in_order and first.owner != claim.owner:
                 raise history.report(
                     f"order: {claim.invocation_id} overtook {first.invocation_id} in the inbox"
                 )
@@ -261,8 +287,39 @@ class SimulatedStore(InMemorySessionService):
                 f"{asyncio.get_running_loop().time():.6f} {place.session_id} token {writer.token}: "
                 + "; ".join(_describe(event) for event in events)
             )
-        history.check_log(place, self._get_stored(place).log.records)
+        records = self._get_stored(place).log.records
+        history.check_whole(place, events, records)
+        history.check_log(place, records)
         history.on_commit(place)
+
+    async def put_message(
+        self, place: Place, message: InboxMessage, seconds: float, answers: Any = ()
+    ) -> None:
+        """Store a message; see the port."""
+        await self.pause()
+        before = self.inbox_of(place)
+        await super().put_message(place, message, seconds, answers)
+        new = [] if message.invocation_id in before else [message.invocation_id]
+        if self.inbox_of(place) != [*before, *new]:
+            raise self.history.report(f"order: {message.invocation_id} is not behind the others")
+        await self.pause()
+
+    async def release(
+        self,
+        place: Place,
+        fence: Fence,
+        *,
+        keep_rows: bool = False,
+        wait: bool = True,
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Release a lease; see the port."""
+        await self.pause()
+        before = self.lease_of(place)
+        await super().release(place, fence, keep_rows=keep_rows, wait=wait, on_error=on_error)
+        if before is not None and before.token != fence.token and self.lease_of(place) != before:
+            raise self.history.report(f"fence: {fence} released a lease that it does not hold")
+        await self.pause()
 
     async def hand_over(self, place: Place, fence: Fence, *, failed: bool = False) -> None:
         """Hand a lease over; see the port."""
@@ -294,6 +351,5 @@ def _delay(name: str) -> Any:
 
 
 for _name in (*_WRITES, *_READS):
-    if _name != "hand_over":
-        setattr(SimulatedStore, _name, _delay(_name))
+    setattr(SimulatedStore, _name, _delay(_name))
 setattr(SimulatedStore, "_defined_port", read_port(SimulatedStore))  # noqa: B010 - not patched
