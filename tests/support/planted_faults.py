@@ -14,7 +14,6 @@ from ostinato.flows.llm_flows import functions
 from ostinato.sessions import in_memory_session_service as memory
 from ostinato.sessions.in_memory import memory_ownership as ownership
 from ostinato.sessions.in_memory.memory_ownership import MemoryOwnership, Owned
-from ostinato.sessions.in_memory.memory_requests import MemoryRequests
 from ostinato.sessions.log.event_log import EventLog
 from ostinato.tools import FunctionTool
 
@@ -78,19 +77,6 @@ def _keep_invocation(inner: Any) -> Any:
         found = self._owned.get(place)
         if found is not None and found.find_lease(fence) is not None:
             found.lease = replace(found.lease, left=0.0)
-
-    return release
-
-
-def _release_stranger(inner: Any) -> Any:
-    """Release a lease without asking whether the caller still holds it."""
-
-    async def release(self: Any, place: Any, fence: Any, **named: Any) -> None:
-        found = self._owned.get(place)
-        lease = found and found.lease
-        if lease is not None:
-            found.clear_journal(lease.invocation_id)
-            found.lease = replace(lease, owner="", invocation_id="")
 
     return release
 
@@ -170,7 +156,7 @@ def _forget_doubt(inner: Any) -> Any:
 
 
 def _take_live_for_dead(inner: Any) -> Any:
-    return lambda identity: identity.startswith("simulated")
+    return lambda lease: True
 
 
 def _commit_reversed(inner: Any) -> Any:
@@ -191,7 +177,6 @@ PLANTED: dict[str, list[Plant]] = {
     "a claim clears the journal": [(Owned, "claim_lease", _forget_rows)],
     "the journal is never cleared": [(Owned, "clear_journal", lambda _: _nothing)],
     "a release keeps the invocation": [(MemoryOwnership, "release", _keep_invocation)],
-    "a former owner releases the lease": [(MemoryOwnership, "release", _release_stranger)],
     "a former owner renews the lease": [(MemoryOwnership, "_renew_lease", _renew_lost)],
     "a message that waits is lost": [(MemoryOwnership, "put_message", _lose_messages)],
     "the newest message is answered first": [(MemoryOwnership, "put_message", _newest_first)],
@@ -207,9 +192,8 @@ PLANTED: dict[str, list[Plant]] = {
     "a call in doubt runs again as if it were new": [
         (functions._ToolCall, "__init__", _forget_doubt)
     ],
-    "a live process is taken for dead": [(blockers, "is_dead", _take_live_for_dead)],
+    "a live process is taken for dead": [(blockers, "is_abandoned", _take_live_for_dead)],
     "leases are not renewed": [(LeaseKeeper, "renew", lambda _: _do_nothing)],
-    "a second answer is accepted": [(MemoryRequests, "check_answers", lambda _: _nothing)],
 }
 
 

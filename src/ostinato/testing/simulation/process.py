@@ -36,6 +36,7 @@ from .plan import stream_of
 from .shared_store import ProcessDiedError, SimulatedStore, StoreHistory
 
 _START = 1_767_225_600.0  # the wall clock at the start of a simulation: 2026-01-01 00:00 UTC
+_RECOVERY = 30.0  # seconds after a fault in which a process may still lose a lease by it
 _POLL = 3.0  # seconds between two looks for abandoned work
 _ATTEMPTS = 1_000_000  # a run that is killed often must not be parked
 _TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
@@ -99,9 +100,17 @@ class World:
         self.processes: dict[str, SimulatedProcess] = {}
         self.effects: list[Effect] = []
         self.skew = 0.0
+        self.history.is_healthy = self._is_healthy
         self.seed, self._model = seed, model
         self._models = stream_of(seed, "models")
         self._tools = stream_of(seed, "tools")
+
+    def _is_healthy(self, owner: str) -> bool:
+        """Return whether an owner's process lives, and no fault has touched it lately."""
+        process = self.processes.get(owner.split("|")[1]) if "|" in owner else None
+        if process is None or process.view.is_dead or process.view.lost:
+            return False
+        return self.loop.now - process.disturbed >= _RECOVERY
 
     def wall_time(self) -> float:
         """Return the seconds since 1970."""
@@ -177,6 +186,7 @@ class SimulatedProcess:
       name: unique name.
       view: the store as it reaches it.
       runner: its runner.
+      disturbed: when the last fault of its store, its clock or its host ended.
       faults: what its next model calls and tools do wrong.
     """
 
@@ -192,6 +202,7 @@ class SimulatedProcess:
         self.number, self.name = number, f"process-{number}.{born}"
         self.world, self.run_config = world, run_config
         self.faults: list[str] = []
+        self.disturbed = -_RECOVERY
         chance = stream_of(world.seed, self.name)
         self.view = SimulatedStore(world.history, chance, world.store)
         # Of another host: a death is noticed when the lease expires, unless `is_seen`.

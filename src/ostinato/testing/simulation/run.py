@@ -305,14 +305,13 @@ class SimulationRun:
 
     def _do_store_slow(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.slowness = 1.0 + 200.0 * entry.amount
-        self._later(5.0, lambda: setattr(process.view, "slowness", 1.0))
+        self._disturb(process, 5.0, lambda: setattr(process.view, "slowness", 1.0))
 
     def _do_store_lost(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.lost = True
         lease = self._options.plan.lease_seconds
-        self._later(
-            0.05 + 2 * lease * entry.amount**2, lambda: setattr(process.view, "lost", False)
-        )
+        seconds = 0.05 + 2 * lease * entry.amount**2
+        self._disturb(process, seconds, lambda: setattr(process.view, "lost", False))
 
     def _do_death(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.die()
@@ -323,13 +322,19 @@ class SimulationRun:
         """Freeze a process until after its leases have expired; then it continues, unaware."""
         self._world.loop.freeze(process.name)
         seconds = self._options.plan.lease_seconds * (0.8 + entry.amount)
-        self._later(seconds, lambda: self._world.loop.thaw(process.name))
+        self._disturb(process, seconds, lambda: self._world.loop.thaw(process.name))
 
     def _do_clock_jump(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         self._world.skew += self._options.plan.lease_seconds * 2 * entry.amount
+        for one in self._alive.values():
+            one.disturbed = max(one.disturbed, self._world.loop.now)
 
-    def _later(self, seconds: float, work: Callable[[], None]) -> None:
-        self._world.loop.call_later(seconds, work)
+    def _disturb(
+        self, process: SimulatedProcess, seconds: float, end: Callable[[], None]
+    ) -> None:
+        """Disturb a process for so long; an earlier fault of the same kind ends both."""
+        process.disturbed = max(process.disturbed, self._world.loop.now + seconds)
+        self._world.loop.call_later(seconds, end)
 
     async def _settle(self) -> None:
         """Take all faults away, and wait until every run has ended and no work is left."""

@@ -57,6 +57,7 @@ class StoreHistory:
       refused: appends of former owners that the store refused.
       taken_over: leases that another owner took while an invocation was open.
       finished: calls whose result is in the journal.
+      is_healthy: whether an owner's process lives, and no fault has touched it lately.
       on_commit: called after each commit with its session.
     """
 
@@ -66,6 +67,7 @@ class StoreHistory:
         self.digest = 0
         self.commits = self.refused = self.taken_over = 0
         self.on_commit: Callable[[Place], None] = lambda place: None
+        self.is_healthy: Callable[[str], bool] = lambda owner: False
         self.finished: set[str] = set()
         self.events: dict[Place, list[Event]] = {}
         self._ids: dict[Place, list[str]] = {}
@@ -148,6 +150,8 @@ class StoreHistory:
             self.taken_over += 1
             if before.left > 1e-3 and before.token != claim.over:
                 raise self.report(f"claim: {claim.owner} took a lease that {before.owner} holds")
+            if self.is_healthy(before.owner):
+                raise self.report(f"lease: {before.owner} lost a lease that it could have renewed")
         self.hold(place, fence.token, claim.owner, claim.invocation_id)
 
     def hold(self, place: Place, token: int, owner: str, invocation_id: str) -> None:
