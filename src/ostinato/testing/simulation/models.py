@@ -191,9 +191,10 @@ def _draw_value(schema: Any, chance: Random, depth: int) -> Any:
     kind = str(schema.get("type") or "string").lower()
     if kind == "object":
         required = schema.get("required") or ()
+        properties: dict[str, Any] = schema.get("properties") or {}
         return {
             name: _draw_value(one, chance, depth + 1)
-            for name, one in (schema.get("properties") or {}).items()
+            for name, one in properties.items()
             if name in required or chance.random() < 0.5
         }
     if kind == "array":

@@ -253,20 +253,25 @@ def instrument(world: World) -> Generator[None]:
         stack.enter_context(
             _clock.replace_sources(time=world.wall_time, ids=lambda: _make_id(ids.getrandbits(128)))
         )
-        for target, name, value in (
+        seams: list[tuple[Any, str, Any]] = [
             (blockers, "is_dead", is_dead),
-            (LeaseKeeper, "_start_thread", lambda keeper: None),
+            (LeaseKeeper, "_start_thread", _start_nothing),
             (lease, "_numbers", itertools.count(1)),
             (lease, "_now", world.loop.time),
             (lease, "_CHANCE", stream_of(world.seed, "lease")),
             (step, "_now", world.loop.time),
-        ):
+        ]
+        for target, name, value in seams:
             stack.enter_context(patch.object(target, name, value))
         state = random.getstate()
         random.seed(f"{world.seed}/program")
         stack.callback(random.setstate, state)
         stack.enter_context(_watch_agents(world))
         yield
+
+
+def _start_nothing(keeper: LeaseKeeper) -> None:
+    """Start no thread: the process renews its leases in the loop."""
 
 
 def _make_id(number: int) -> str:

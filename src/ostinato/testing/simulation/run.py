@@ -329,9 +329,7 @@ class SimulationRun:
         for one in self._alive.values():
             one.disturbed = max(one.disturbed, self._world.loop.now)
 
-    def _disturb(
-        self, process: SimulatedProcess, seconds: float, end: Callable[[], None]
-    ) -> None:
+    def _disturb(self, process: SimulatedProcess, seconds: float, end: Callable[[], None]) -> None:
         """Disturb a process for so long; an earlier fault of the same kind ends both."""
         process.disturbed = max(process.disturbed, self._world.loop.now + seconds)
         self._world.loop.call_later(seconds, end)
@@ -344,12 +342,13 @@ class SimulationRun:
             process.view.lost, process.view.slowness = False, 1.0
             world.loop.thaw(process.name)
         end = world.loop.now + _SETTLE_SECONDS
-        while world.loop.now < end:
+        left = ["the start"]
+        while left and world.loop.now < end:
             await asyncio.sleep(1.0)
             self._raise_violation()
-            if not (left := self._find_unsettled()):
-                return
-        raise self._broken(f"settle: after {_SETTLE_SECONDS:g} s there is still {left[0]}")
+            left = self._find_unsettled()
+        if left:
+            raise self._broken(f"settle: after {_SETTLE_SECONDS:g} s there is still {left[0]}")
 
     def _find_unsettled(self) -> list[str]:
         found = [f"a run of a caller: {t.get_name()}" for t in self._calls if not t.done()]
@@ -484,7 +483,7 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
     for event in events:
         for call in event.get_function_calls():
             if call.name == CONFIRMATION:
-                original = (call.args or {}).get("originalFunctionCall") or {}
+                original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 asked[call.id or ""] = str(original.get("id"))
         for response in event.get_function_responses():
             yes = bool((response.response or {}).get("confirmed"))
@@ -495,12 +494,13 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
 
 def _doubtful_calls(events: Sequence[Event]) -> set[str]:
     """Return the calls about which a person was told that they may have taken effect already."""
-    return {
-        str(((call.args or {}).get("originalFunctionCall") or {}).get("id"))
-        for event in events
-        for call in event.get_function_calls()
-        if call.name == CONFIRMATION and _IN_DOUBT in str(call.args)
-    }
+    found: set[str] = set()
+    for event in events:
+        for call in event.get_function_calls():
+            if call.name == CONFIRMATION and _IN_DOUBT in str(call.args):
+                original: Any = (call.args or {}).get("originalFunctionCall") or {}
+                found.add(str(original.get("id")))
+    return found
 
 
 def _text_of(event: Event) -> str:
