@@ -54,10 +54,10 @@ def make_tree() -> SequentialAgent:
 
 @pytest.mark.parametrize("make", [make_agent, make_tree])
 def test_sound_agents_break_no_invariant(make: Any) -> None:
-    report = simulate(make, runs=4, actions=25, sessions=2)
+    report = simulate(make, runs=2, actions=15, sessions=2)
     report.assert_held()
-    assert report.runs == 4
-    assert min(report.figures[one] for one in ("effects", "death", "commits", "take-overs")) > 0
+    assert report.runs == 2
+    assert min(report.figures[one] for one in ("effects", "death", "commits")) > 0
     assert "No invariant was broken." in str(report)
 
 
@@ -69,10 +69,10 @@ def test_the_same_seed_does_the_same_and_another_one_something_else() -> None:
 
 def test_it_neither_waits_nor_changes_the_time_of_the_program() -> None:
     before, began = time.monotonic, time.time()
-    report = simulate(make_agent(), actions=5, seconds=3600.0)
+    report = simulate(make_agent(), actions=3, seconds=200.0)
     report.assert_held()
     assert time.monotonic is before
-    assert time.time() - began < 3600
+    assert time.time() - began < 200
 
 
 async def test_it_runs_inside_of_a_running_loop() -> None:
@@ -88,6 +88,7 @@ def find_payment(**options: Any) -> SimulationReport:
     )
 
 
+@pytest.mark.long
 def test_a_payment_without_a_key_is_found_shrunk_and_replayed() -> None:
     report = find_payment()
     (failure,) = report.failures
@@ -104,7 +105,9 @@ def test_a_payment_without_a_key_is_found_shrunk_and_replayed() -> None:
 
 def test_without_faults_the_payment_happens_once() -> None:
     agent = LlmAgent(name="shop", tools=[pay_without_key])
-    report = simulate(agent, runs=4, faults={}, model=[call("pay_without_key", amount=1), "Paid."])
+    report = simulate(
+        agent, actions=8, faults={}, model=[call("pay_without_key", amount=1), "Paid."]
+    )
     report.assert_held()
 
 
@@ -172,6 +175,7 @@ def test_a_tool_that_uses_the_network_fails_with_a_word_about_it() -> None:
     assert "no network" in seen[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_each_kind_of_fault_alone_breaks_nothing(name: str) -> None:
     report = simulate(make_agent(), actions=12, faults={name: 12.0})
@@ -212,3 +216,14 @@ def test_neither_the_process_nor_the_order_of_hashes_matters() -> None:
         for seed in ("0", "1", "random")
     }
     assert found == {f"{simulate(make_tree, seed=3, runs=2).digest}\n"}
+
+
+def test_a_failure_prints_a_seed_that_replays_it() -> None:
+    def never(moment: Moment) -> bool:
+        return not moment.effects
+
+    report = simulate(make_agent(), actions=6, seed=1, always=[never])
+    (failure,) = report.failures
+    assert len(failure.plan) < failure.entries == 6
+    again = simulate(make_agent(), actions=6, seed=failure.seed, always=[never], shrink=False)
+    assert again.failures[0].trace == failure.trace

@@ -29,6 +29,7 @@ from ...execution.recovery import blockers
 from ...flows.llm_flows import functions
 from ...models.llm_request import LlmRequest
 from ...runners import Runner
+from ...sessions.store.durable_store import Place
 from ...tools.function_tool import FunctionTool
 from .event_loop import PROCESS, SimulatedLoop
 from .models import SimulatedModel, make_model
@@ -57,6 +58,8 @@ class Effect:
       session_id: the session.
       process: name of the process.
       time: when it began, in virtual seconds.
+      app_name, user_id: the rest of the session's name.
+      is_late: whether its process had lost the session by then, without knowing.
       read_key: whether the tool read its idempotency key.
       finished: whether the body ended without an error.
       needs_approval: whether the tool always asks for an approval.
@@ -69,6 +72,9 @@ class Effect:
     session_id: str
     process: str
     time: float
+    app_name: str = ""
+    user_id: str = ""
+    is_late: bool = False
     read_key: bool = False
     finished: bool = False
     needs_approval: bool = False
@@ -159,7 +165,11 @@ class World:
         if fault == "tool_timeout":
             await asyncio.sleep(_TOOL_HANGS)
             raise TimeoutError("The tool's system did not answer (simulated).")
-        if self.history.is_over(effect.call_id) and not effect.repeatable:
+        # A former owner may run it late: it cannot know, and the tool's key is for that.
+        place = Place(effect.app_name, effect.user_id, effect.session_id)
+        effect.is_late = f"|{effect.process}|" not in self.history.owner_of(place)
+        over = self.history.is_over(effect.call_id) and not effect.repeatable
+        if over and not effect.is_late:
             raise self.history.report(f"repeated: {effect.tool} ran although its result is stored")
         self.effects.append(effect)
         self.history.note(f"{self.loop.now:.6f} {effect.process} begins {effect.tool}")
@@ -343,6 +353,8 @@ def _make_effect(world: World, run: Any) -> Effect:
         run.ctx.session.id,
         PROCESS.get(),
         world.loop.now,
+        run.ctx.session.app_name,
+        run.ctx.session.user_id,
         needs_approval=getattr(tool, "_require_confirmation", False) is True,
         repeatable=bool(getattr(tool, "repeatable", False)),
         in_doubt=str(getattr(tool, "in_doubt", "")),

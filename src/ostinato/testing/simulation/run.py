@@ -464,6 +464,7 @@ class SimulationRun:
                 "commits": history.commits,
                 "events": sum(len(events) for events in history.events.values()),
                 "effects": len(self._world.effects),
+                "late effects": sum(one.is_late for one in self._world.effects),
                 "take-overs": history.taken_over,
                 "refused": history.refused,
             }

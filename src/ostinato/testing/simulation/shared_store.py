@@ -87,6 +87,10 @@ class StoreHistory:
         asked = any(known == call_id for _, known in self._asked)
         return call_id in self.finished and not asked
 
+    def owner_of(self, place: Place) -> str:
+        """Return the newest owner of a session."""
+        return self._owners.get((place, self._tokens.get(place, 0)), ("", ""))[0]
+
     def report(self, what: str) -> InvariantError:
         """Note a broken rule; return the error to raise."""
         self.violations.append(what)
