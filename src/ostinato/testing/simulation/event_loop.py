@@ -22,6 +22,7 @@ _T = TypeVar("_T")
 PROCESS: contextvars.ContextVar[str] = contextvars.ContextVar("simulated_process", default="")
 """Name of the simulated process to which the current task belongs; '' for the simulation itself."""
 
+_GET, _SET = "_get_running_loop", "_set_running_loop"  # asyncio exports them, for event loops
 _OUTSIDE = (
     "create_connection create_server create_unix_connection create_unix_server "
     "create_datagram_endpoint subprocess_exec subprocess_shell connect_read_pipe "
@@ -45,7 +46,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
       now: the virtual time, in seconds.
       steps: how many callbacks it has run: a task from one `await` to the next is one.
       dead: names of processes that are dead; nothing of them runs.
-      errors: what tasks and callbacks left behind that nobody awaited.
+      errors: exceptions of tasks and callbacks that no code awaited.
     """
 
     def __init__(self, chance: Random, limit: int) -> None:
@@ -231,13 +232,13 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     @contextmanager
     def _run_as_current(self) -> Generator[None]:
         hooks = sys.get_asyncgen_hooks()
-        before = asyncio._get_running_loop()
+        before = getattr(asyncio, _GET)()
         sys.set_asyncgen_hooks(firstiter=None, finalizer=self._close_generator)
-        asyncio._set_running_loop(self)
+        getattr(asyncio, _SET)(self)
         try:
             yield
         finally:
-            asyncio._set_running_loop(before)
+            getattr(asyncio, _SET)(before)
             sys.set_asyncgen_hooks(*hooks)
 
     def _close_generator(self, generator: Any) -> None:

@@ -134,12 +134,12 @@ class Seed:
         """Read the text of a seed.
 
         Raises:
-          InputValidationError: it is no seed, or was made by another version or for other options.
+          InputValidationError: it is not a seed, or of another version or options.
         """
         found = _SEED.fullmatch(text)
         if found is None:
             raise InputValidationError(
-                f"{text[:80]!r} is no seed of a simulation. Give an integer, or the text that a "
+                f"{text[:80]!r} is not a seed of a simulation. Give an integer, or the text that a "
                 f"failure prints, such as {cls(7).format(options)!r}."
             )
         version, digest, number, mask = found.groups()

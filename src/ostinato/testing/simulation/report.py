@@ -16,7 +16,7 @@ from .plan import FAULTS, Entry, PlanOptions, Seed, check_options
 from .run import Invariant, RunOptions, RunOutcome, run_once
 
 _SHRINKS = 200  # runs that the search for a shorter plan takes at most
-_MESSAGES = ("Please go on.", "Do what is needed.", "Look again.", "That is all for now.")
+_MESSAGES = ("Please continue.", "Do what is needed.", "Look again.", "That is all for now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +106,21 @@ def simulate(
 ) -> SimulationReport:
     """Run an agent many times in simulated processes, under a schedule and faults from a seed.
 
-    Time is virtual, the store is in memory, and nothing runs in another thread. Each run draws a
-    plan of what users do (say, answer, answer twice, leave, cancel) and of faults, carries it out,
-    takes the faults away, waits until everything has settled, and checks the invariants of the
-    runtime and the user's own. A failure is shrunk to fewer entries of its plan.
-
     Args:
-      agent: an agent, a workflow or an App; or a function that makes one, called for each process.
-      seed: number of the first run's seed; or the text that a failure printed, to replay it.
+      agent: an agent, a workflow or an App; or a function that makes one for each process.
+      seed: the first run's seed; or the text that a failure printed, to replay it.
       runs: how many runs, with seeds that count up.
-      actions: entries of a plan.
-      processes: processes at a time.
-      sessions: sessions that they share.
-      messages: what users say, drawn at random; each gets a number.
-      model: replaces the models: a function of the LlmRequest, a model, a list of replies by
-        position since the user's last text, `"own"` for the agent's own, or a mapping of these by
-        agent name. By default each agent calls its declared tools at random.
+      actions: entries of each run's plan.
+      processes, sessions: how many at a time; the processes share the sessions.
+      messages: what users say, drawn at random.
+      model: replies by position since the user's last text, a function of the LlmRequest, a model,
+        `"own"`, or a mapping of these by agent name. By default it calls tools at random.
       faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
-      always: called with a `Moment` after each commit; False or an error is a failure.
-      eventually: the same, once everything has settled.
+      always, eventually: called with a `Moment` after each commit, and at the end; False or an
+        error is a failure.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
-      seconds: mean time between two entries, in virtual seconds.
-      lease_seconds: length of a lease, in virtual seconds.
+      seconds, lease_seconds: virtual seconds between two entries, and of a lease.
       shrink: whether failures are shrunk.
       keep_going: whether to continue after the first failure.
 
@@ -136,30 +128,29 @@ def simulate(
       The figures and the failures; `assert_held()` raises if there are any.
 
     Raises:
-      InputValidationError: an option cannot be used, or the seed is of another version or of other
-        options.
+      InputValidationError: an option cannot be used, or the seed is of another version.
     """
-    plan = PlanOptions(
-        actions,
-        processes,
-        sessions,
-        messages,
-        dict(FAULTS if faults is None else faults),
-        seconds,
-        lease_seconds,
-    )
+    kinds = dict(FAULTS if faults is None else faults)
+    plan = PlanOptions(actions, processes, sessions, messages, kinds, seconds, lease_seconds)
     check_options(plan)
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
-    options = RunOptions(plan, _app_maker(agent), model, config, always, eventually, strict_effects)
+    maker = _app_maker(agent)
+    options = RunOptions(plan, maker, model, config, always, eventually, strict_effects)
+    return _run_seeds(_seeds_of(seed, runs, plan), options, shrink, keep_going)
+
+
+def _run_seeds(
+    seeds: Sequence[Seed], options: RunOptions, shrink: bool, keep_going: bool
+) -> SimulationReport:
     report, began = SimulationReport(), time.perf_counter()
-    for one in _seeds_of(seed, runs, plan):
+    for one in seeds:
         outcome = run_once(one, options)
         report.runs += 1
         report.figures.update(outcome.figures)
         report.digest = (report.digest * 31 + outcome.digest) % 2**32
         if outcome.violation:
             best = _shrink(one, outcome, options) if shrink else (one, outcome)
-            report.failures.append(_describe(*best, len(outcome.entries), plan))
+            report.failures.append(_describe(*best, len(outcome.entries), options.plan))
             if not keep_going:
                 break
     report.seconds = time.perf_counter() - began

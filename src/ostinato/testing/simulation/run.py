@@ -420,7 +420,7 @@ class SimulationRun:
             if call_id not in calls:
                 raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
             if first.needs_approval and call_id not in approved:
-                raise self._broken(f"policy: {first.tool} ran, and nobody approved {call_id}")
+                raise self._broken(f"policy: {first.tool} ran without approval of {call_id}")
             if len(runs) > 1 and call_id not in flagged | told and not first.repeatable:
                 raise self._broken(
                     f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "

@@ -1,6 +1,6 @@
 """The store of a simulation: in memory, shared by its processes, slow or lost by plan.
 
-`StoreHistory` checks each commit by rules of its own: it is no part of the store that it checks.
+`StoreHistory` checks each commit by rules of its own, independent of the store that it checks.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class StoreHistory:
         self.digest = zlib.crc32(line.encode(), self.digest)
 
     def is_over(self, call_id: str) -> bool:
-        """Return whether the journal has a result of a call, and nobody was asked about it."""
+        """Return whether the journal has a result of a call, and no person was asked about it."""
         asked = any(known == call_id for _, known in self._asked)
         return call_id in self.finished and not asked
 
@@ -258,7 +258,7 @@ class SimulatedStore(InMemorySessionService):
         count = len(stored.log)
         try:
             given = await super().append(session, events, rows, fence, claim, changes)
-        except Exception:
+        except Exception:  # boundary: raised again after the check
             self.history.refused += fence is not None
             if len(stored.log) != count:
                 raise self.history.report("atomic: a refused append has written") from None
