@@ -1,0 +1,1 @@
+"""Deterministic simulation of an agent; `ostinato.testing.simulate` is its public face."""

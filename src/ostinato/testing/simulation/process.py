@@ -1,0 +1,361 @@
+"""A simulated process: a runner over the shared store, which renews leases and resumes runs.
+
+`instrument` lets the runtime of all processes pass through the simulation: models are exchanged,
+tools are watched and fail as the plan says, and time and chance are the simulation's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from ... import _clock
+from ...agents.llm_agent import LlmAgent
+from ...agents.run_config import RunConfig
+from ...apps.app import App
+from ...context.context import Context
+from ...context.invocation import InvocationContext
+from ...durable import lease
+from ...durable.lease import LeaseKeeper, keeper_of
+from ...errors import StoreError
+from ...execution import step
+from ...execution.recovery import blockers
+from ...flows.llm_flows import functions
+from ...models.llm_request import LlmRequest
+from ...runners import Runner
+from ...sessions.store.durable_store import Place
+from ...tools.function_tool import FunctionTool
+from .event_loop import PROCESS, SimulatedLoop
+from .models import SimulatedModel, make_model
+from .plan import stream_of
+from .shared_store import ProcessDiedError, SimulatedStore, StoreHistory
+
+_START = 1_767_225_600.0  # the wall clock at the start of a simulation: 2026-01-01 00:00 UTC
+_RECOVERY = 30.0  # seconds after a fault in which a process may still lose a lease by it
+_POLL = 3.0  # seconds between two looks for abandoned work
+_ATTEMPTS = 1_000_000  # a run that is killed often must not be parked
+_TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
+_RUN_BODY, _CALL = "_run_body", "_call"  # where the runtime calls a tool; private there
+
+
+class SimulatedToolError(RuntimeError):
+    """A tool failed because the plan says so."""
+
+
+@dataclass(slots=True)
+class Effect:
+    """One run of a tool's body.
+
+    Attributes:
+      tool: name of the tool.
+      call_id: id of the call.
+      session_id: the session.
+      process: name of the process.
+      time: when it began, in virtual seconds.
+      app_name, user_id: the rest of the session's name.
+      is_late: whether its process had lost the session by then, without knowing.
+      read_key: whether the tool read its idempotency key.
+      finished: whether the body ended without an error.
+      needs_approval: whether the tool always asks for an approval.
+      repeatable: whether to repeat it is harmless.
+      in_doubt: what the tool wants done with a call whose outcome is unknown.
+    """
+
+    tool: str
+    call_id: str
+    session_id: str
+    process: str
+    time: float
+    app_name: str = ""
+    user_id: str = ""
+    is_late: bool = False
+    read_key: bool = False
+    finished: bool = False
+    needs_approval: bool = False
+    repeatable: bool = False
+    in_doubt: str = ""
+
+
+class World:
+    """What all processes of one run share.
+
+    Args:
+      seed: the seed.
+      limit: how many steps the run may take.
+      model: as for `simulate`.
+
+    Attributes:
+      loop: the event loop.
+      history: what was committed.
+      store: the store itself.
+      processes: by name, also dead ones.
+      effects: each run of a tool's body, in order.
+      skew: seconds by which the wall clocks have jumped.
+    """
+
+    def __init__(self, seed: int, limit: int, model: Any) -> None:
+        self.loop = SimulatedLoop(stream_of(seed, "schedule"), limit)
+        self.history = StoreHistory()
+        self.store = SimulatedStore(self.history, stream_of(seed, "store"))
+        self.processes: dict[str, SimulatedProcess] = {}
+        self.effects: list[Effect] = []
+        self.skew = 0.0
+        self.history.is_healthy = self._is_healthy
+        self.seed, self._model = seed, model
+        self._models = stream_of(seed, "models")
+        self._tools = stream_of(seed, "tools")
+
+    def _is_healthy(self, owner: str) -> bool:
+        """Return whether an owner's process lives, and no fault has touched it lately."""
+        process = self.processes.get(owner.split("|")[1]) if "|" in owner else None
+        if process is None or process.view.is_dead or process.view.lost:
+            return False
+        return self.loop.now - process.disturbed >= _RECOVERY
+
+    def wall_time(self) -> float:
+        """Return the seconds since 1970."""
+        return _START + self.loop.now + self.skew
+
+    @property
+    def process(self) -> SimulatedProcess | None:
+        """The process of the current task."""
+        return self.processes.get(PROCESS.get())
+
+    def take_fault(self, kind: str) -> str:
+        """Take the next fault that waits for a model or a tool of the current process."""
+        process = self.process
+        waiting = [] if process is None else process.faults
+        for fault in waiting:
+            if fault.startswith(kind):
+                waiting.remove(fault)
+                return fault
+        return ""
+
+    def model_of(self, agent: LlmAgent, own: Callable[[], Any]) -> SimulatedModel:
+        """Return the model that an agent has in the simulation."""
+        inner = make_model(self._model, agent.name, own, self._models)
+        return SimulatedModel(
+            inner, lambda: self.take_fault("model"), self._models, self._check_request
+        )
+
+    def _check_request(self, request: LlmRequest) -> None:
+        """Check that what a model reads is well-formed: each response follows its call."""
+        called: set[str] = set()
+        for content in request.contents:
+            for part in content.parts or ():
+                if part.function_call is not None:
+                    called.add(part.function_call.name or "")
+                response = part.function_response
+                if response is not None and (response.name or "") not in called:
+                    self.history.report(f"request: {response.name} answers, and was not called")
+
+    async def run_tool(self, effect: Effect) -> None:
+        """Take the time of a tool before its effect, and fail as the plan says."""
+        fault = self.take_fault("tool")
+        await asyncio.sleep(self._tools.random() * _TOOL_DELAY)
+        process = self.process
+        if process is not None and process.view.is_dead:
+            raise ProcessDiedError
+        if fault == "tool_timeout":
+            await asyncio.sleep(_TOOL_HANGS)
+            raise TimeoutError("The tool's system did not answer (simulated).")
+        # A former owner may run it late: it cannot know, and the tool's key is for that.
+        place = Place(effect.app_name, effect.user_id, effect.session_id)
+        effect.is_late = f"|{effect.process}|" not in self.history.owner_of(place)
+        over = self.history.is_over(effect.call_id) and not effect.repeatable
+        if over and not effect.is_late:
+            raise self.history.report(f"repeated: {effect.tool} ran although its result is stored")
+        self.effects.append(effect)
+        self.history.note(f"{self.loop.now:.6f} {effect.process} begins {effect.tool}")
+        if fault == "tool_error":
+            raise SimulatedToolError(f"Tool {effect.tool!r} failed (simulated).")
+
+    async def end_tool(self, effect: Effect) -> None:
+        """Take the time after the effect: a process may die here, too."""
+        await asyncio.sleep(self._tools.random() * _TOOL_DELAY)
+        effect.finished = True
+
+
+class SimulatedProcess:
+    """A process of the simulation.
+
+    Args:
+      world: what it shares with the others.
+      number: its place; a process that replaces a dead one has the same.
+      make_app: returns its app.
+      lease_seconds: length of a lease.
+      run_config: settings of its runs.
+
+    Attributes:
+      name: unique name.
+      view: the store as it reaches it.
+      runner: its runner.
+      disturbed: when the last fault of its store, its clock or its host ended.
+      faults: what its next model calls and tools do wrong.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        number: int,
+        make_app: Callable[[], App],
+        lease_seconds: float,
+        run_config: RunConfig,
+    ) -> None:
+        born = sum(one.number == number for one in world.processes.values())
+        self.number, self.name = number, f"process-{number}.{born}"
+        self.world, self.run_config = world, run_config
+        self.faults: list[str] = []
+        self.disturbed = -_RECOVERY
+        chance = stream_of(world.seed, self.name)
+        self.view = SimulatedStore(world.history, chance, world.store)
+        # Of another host: a death is noticed when the lease expires, unless `is_seen`.
+        self.identity = f"simulated|{self.name}|0|1"
+        self.is_seen = chance.random() < 0.5
+        with patch.object(lease, "process_identity", lambda: self.identity):
+            self.keeper: LeaseKeeper = keeper_of(self.view, lease_seconds)
+        self.runner = Runner(
+            app=make_app(),
+            session_service=self.view,
+            lease_seconds=lease_seconds,
+            max_attempts=_ATTEMPTS,
+        )
+        world.processes[self.name] = self
+        world.loop.start(self.name, self._renew())
+        world.loop.start(self.name, self._resume())
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self.keeper.pause)
+            await self.keeper.serve()
+
+    async def _resume(self) -> None:
+        while True:
+            try:
+                await self.runner.resume_open(run_config=self.run_config)
+            except StoreError:
+                pass
+            await asyncio.sleep(_POLL)
+
+    def die(self) -> None:
+        """Die: nothing of it runs any more, and it commits nothing."""
+        self.view.is_dead = True
+        self.world.loop.dead.add(self.name)
+
+
+@contextmanager
+def instrument(world: World) -> Generator[None]:
+    """Let the runtime use the world's time, chance, models and tools until the block ends."""
+    ids = stream_of(world.seed, "ids")
+
+    def is_dead(identity: str) -> bool:
+        name = identity.split("|")[1] if identity.startswith("simulated|") else ""
+        process = world.processes.get(name)
+        return process is not None and process.view.is_dead and process.is_seen
+
+    with ExitStack() as stack:
+        stack.enter_context(
+            _clock.replace_sources(time=world.wall_time, ids=lambda: _make_id(ids.getrandbits(128)))
+        )
+        seams: list[tuple[Any, str, Any]] = [
+            (blockers, "is_dead", is_dead),
+            (LeaseKeeper, "_start_thread", _start_nothing),
+            (lease, "_numbers", itertools.count(1)),
+            (lease, "_now", world.loop.time),
+            (lease, "_CHANCE", stream_of(world.seed, "lease")),
+            (step, "_now", world.loop.time),
+        ]
+        for target, name, value in seams:
+            stack.enter_context(patch.object(target, name, value))
+        state = random.getstate()
+        random.seed(f"{world.seed}/program")
+        stack.callback(random.setstate, state)
+        stack.enter_context(_watch_agents(world))
+        yield
+
+
+def _start_nothing(keeper: LeaseKeeper) -> None:
+    """Start no thread: the process renews its leases in the loop."""
+
+
+def _make_id(number: int) -> str:
+    h = f"{number:032x}"
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-8{h[17:20]}-{h[20:]}"
+
+
+@contextmanager
+def _watch_agents(world: World) -> Generator[None]:
+    run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
+    begin_call = InvocationContext.begin_call
+    key_of, own_model = Context.idempotency_key.fget, LlmAgent.canonical_model.fget
+    assert key_of is not None and own_model is not None
+    running: dict[asyncio.Task[Any] | None, tuple[Any, Effect]] = {}
+
+    def find_model(agent: LlmAgent) -> SimulatedModel:
+        return world.model_of(agent, lambda: own_model(agent))
+
+    def read_key(context: Context) -> str:
+        for effect in reversed(world.effects):
+            if effect.call_id == context.function_call_id and effect.process == PROCESS.get():
+                effect.read_key = True
+                break
+        return key_of(context)
+
+    async def watch_body(run: Any) -> Any:
+        task = asyncio.current_task()
+        before = running.get(task)
+        running[task] = run, _make_effect(world, run)
+        try:
+            return await run_body(run)
+        finally:
+            if before is None:
+                running.pop(task, None)
+            else:
+                running[task] = before
+
+    async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
+        await begin_call(ctx, call_id, tool_name)
+        run, effect = running.get(asyncio.current_task(), (None, None))
+        other = run is not None and not isinstance(run.tool, FunctionTool)
+        if effect is not None and other and effect.call_id == call_id:
+            await world.run_tool(effect)
+
+    async def watch_call(tool: FunctionTool, values: dict[str, Any], ctx: Any) -> Any:
+        _, effect = running.get(asyncio.current_task(), (None, None))
+        if effect is None:
+            return await call_function(tool, values, ctx)
+        await world.run_tool(effect)
+        result = await call_function(tool, values, ctx)
+        await world.end_tool(effect)
+        return result
+
+    with (
+        patch.object(functions, _RUN_BODY, watch_body),
+        patch.object(FunctionTool, _CALL, watch_call),
+        patch.object(InvocationContext, "begin_call", watch_begin),
+        patch.object(Context, "idempotency_key", property(read_key)),
+        patch.object(LlmAgent, "canonical_model", property(find_model)),
+    ):
+        yield
+
+
+def _make_effect(world: World, run: Any) -> Effect:
+    tool = run.tool
+    return Effect(
+        tool.name,
+        run.call.id or "",
+        run.ctx.session.id,
+        PROCESS.get(),
+        world.loop.now,
+        run.ctx.session.app_name,
+        run.ctx.session.user_id,
+        needs_approval=getattr(tool, "_require_confirmation", False) is True,
+        repeatable=bool(getattr(tool, "repeatable", False)),
+        in_doubt=str(getattr(tool, "in_doubt", "")),
+    )

@@ -1,0 +1,207 @@
+"""`simulate`: many runs of an agent under a seeded schedule and faults, and what they found."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...agents.base_agent import BaseAgent
+from ...agents.run_config import RunConfig
+from ...apps.app import App
+from ...errors import InputValidationError
+from .plan import FAULTS, Entry, PlanOptions, Seed, check_options
+from .run import Invariant, RunOptions, RunOutcome, run_once
+
+_SHRINKS = 200  # runs that the search for a shorter plan takes at most
+_MESSAGES = ("Please continue.", "Do what is needed.", "Look again.", "That is all for now.")
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationFailure:
+    """A run that broke an invariant.
+
+    Attributes:
+      seed: text that replays it: `simulate(agent, seed=...)` with the same options.
+      violation: what was broken.
+      plan: the entries that suffice for it.
+      entries: how many entries the run had before it was shrunk.
+      trace: what happened last.
+    """
+
+    seed: str
+    violation: str
+    plan: Sequence[Entry]
+    entries: int
+    trace: Sequence[str]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.violation}",
+            f"  replay: simulate(agent, seed={self.seed!r}, ...) with the same options",
+            f"  plan: {len(self.plan)} of {self.entries} entries suffice",
+            *(f"    {entry}" for entry in self.plan),
+            "  what happened last:",
+            *(f"    {line}" for line in self.trace[-12:]),
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class SimulationReport:
+    """What the runs of a simulation found.
+
+    Attributes:
+      runs: how many there were.
+      figures: what happened how often; `steps` counts the runs of tasks between two awaits.
+      failures: runs that broke an invariant, shrunk; empty if none.
+      digest: a number made of all that happened; a replay has the same.
+      seconds: how long it took.
+    """
+
+    runs: int = 0
+    figures: Counter[str] = field(default_factory=Counter[str])
+    failures: list[SimulationFailure] = field(default_factory=list[SimulationFailure])
+    digest: int = 0
+    seconds: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """How many steps all runs took."""
+        return self.figures["steps"]
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{count:,} {name}" for name, count in self.figures.items())
+        lines = [f"{self.runs} runs in {self.seconds:.1f} s: {found}"]
+        lines += [str(failure) for failure in self.failures] or ["No invariant was broken."]
+        return "\n".join(lines)
+
+    def assert_held(self) -> None:
+        """Raise AssertionError, with seed and plan, if a run broke an invariant."""
+        if self.failures:
+            raise AssertionError(str(self))
+
+
+def simulate(
+    agent: App | BaseAgent | Callable[[], App | BaseAgent] | Any,
+    *,
+    seed: int | str = 0,
+    runs: int = 1,
+    actions: int = 30,
+    processes: int = 2,
+    sessions: int = 1,
+    messages: Sequence[str] = _MESSAGES,
+    model: Any = None,
+    faults: Mapping[str, float] | None = None,
+    always: Sequence[Invariant] = (),
+    eventually: Sequence[Invariant] = (),
+    strict_effects: bool = True,
+    run_config: RunConfig | None = None,
+    seconds: float = 1.0,
+    lease_seconds: float = 10.0,
+    shrink: bool = True,
+    keep_going: bool = False,
+) -> SimulationReport:
+    """Run an agent many times in simulated processes, under a schedule and faults from a seed.
+
+    Args:
+      agent: an agent, a workflow or an App; or a function that makes one for each process.
+      seed: the first run's seed; or the text that a failure printed, to replay it.
+      runs: how many runs, with seeds that count up.
+      actions: entries of each run's plan.
+      processes, sessions: how many at a time; the processes share the sessions.
+      messages: what users say, drawn at random.
+      model: replies by position since the user's last text, a function of the LlmRequest, a model,
+        `"own"`, or a mapping of these by agent name. By default it calls tools at random.
+      faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
+      always, eventually: called with a `Moment` after each commit, and at the end; False or an
+        error is a failure.
+      strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
+      run_config: settings of the runs; plain tools run inline in any case.
+      seconds, lease_seconds: virtual seconds between two entries, and of a lease.
+      shrink: whether failures are shrunk.
+      keep_going: whether to continue after the first failure.
+
+    Returns:
+      The figures and the failures; `assert_held()` raises if there are any.
+
+    Raises:
+      InputValidationError: an option cannot be used, or the seed is of another version.
+    """
+    kinds = dict(FAULTS if faults is None else faults)
+    plan = PlanOptions(actions, processes, sessions, messages, kinds, seconds, lease_seconds)
+    check_options(plan)
+    config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
+    maker = _app_maker(agent)
+    options = RunOptions(plan, maker, model, config, always, eventually, strict_effects)
+    return _run_seeds(_seeds_of(seed, runs, plan), options, shrink, keep_going)
+
+
+def _run_seeds(
+    seeds: Sequence[Seed], options: RunOptions, shrink: bool, keep_going: bool
+) -> SimulationReport:
+    report, began = SimulationReport(), time.perf_counter()
+    for one in seeds:
+        outcome = run_once(one, options)
+        report.runs += 1
+        report.figures.update(outcome.figures)
+        report.digest = (report.digest * 31 + outcome.digest) % 2**32
+        if outcome.violation:
+            best = _shrink(one, outcome, options) if shrink else (one, outcome)
+            report.failures.append(_describe(*best, len(outcome.entries), options.plan))
+            if not keep_going:
+                break
+    report.seconds = time.perf_counter() - began
+    return report
+
+
+def _seeds_of(seed: int | str, runs: int, plan: PlanOptions) -> list[Seed]:
+    if isinstance(seed, str):
+        return [Seed.parse(seed, plan)]
+    if isinstance(seed, bool) or seed < 0 or runs < 1:
+        raise InputValidationError(
+            f"simulate: seed {seed!r} and runs {runs!r} have to be numbers, from 0 and from 1."
+        )
+    return [Seed(number) for number in range(seed, seed + runs)]
+
+
+def _app_maker(agent: Any) -> Callable[[], App]:
+    is_factory = callable(agent) and not hasattr(agent, "name")
+
+    def make() -> App:
+        made: Any = agent() if is_factory else agent
+        return made if isinstance(made, App) else App(name="simulated", root_agent=made)
+
+    return make
+
+
+def _describe(
+    seed: Seed, outcome: RunOutcome, entries: int, plan: PlanOptions
+) -> SimulationFailure:
+    kept = [entry for _, entry in outcome.entries]
+    return SimulationFailure(seed.format(plan), outcome.violation, kept, entries, outcome.trace)
+
+
+def _shrink(seed: Seed, outcome: RunOutcome, options: RunOptions) -> tuple[Seed, RunOutcome]:
+    """Leave out entries while a run still breaks an invariant of the same kind."""
+    kind = outcome.violation.partition(":")[0]
+    best, found = seed, outcome
+    kept = [index for index, _ in outcome.entries]
+    size, tries = max(1, len(kept) // 2), 0
+    while kept and tries < _SHRINKS:
+        at, has_shrunk = 0, False
+        while at < len(kept) and tries < _SHRINKS:
+            fewer = kept[:at] + kept[at + size :]
+            candidate = Seed(seed.number, tuple(fewer))
+            tried = run_once(candidate, options)
+            tries += 1
+            if tried.violation.partition(":")[0] == kind:
+                kept, best, found, has_shrunk = fewer, candidate, tried, True
+            else:
+                at += size
+        if size == 1 and not has_shrunk:
+            break
+        size = max(1, size // 2)
+    return best, found

@@ -1,0 +1,229 @@
+"""`simulate`: sound agents hold, planted faults are found, and a seed replays exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from ostinato.agents import LlmAgent, ParallelAgent, SequentialAgent
+from ostinato.errors import InputValidationError
+from ostinato.testing import FAULTS, Moment, SimulationReport, call, simulate
+from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
+from tests.support.planted_faults import PLANTED, plant
+
+
+async def act(what: str, tool_context: ToolContext) -> str:
+    """Do something."""
+    assert tool_context.idempotency_key
+    tool_context.state["last"] = what
+    return "ok"
+
+
+async def order(what: str, tool_context: ToolContext) -> str:
+    """Order something."""
+    assert tool_context.idempotency_key
+    return "ordered"
+
+
+def pay(what: str, tool_context: ToolContext) -> str:
+    """Pay."""
+    assert tool_context.idempotency_key
+    return "paid"
+
+
+async def pay_without_key(amount: int) -> str:
+    """Pay."""
+    return "paid"
+
+
+def make_agent(name: str = "root", **options: Any) -> LlmAgent:
+    tools = [act, LongRunningFunctionTool(order), FunctionTool(pay, require_confirmation=True)]
+    return LlmAgent(name=name, description=name, tools=tools, **options)
+
+
+def make_tree() -> SequentialAgent:
+    both = ParallelAgent(name="both", sub_agents=[make_agent("one"), make_agent("two")])
+    return SequentialAgent(name="tree", sub_agents=[both, make_agent("last")])
+
+
+@pytest.mark.parametrize("make", [make_agent, make_tree])
+def test_sound_agents_break_no_invariant(make: Any) -> None:
+    report = simulate(make, runs=2, actions=15, sessions=2)
+    report.assert_held()
+    assert report.runs == 2
+    assert min(report.figures[one] for one in ("effects", "death", "commits")) > 0
+    assert "No invariant was broken." in str(report)
+
+
+def test_the_same_seed_does_the_same_and_another_one_something_else() -> None:
+    first, second, other = (simulate(make_agent(), seed=seed, actions=20) for seed in (5, 5, 6))
+    assert (first.digest, first.figures) == (second.digest, second.figures)
+    assert first.digest != other.digest
+
+
+def test_it_neither_waits_nor_changes_the_time_of_the_program() -> None:
+    before, began = time.monotonic, time.time()
+    report = simulate(make_agent(), actions=3, seconds=200.0)
+    report.assert_held()
+    assert time.monotonic is before
+    assert time.time() - began < 200
+
+
+async def test_it_runs_inside_of_a_running_loop() -> None:
+    loop = asyncio.get_running_loop()
+    simulate(make_agent(), actions=5).assert_held()
+    assert asyncio.get_running_loop() is loop
+
+
+def find_payment(**options: Any) -> SimulationReport:
+    agent = LlmAgent(name="shop", tools=[pay_without_key])
+    return simulate(
+        agent, runs=60, actions=20, model=[call("pay_without_key", amount=1), "Paid."], **options
+    )
+
+
+@pytest.mark.long
+def test_a_payment_without_a_key_is_found_shrunk_and_replayed() -> None:
+    report = find_payment()
+    (failure,) = report.failures
+    assert failure.violation.startswith("unkeyed: pay_without_key")
+    assert len(failure.plan) <= 6 < failure.entries
+    assert failure.seed in str(failure)
+    replays = [find_payment(seed=failure.seed, shrink=False) for _ in range(2)]
+    assert [one.failures[0].violation for one in replays] == [failure.violation] * 2
+    assert replays[0].failures[0].trace == failure.trace
+    assert replays[0].digest == replays[1].digest
+    with pytest.raises(AssertionError, match="replay: simulate"):
+        report.assert_held()
+
+
+def test_without_faults_the_payment_happens_once() -> None:
+    agent = LlmAgent(name="shop", tools=[pay_without_key])
+    report = simulate(
+        agent, actions=8, faults={}, model=[call("pay_without_key", amount=1), "Paid."]
+    )
+    report.assert_held()
+
+
+def test_invariants_of_the_user_are_checked() -> None:
+    def never_long(moment: Moment) -> bool:
+        return "a longer text with spaces" not in str(moment.state.get("last"))
+
+    def has_answered(moment: Moment) -> None:
+        assert moment.events[-1].author == "nobody"
+
+    always = simulate(make_agent(), runs=20, always=[never_long])
+    assert always.failures[0].violation.startswith("always: never_long")
+    eventually = simulate(make_agent(), eventually=[has_answered], shrink=False)
+    assert eventually.failures[0].violation.startswith("eventually: has_answered")
+
+
+@pytest.mark.parametrize(
+    ("seed", "words"),
+    [
+        ("sim0-00000000-7", "made by version 0"),
+        ("sim2-00000000-7", "made by version 2"),
+        ("sim1-00000000-7", "other options"),
+        ("seven", "is not a seed"),
+        ("sim1-00000000-" + "9" * 40, "is not a seed"),
+        (-1, "from 0"),
+        (True, "from 0"),
+    ],
+)
+def test_a_seed_that_cannot_be_replayed_is_refused(seed: Any, words: str) -> None:
+    with pytest.raises(InputValidationError, match=words):
+        simulate(make_agent(), seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"actions": 0}, "actions is 0"),
+        ({"processes": "two"}, "processes is 'two'"),
+        ({"messages": "Go"}, "messages is a list"),
+        ({"messages": []}, "messages is a list"),
+        ({"faults": {"flood": 1.0}}, "no fault 'flood'"),
+        ({"faults": {"death": float("nan")}}, "weight"),
+        ({"faults": {"death": -1.0}}, "weight"),
+        ({"runs": 0}, "runs 0"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputValidationError, match=words):
+        simulate(make_agent(), **options)
+
+
+def test_a_tool_that_uses_the_network_fails_with_a_word_about_it() -> None:
+    seen: list[str] = []
+
+    async def fetch() -> str:
+        """Fetch."""
+        try:
+            await asyncio.open_connection("127.0.0.1", 1)
+        except NotImplementedError as error:
+            seen.append(str(error))
+        return "fetched"
+
+    agent = LlmAgent(name="root", tools=[fetch])
+    simulate(agent, actions=4, faults={}, model=[call("fetch"), "Done"])
+    assert "no network" in seen[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_each_kind_of_fault_alone_breaks_nothing(name: str) -> None:
+    report = simulate(make_agent(), actions=12, faults={name: 12.0})
+    report.assert_held()
+    assert report.figures[name] > 0
+
+
+@pytest.mark.parametrize("name", ["the fence is not checked", "a claim clears the journal"])
+def test_a_fault_of_the_runtime_is_found(name: str) -> None:
+    with plant(name):
+        report = simulate(make_agent, runs=20, shrink=False)
+    assert report.failures
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PLANTED)
+def test_each_planted_fault_is_found_within_100_000_steps(name: str) -> None:
+    with plant(name):
+        report = simulate(make_agent, runs=60, shrink=False)
+    assert report.failures, f"{report.steps} steps"
+    assert report.steps <= 100_000
+
+
+@pytest.mark.long
+def test_neither_the_process_nor_the_order_of_hashes_matters() -> None:
+    code = (
+        "from tests.unit.testing.test_simulate import *;"
+        "print(simulate(make_tree, seed=3, runs=2).digest)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "random")
+    }
+    assert found == {f"{simulate(make_tree, seed=3, runs=2).digest}\n"}
+
+
+def test_a_failure_prints_a_seed_that_replays_it() -> None:
+    def never(moment: Moment) -> bool:
+        return not moment.effects
+
+    report = simulate(make_agent(), actions=6, seed=1, always=[never])
+    (failure,) = report.failures
+    assert len(failure.plan) < failure.entries == 6
+    again = simulate(make_agent(), actions=6, seed=failure.seed, always=[never], shrink=False)
+    assert again.failures[0].trace == failure.trace
