@@ -63,7 +63,7 @@ async def title_session(call: Call) -> SessionTitle:
                 title += "" if part.thought else part.text or ""
     title = _clean(title)
     if not title:
-        raise Problem(502, "NoTitle", f"The model {model.model!r} gave no title; type one.")
+        raise Problem(409, "NoTitle", f"The model {model.model!r} gave no title; type one.")
     event = Event(
         invocation_id=f"p-{_clock.new_id()}",
         author="user",
