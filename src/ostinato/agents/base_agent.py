@@ -23,6 +23,7 @@ from ..events.event_actions import EventActions
 from ..sessions.log.resume import Resume, waits_for_answer
 from ..sessions.state import check_state
 from ..telemetry.tracing import span
+from ..types.deferred_signature import DeferredSignature
 from ..types.record_template import shallow_copy
 from ..workflow.agent_node import as_node_context, place_event, wait_for_answers
 from ..workflow.node_errors import limit_time
@@ -85,6 +86,13 @@ class BaseAgent(RunnableNode):
 
     kind_name: ClassVar[str] = "Agent"
     config_type: ClassVar[Any] = BaseAgentConfig  #: The settings of its file
+    __signature__: ClassVar[Any] = DeferredSignature()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "__signature__" not in vars(cls):
+            cls.__signature__ = DeferredSignature()
 
     @field_validator("name", mode="after")
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from .parser import build_parser
 
@@ -44,9 +44,10 @@ def _list_commands(parser: argparse.ArgumentParser, path: str) -> Iterator[_Comm
     # argparse offers no public way to read the arguments of a parser.
     actions: list[Any] = vars(parser)["_actions"]
     for action in actions:
-        if isinstance(action.choices, dict):
-            helps = {one.dest: one.help or "" for one in vars(action)["_choices_actions"]}
-            parsers = cast(dict[str, argparse.ArgumentParser], action.choices)
+        if "_choices_actions" in vars(action):
+            about: list[argparse.Action] = vars(action)["_choices_actions"]
+            helps = {one.dest: one.help or "" for one in about}
+            parsers: dict[str, argparse.ArgumentParser] = vars(action)["choices"]
             for name, child in parsers.items():
                 command.words[name] = _one_line(helps.get(name, ""))
                 below.append((f"{path} {name}".strip(), child))
