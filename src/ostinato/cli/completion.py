@@ -41,13 +41,11 @@ def _list_commands(parser: argparse.ArgumentParser, path: str) -> Iterator[_Comm
     """Yield a parser's command, and those below it."""
     command = _Command(path)
     below: list[tuple[str, argparse.ArgumentParser]] = []
-    # argparse offers no public way to read the arguments of a parser.
-    actions: list[Any] = vars(parser)["_actions"]
-    for action in actions:
-        if "_choices_actions" in vars(action):
-            about: list[argparse.Action] = vars(action)["_choices_actions"]
+    for action in _read_private(parser, "_actions", []):
+        about: list[argparse.Action] = _read_private(action, "_choices_actions", [])
+        if about:
             helps = {one.dest: one.help or "" for one in about}
-            parsers: dict[str, argparse.ArgumentParser] = vars(action)["choices"]
+            parsers: dict[str, argparse.ArgumentParser] = action.choices
             for name, child in parsers.items():
                 command.words[name] = _one_line(helps.get(name, ""))
                 below.append((f"{path} {name}".strip(), child))
@@ -62,6 +60,11 @@ def _list_commands(parser: argparse.ArgumentParser, path: str) -> Iterator[_Comm
     yield command
     for name, child in below:
         yield from _list_commands(child, name)
+
+
+def _read_private(owner: object, name: str, default: Any) -> Any:
+    """Return an attribute that argparse offers no public way to read."""
+    return vars(owner).get(name, default)
 
 
 def _one_line(text: str) -> str:
