@@ -124,7 +124,11 @@ def test_an_agent_and_a_folder_of_agents_need_no_project(
 def test_the_keys_of_an_agent_stay_out_of_the_image(ostinato: Ostinato) -> None:
     ostinato("create", "desk", "--template", "agent")
     ignored = Path("desk/.dockerignore").read_text(encoding="utf-8").split()
-    assert "**/.env" in ignored
+    assert {"**/.env", "**/*.env"} <= set(ignored)
+    ostinato("deploy", "cloud-run", "desk")
+    uploaded = Path("desk/.gcloudignore").read_text(encoding="utf-8").split()
+    assert {".env", "*.env"} <= set(uploaded)
+    assert {".env", "*.env"} <= set(Path("desk/.gitignore").read_text(encoding="utf-8").split())
 
 
 def test_what_cannot_be_deployed_is_said(ostinato: Ostinato) -> None:
