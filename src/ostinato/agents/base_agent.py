@@ -4,7 +4,7 @@ import asyncio
 import copy
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, final
 
 from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
@@ -32,6 +32,9 @@ from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 from .base_agent_config import base_fields
 from .guarded_live import run_guarded_live
 from .guarded_run import run_guarded
+
+if TYPE_CHECKING:
+    from .callback_types import AgentCallback, OneOrMore
 
 logger = get_logger(__name__)
 
@@ -79,8 +82,12 @@ class BaseAgent(RunnableNode):
     sub_agents: SkipValidation[list["BaseAgent"]] = Field(
         default_factory=lambda: list["BaseAgent"]()
     )
-    before_agent_callback: CallbackField = None
-    after_agent_callback: CallbackField = None
+    if TYPE_CHECKING:
+        before_agent_callback: OneOrMore[AgentCallback] = None
+        after_agent_callback: OneOrMore[AgentCallback] = None
+    else:
+        before_agent_callback: CallbackField = None
+        after_agent_callback: CallbackField = None
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
 
