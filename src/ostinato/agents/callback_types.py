@@ -18,7 +18,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 Answer = T | None | Awaitable[T | None]
-"""What a callback returns: an answer, or None to go on; or an awaitable of it."""
+"""What a callback returns: an answer, or None to continue; or an awaitable of it."""
 
 OneOrMore = K | list[K] | None
 
