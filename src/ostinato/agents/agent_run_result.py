@@ -10,10 +10,13 @@ from typing import Any, Generic, cast
 from pydantic import TypeAdapter
 from typing_extensions import TypeVar
 
-from .. import types
+from .. import _lazy, types
 from ..errors import NoOutputError
 from ..events.event import REJECTED, Event
 from ..sessions.session import Session
+
+# As text: only notebooks need it.
+_RENDER = "ostinato.events.event_html:render_events"
 
 
 @dataclass(slots=True)
@@ -66,6 +69,15 @@ class AgentRunResult(Generic[Output_co]):
     events: Sequence[Event]
     session: Session
     usage: Usage
+
+    def _repr_html_(self) -> str:
+        """Return the run for a notebook: its calls and tokens, and its events."""
+        used = self.usage
+        title = (
+            f"{self.agent.name}: {used.llm_calls} model calls, {used.tool_calls} tool calls, "
+            f"{used.total_tokens:,} tokens"
+        )
+        return _lazy.load(_RENDER)(self.events, title)
 
     @property
     def output(self) -> Output_co:

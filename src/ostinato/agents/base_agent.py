@@ -4,7 +4,7 @@ import asyncio
 import copy
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, final
 
 from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_validator
 
@@ -23,6 +23,7 @@ from ..events.event_actions import EventActions
 from ..sessions.log.resume import Resume, waits_for_answer
 from ..sessions.state import check_state
 from ..telemetry.tracing import span
+from ..types.deferred_signature import DeferredSignature
 from ..types.record_template import shallow_copy
 from ..workflow.agent_node import as_node_context, place_event, wait_for_answers
 from ..workflow.node_errors import limit_time
@@ -31,6 +32,9 @@ from .base_agent_config import BaseAgentConfig as BaseAgentConfig
 from .base_agent_config import base_fields
 from .guarded_live import run_guarded_live
 from .guarded_run import run_guarded
+
+if TYPE_CHECKING:
+    from .callback_types import AgentCallback, OneOrMore
 
 logger = get_logger(__name__)
 
@@ -78,13 +82,24 @@ class BaseAgent(RunnableNode):
     sub_agents: SkipValidation[list["BaseAgent"]] = Field(
         default_factory=lambda: list["BaseAgent"]()
     )
-    before_agent_callback: CallbackField = None
-    after_agent_callback: CallbackField = None
+    if TYPE_CHECKING:
+        before_agent_callback: OneOrMore[AgentCallback] = None
+        after_agent_callback: OneOrMore[AgentCallback] = None
+    else:
+        before_agent_callback: CallbackField = None
+        after_agent_callback: CallbackField = None
     input_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
     output_guardrails: SkipValidation[list[Any]] = Field(default_factory=list[Any])
 
     kind_name: ClassVar[str] = "Agent"
     config_type: ClassVar[Any] = BaseAgentConfig  #: The settings of its file
+    __signature__: ClassVar[Any] = DeferredSignature()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "__signature__" not in vars(cls):
+            cls.__signature__ = DeferredSignature()
 
     @field_validator("name", mode="after")
     @classmethod

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
-    from ostinato.context.context import Context as CallbackContext  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    from ostinato.context.context import CallbackContext as CallbackContext
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -52,6 +52,15 @@ from .node_agent import as_agents
 
 if TYPE_CHECKING:
     from ..types import GenerateContentConfig
+    from .callback_types import (
+        AfterModel,
+        AfterTool,
+        BeforeModel,
+        BeforeTool,
+        OneOrMore,
+        OnModelError,
+        OnToolError,
+    )
     from .llm_agent_config import LlmAgentConfig
 else:
     GenerateContentConfig = deferred_type("GenerateContentConfig")
@@ -107,12 +116,20 @@ class LlmAgent(TypedAgent[Deps, Text]):
     _default_model: ClassVar[str | BaseLlm] = DEFAULT_MODEL
     _default_live_model: ClassVar[str | BaseLlm] = DEFAULT_LIVE_MODEL
 
-    before_model_callback: CallbackField = None
-    after_model_callback: CallbackField = None
-    on_model_error_callback: CallbackField = None
-    before_tool_callback: CallbackField = None
-    after_tool_callback: CallbackField = None
-    on_tool_error_callback: CallbackField = None
+    if TYPE_CHECKING:
+        before_model_callback: OneOrMore[BeforeModel] = None
+        after_model_callback: OneOrMore[AfterModel] = None
+        on_model_error_callback: OneOrMore[OnModelError] = None
+        before_tool_callback: OneOrMore[BeforeTool] = None
+        after_tool_callback: OneOrMore[AfterTool] = None
+        on_tool_error_callback: OneOrMore[OnToolError] = None
+    else:
+        before_model_callback: CallbackField = None
+        after_model_callback: CallbackField = None
+        on_model_error_callback: CallbackField = None
+        before_tool_callback: CallbackField = None
+        after_tool_callback: CallbackField = None
+        on_tool_error_callback: CallbackField = None
     model: SkipValidation[str | BaseLlm] = ""
     output_schema: SkipValidation[type[Text] | Any] = None
     instruction: SkipValidation[str | Callable[[ReadonlyContext], Any]] = ""

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
@@ -20,6 +20,7 @@ from ..errors import AgentConfigError
 from ..models.context_cache_config import ContextCacheConfig
 from ..plugins.base_plugin import BasePlugin
 from ..tools import policy as policies
+from ..types.deferred_signature import DeferredSignature
 
 logger = get_logger(__name__)
 
@@ -70,6 +71,7 @@ class App(BaseModel):
     policy: SkipValidation[Any] = None
     examples: list[str] = Field(default_factory=list[str])
     context: ContextPolicy | None = None
+    __signature__: ClassVar[Any] = DeferredSignature()
 
     @field_validator("input_guardrails", "output_guardrails", mode="after")
     @classmethod

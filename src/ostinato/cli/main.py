@@ -23,6 +23,8 @@ _HOMES = {
     "run": "ostinato.cli.run",
     "approvals": "ostinato.cli.approvals_command",
     "create": "ostinato.cli.create",
+    "deploy": "ostinato.cli.deploy",
+    "completion": "ostinato.cli.completion",
     "sessions": "ostinato.cli.sessions",
     "migrate": "ostinato.cli.migrate",
     "doctor": "ostinato.cli.doctor",

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..hosting.places import DEFAULT_USER
 from ..version import __version__
+from .create_options import add_completion, add_create, add_deploy
 from .effect_options import add_effects, add_prove
 from .eval_options import add_eval, add_eval_set, add_optimize
 from .mcp_options import ACTIONS, parse_client_arguments
@@ -36,6 +37,7 @@ _RAW = argparse.RawDescriptionHelpFormatter
 _EXAMPLES = """\
 examples:
   ostinato create my_agent                     create an agent to start from
+  ostinato create desk --template service      create a project with tests and Dockerfile
   ostinato run my_agent                        chat with it
   ostinato run my_agent "What time is it?"     ask one question
   ostinato run my_agent --session 3f2a91c0     continue a session
@@ -54,6 +56,7 @@ examples:
   ostinato graph my_agent                      print its workflow as a Mermaid diagram
   ostinato effects --since 24h                 list what tools did, and how often
   ostinato prove my_agent scenario.yaml        kill it at every commit point and compare
+  ostinato deploy docker                       write Dockerfile and compose file
   ostinato erase ann                           erase everything stored about a user
   ostinato docs                                open the documentation
   ostinato doctor                              check what is installed and what is missing
@@ -116,7 +119,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_approvals(commands)
-    _add_create(commands)
+    add_create(commands)
+    add_deploy(commands)
     _add_sessions(commands)
     _add_trace(commands)
     _add_graph(commands)
@@ -142,6 +146,7 @@ def build_parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="check what is installed and what is missing")
     doctor.description = "Check which packages are installed, which keys are set, what is missing."
     add_db(doctor)
+    add_completion(commands)
     return parser
 
 
@@ -339,16 +344,6 @@ def _add_worker(commands: _Commands) -> None:
     )
     worker.add_argument("--once", action="store_true", help="exit when the queue is empty")
     add_log(worker)
-
-
-def _add_create(commands: _Commands) -> None:
-    create = commands.add_parser(
-        "create",
-        help="create the folder of a new agent",
-        description="Create a folder with a small working agent to start from.",
-    )
-    create.add_argument("name", metavar="NAME", help="folder to create; also the agent's name")
-    create.add_argument("--model", metavar="NAME", help="the agent's model")
 
 
 def _add_sessions(commands: _Commands) -> None:

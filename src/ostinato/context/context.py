@@ -377,6 +377,11 @@ class Context(ReadonlyContext[Deps_co]):
         return self._invocation_context.credential_service
 
 
+# The names under which tools and callbacks know it; aliases, so that type checkers export them.
+CallbackContext = Context
+ToolContext = Context
+
+
 def invocation_of(context: Context) -> Any:
     """Return a context's invocation; of a mock of a context, what its test put in its place."""
     return context._invocation_context  # pyright: ignore[reportPrivateUsage]

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from .. import _clock, types
+from .. import _clock, _lazy, types
 from ..models.llm_response import LlmResponse
 from ..types.like_named import own
 from ..types.record_template import RecordTemplate
@@ -15,6 +15,9 @@ from .event_actions import ACTIONS_TEMPLATE, EventActions
 
 REJECTED = "ostinato:rejected"
 """Key in the custom metadata of output that broke its schema, and of the correction after it."""
+
+# As text: only notebooks need it.
+_RENDER = "ostinato.events.event_html:render_event"
 
 if TYPE_CHECKING:
     from ..models.cache_metadata import CacheMetadata
@@ -196,6 +199,10 @@ class Event(LlmResponse):
     def node_name(self) -> str:
         """Name of the node or agent that runs where this event comes from; empty without a path."""
         return self.node_info.name
+
+    def _repr_html_(self) -> str:
+        """Return the event for a notebook."""
+        return _lazy.load(_RENDER)(self)
 
     def is_final_response(self) -> bool:
         """Return whether this event ends the agent's turn (Spec 2 §2.4).

@@ -6,7 +6,7 @@ from ostinato._lazy import attach
 
 if TYPE_CHECKING:
     from ostinato.auth.auth_tool import AuthToolArguments as AuthToolArguments
-    from ostinato.context.context import Context as ToolContext  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    from ostinato.context.context import ToolContext as ToolContext
     from ostinato.tools._request_input_tool import request_input as request_input
     from ostinato.tools.agent_tool import AgentTool as AgentTool
     from ostinato.tools.authenticated_function_tool import (
