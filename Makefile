@@ -24,6 +24,7 @@ REPLAY ?=
 ONLY ?=
 MATRIX_ARGS ?=
 PACKAGES_ARGS ?=
+RELEASE_ARGS ?=
 BENCH_ARGS ?=
 SCALE_ARGS ?=
 SOAK_SECONDS ?= 600
@@ -40,7 +41,7 @@ SPELLED := src page/src bench examples docs $(wildcard *.md)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
-  crash model docs docs-site clean
+  crash model docs docs-site release clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -118,6 +119,9 @@ model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an 
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py
+
+release: $(DEV_STAMP) page ## Build and check wheel and sdist on every Python; upload nothing
+	$(BIN)/python -m tests.install.release dist $(RELEASE_ARGS)
 
 docs-site: $(DEV_STAMP) ## Build the documentation site into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
