@@ -35,6 +35,10 @@ OUTSIDE = {
     "EvaluationFailedError",
     "ScenarioError",  # a failed assertion, too
     "ProcessKilledError",  # stands for a death; crash_everywhere catches it
+    "InvariantError",  # a failed assertion of a simulation
+    "StuckError",  # a simulation that does not end
+    "ProcessDiedError",  # this and the next are faults that a simulation plays
+    "SimulatedToolError",
     "ScriptError",
     "SharedHistoryError",
     "CliError",  # this and the next are messages of the command line
