@@ -323,9 +323,12 @@ def _note_changes(
         if before[0].get(name) != text:
             world.note("global", tool=tool.name, name=name)
     state, delta = run.ctx.session.state, run.context.actions.state_delta
+    orders = (getattr(delta, "order", None), run.ctx.run_state.write_order)
+    # Calls and branches beside this one have written through deltas of their own.
+    written = {*delta}.union(*(order.newest for order in orders if order is not None))
     for key in {*state, *before[1]}:
         changed = key not in before[1] or key not in state or before[1][key] != state[key]
-        if changed and key not in delta and not key.startswith("temp:"):
+        if changed and key not in written and not key.startswith("temp:"):
             world.note("state", tool=tool.name, name=key)
 
 

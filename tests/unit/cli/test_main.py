@@ -156,7 +156,7 @@ def test_a_store_that_is_no_file_is_an_error(make_agent: MakeAgent, ostinato: Os
     assert done.err.startswith("error: StoreError: ")
 
 
-@pytest.mark.parametrize("argv", [("run",), ("sessions",), ("sessions", "show"), ("create",)])
+@pytest.mark.parametrize("argv", [("run",), ("sessions",), ("sessions", "show")])
 def test_incomplete_commands_are_wrong_usage(ostinato: Ostinato, argv: tuple[str, ...]) -> None:
     done = ostinato(*argv)
     assert done.code == 2

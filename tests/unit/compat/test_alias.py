@@ -303,7 +303,7 @@ MISSING = [
     ("import google.adk.agents.llm_agnet", ["no module google.adk.agents.llm_agnet", "llm_agent"]),
     ("from google.adk.tools._x_util import f", ["private name", "google.adk.tools", "BaseTool"]),
     ("from google.adk.a2a.utils import x", ["google.adk.a2a.utils is not", "ostinato serve"]),
-    ("adk.optimization.sampler", ["google.adk.optimization", "ostinato.testing"]),
+    ("adk.optimization.sampler", ["google.adk.optimization", "evaluation.prompt_optimization"]),
     ("from google.adk.models.lite_llm import TextChunk", ["lite_llm.TextChunk", "BaseLlm"]),
     ("from google.adk.models.lite_llm import LiteLLM", ["LiteLLM", "ostinato.models.lite_llm"]),
     ("import google.adk.agents.llm_agent.LlmAgent", ["google.adk.agents.llm_agent"]),
