@@ -21,7 +21,8 @@ PAGES.append(pytest.param(DOCS / "index.md"))
 
 @pytest.fixture(autouse=True)
 def without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run without the keys and the width of this terminal."""
+    """Run without the keys, the width of this terminal and the models of other tests."""
+    monkeypatch.setattr("ostinato.models.registry._users", [])
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")

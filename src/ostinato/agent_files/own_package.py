@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
+from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 
@@ -65,7 +66,7 @@ def _normalize_name(name: str) -> str:
 def own_package(folder: Path) -> str:
     """Return the name under which a folder is imported as a package; import it if necessary.
 
-    The package gets the folder's name if that is free. `sys.path` does not change.
+    The package gets the folder's name, or the next one that is free. `sys.path` does not change.
 
     Args:
       folder: absolute path.
@@ -73,11 +74,32 @@ def own_package(folder: Path) -> str:
     for name, module in list(sys.modules.items()):
         if is_package_of(module, folder):
             return name
-    name = re.sub(r"\W", "_", folder.name)
-    if name in sys.modules or is_reserved(name, folder):
-        name = f"{name}_agent"
+    name = choose_package_name(re.sub(r"\W", "_", folder.name), folder)
     import_package(name, folder)
     return name
+
+
+def choose_package_name(name: str, folder: Path) -> str:
+    """Return the name for a folder's package: `name`, `name_agent`, `name_agent_2`, and so on.
+
+    It is the first one that the folder's package already has, or that no other module has.
+
+    Args:
+      name: the folder's name, without dots.
+      folder: absolute path of the package's top folder.
+    """
+    numbered = (f"{name}_agent_{number}" for number in count(2))
+    names = chain((name, f"{name}_agent"), numbered)
+    return next(one for one in names if _can_name(one, folder))
+
+
+def _can_name(name: str, folder: Path) -> bool:
+    """Return whether a folder's package has a name, or may get it."""
+    if is_package_of(sys.modules.get(name), folder):
+        return True
+    # A module below the name would be imported instead of the folder's.
+    taken = any(one == name or one.startswith(f"{name}.") for one in list(sys.modules))
+    return not taken and not is_reserved(name, folder)
 
 
 def is_package_of(module: ModuleType | None, folder: Path) -> bool:

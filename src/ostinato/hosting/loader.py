@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..agent_files.own_package import import_package, is_package_of, is_reserved
+from ..agent_files.own_package import choose_package_name, import_package, is_package_of
 from ..agents.base_agent import BaseAgent
 from ..agents.config_agent_utils import from_config
 from ..agents.node_agent import as_agent
@@ -166,21 +166,16 @@ def _load_dotted(name: str) -> LoadedAgent | None:
 
 def _import_package(folder: Path) -> ModuleType:
     """Import a folder as a package, under its own name if that name is free."""
-    top, dotted = folder, folder.name
+    top = folder
     while (top / "__init__.py").is_file() and (top.parent / "__init__.py").is_file():
         top = top.parent
-        dotted = f"{top.name}.{dotted}"
-    name = top.name.replace(".", "_")
-    taken = name in sys.modules or is_reserved(name, top)
-    if taken and not is_package_of(sys.modules.get(name), top):
-        dotted = dotted.replace(top.name, f"{name}_agent", 1)
-        name = f"{name}_agent"
+    name = choose_package_name(top.name.replace(".", "_"), top)
     if str(top.parent) not in sys.path:
         sys.path.append(str(top.parent))  # last, so that a neighbour hides no installed package
     if not is_package_of(sys.modules.get(name), top):
         _seed_package(name, top, folder)
-    rest = dotted.partition(".")[2] if top != folder else ""
-    return _import_module(f"{name}.{rest}", folder) if rest else sys.modules[name]
+    inner = folder.relative_to(top).parts
+    return _import_module(".".join((name, *inner)), folder) if inner else sys.modules[name]
 
 
 def _seed_package(name: str, top: Path, folder: Path) -> None:

@@ -80,6 +80,17 @@ def test_names_that_other_modules_have_or_python_would_not_take(
     assert hasattr(sys.modules["json"], "dumps")
 
 
+def test_folders_of_one_name_are_different_packages(tmp_path: Path) -> None:
+    for name in ("one", "two", "three", "four"):
+        folder = tmp_path / name / "same_name"
+        folder.mkdir(parents=True)
+        text = "from . import words\n" + AGENT.replace("'x'", "words.NAME")
+        folder.joinpath("agent.py").write_text(text, encoding="utf-8")
+        folder.joinpath("words.py").write_text(f"NAME = {name!r}", encoding="utf-8")
+    for name in ("one", "two", "three", "four", "three", "one"):
+        assert load_agent(str(tmp_path / name / "same_name")).root.name == name
+
+
 def test_env_is_read_and_what_is_set_stays(
     make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
