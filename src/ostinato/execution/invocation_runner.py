@@ -46,7 +46,7 @@ from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
 from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
 from .recovery.detached_tasks import DetachedTasks
-from .recovery.recovery import Recovery, busy_error
+from .recovery.recovery import Recovery, check_key
 from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
 from .rewind import rewind_event
 from .routing.agent_choice import summarizing_model
@@ -280,17 +280,9 @@ class InvocationRunner:
           KeyHasEnded: the run of its key has ended.
         """
         request = turn.request
-        if request.once:
-            if TURNS.has_accepted(self.session_key(request.place), turn):
-                return
-            recovery = self.make_recovery(request.runner, request.config)
-            if recovery is not None and await recovery.is_open(request.place, request.id):
-                return
-            session = await request.runner.load_session(request, asks=True)
-            if log_of(session).start_of(request.id) is not None:
-                request.accept()
-                raise KeyHasEnded(session)
-        raise busy_error(request.place)
+        if request.once and TURNS.has_accepted(self.session_key(request.place), turn):
+            return
+        await check_key(request, self.make_recovery(request.runner, request.config))
 
     async def retry_while_busy(
         self, turn: Turn, act: Callable[[Session, Turn], Awaitable[_R]]

@@ -266,3 +266,30 @@ async def test_a_repeated_key_that_rejects_waits_for_the_message_of_another_proc
     assert final_text(await first) == "One."
     assert final_text(await queued) == final_text(await again) == "Two."
     assert words(await talk.stored()) == ["first", "One.", "second", "Two."]
+
+
+@pytest.mark.parametrize("reads", [1, 2, 3])
+async def test_a_repeated_key_that_rejects_is_answered_if_its_run_just_ended(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    one, two = two_owners
+    gate = Gate()
+    talk = one.talk([call("wait"), "One.", "Two."], [gate.wait])
+    first = asyncio.create_task(talk.say("first"))
+    await gate.begun.wait()
+    queued = asyncio.create_task(talk.say("second", idempotency_key="k"))
+    await one.has_message()
+    read, left = two.service.lease, reads
+
+    async def read_before_all_ended(place: Any) -> Any:
+        nonlocal left
+        lease, left = await read(place), left - 1
+        if left == 0:
+            gate.let.set()
+            await asyncio.wait([first, queued])
+        return lease
+
+    monkeypatch.setattr(two.service, "lease", read_before_all_ended)
+    again = two.talk([]).say("second", run_config=RunConfig(on_busy="reject"), idempotency_key="k")
+    assert final_text(await again) == "Two."
+    assert final_text(await queued) == "Two."

@@ -32,9 +32,11 @@ from ...errors import (
 )
 from ...events.event import Event
 from ...sessions.base_session_service import HIDDEN_PREFIX
+from ...sessions.session import log_of
 from ...sessions.store.durable_store import InboxMessage, Lease, Place
 from ..live_runs import was_live
 from ..run_request import RunnerAccess, RunRequest
+from ..run_table import KeyHasEnded
 from ..store_access import StoreAccess
 from ..turn import Turn
 from ..turns import TURNS
@@ -156,6 +158,7 @@ class Recovery:
 
         Raises:
           SessionBusyError: a live owner runs, and the request does not wait.
+          KeyHasEnded: it does not wait, and the run of its key has ended.
         """
         request, pause = turn.request, _FIRST_PAUSE
         rounds = _Rounds(turn.request.place)
@@ -171,9 +174,7 @@ class Recovery:
                     await self._run_detached(request.place, ahead)
                 continue
             if request.config.on_busy == "reject":
-                # A repeated message is not refused if its first copy waits.
-                if not (request.once and await self.is_open(request.place, request.id)):
-                    raise busy_error(request.place)
+                await check_key(request, self)
             if request.config.on_busy == "interrupt" and not turn.has_interrupted:
                 turn.has_interrupted = await self._durable.request_cancel(request.place)
             await turn.queue()
@@ -231,10 +232,11 @@ class Recovery:
 
     async def is_open(self, place: Place, invocation_id: str) -> bool:
         """Return whether an invocation is queued or running."""
-        lease = await self._durable.lease(place)
-        if lease is not None and is_open(lease) and lease.invocation_id == invocation_id:
+        # A claim turns the message into a lease, so this order misses none.
+        if await self._find_message(place, invocation_id) is not None:
             return True
-        return await self._find_message(place, invocation_id) is not None
+        lease = await self._durable.lease(place)
+        return lease is not None and is_open(lease) and lease.invocation_id == invocation_id
 
     async def _find_message(self, place: Place, invocation_id: str) -> InboxMessage | None:
         for message in await self._durable.messages(place):
@@ -465,6 +467,27 @@ class Recovery:
             place.session_id,
             reason,
         )
+
+
+async def check_key(request: RunRequest, recovery: Recovery | None) -> None:
+    """Refuse a request that does not wait, unless its key has been accepted before.
+
+    Args:
+      request: the request, which found its session busy.
+      recovery: None if the session lives in this process only.
+
+    Raises:
+      SessionBusyError: it has no key, or the key is new.
+      KeyHasEnded: the run of its key has ended.
+    """
+    if request.once:
+        if recovery is not None and await recovery.is_open(request.place, request.id):
+            return
+        session = await request.runner.load_session(request, asks=True)
+        if log_of(session).start_of(request.id) is not None:
+            request.accept()
+            raise KeyHasEnded(session)
+    raise busy_error(request.place)
 
 
 def busy_error(place: Place) -> SessionBusyError:
