@@ -26,7 +26,7 @@ from tests.size.filling import APP, USERS, fill_postgres, fill_sqlite, make_sqli
 from tests.support.databases import new_database
 from tests.unit.sessions.talk import claim, said
 
-_AGENTS = Path(__file__).parents[1] / "server" / "agents"
+_AGENTS = Path(__file__).parents[1] / "unit" / "server" / "agents"
 _PAGES = ("everywhere", "sometimes", "seldom", "nowhere", "every", "session-0000017")
 
 Ask = Callable[[int], Awaitable[Any]]
