@@ -1,20 +1,25 @@
-"""The command `ostinato docs`: opens the documentation site, or says how to build it."""
+"""The command `ostinato docs`: opens the documentation site, or explains an error."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import webbrowser
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from .cli_error import FAILED, CliError
+from .cli_error import FAILED, USAGE, CliError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # In a wheel that contains the site, and in a checkout after `make docs-site`.
 PLACES = (_PACKAGE / "site", _PACKAGE.parents[1] / "build" / "site")
+# In a wheel, and in a checkout.
+_ERRORS = Path("troubleshooting", "errors.md")
+ERROR_PAGES = (_PACKAGE / "errors" / _ERRORS.name, _PACKAGE.parents[1] / "docs" / _ERRORS)
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
@@ -34,6 +39,30 @@ def find_site() -> Path | None:
     return next((place for place in PLACES if (place / "index.html").exists()), None)
 
 
+def explain_error(name: str) -> str:
+    """Return the cause and the remedy of an error, as plain text.
+
+    Args:
+      name: an error class of Ostinato, in any case.
+
+    Raises:
+      CliError: no error has this name, or the page of errors is missing.
+    """
+    page = next((place for place in ERROR_PAGES if place.exists()), None)
+    if page is None:
+        raise CliError("This installation has no page of errors. Install Ostinato again.", FAILED)
+    pieces = re.split(r"^## (\w+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    sections = dict(zip(pieces[::2], pieces[1::2], strict=True))
+    known = {one.lower(): one for one in sections}
+    found = known.get(name.lower().rpartition(".")[2])
+    if found is None:
+        near = get_close_matches(name.lower(), known, n=1)
+        hint = f" Did you mean {known[near[0]]}?" if near else ""
+        raise CliError(f"No error of Ostinato is called {name!r}.{hint}", USAGE)
+    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", sections[found].strip())
+    return f"{found}\n\n{text.replace('**', '')}"
+
+
 def make_server(site: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of the site on the loopback address; port 0 chooses a free one.
 
@@ -51,11 +80,14 @@ def make_server(site: Path, port: int) -> ThreadingHTTPServer:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Serve the site and open it in a browser, until Ctrl-C; or print its folder.
+    """Serve the site and open it in a browser, until Ctrl-C; or print its folder, or an error.
 
     Raises:
-      CliError: the site is not built, or the port cannot be used.
+      CliError: the site is not built, the port cannot be used, or no error has the name.
     """
+    if args.error is not None:
+        print(explain_error(args.error))
+        return 0
     site = find_site()
     if site is None:
         raise CliError(

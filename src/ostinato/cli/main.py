@@ -80,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE if error.missing else FAILED
     except OstinatoError as error:
         _print_error(f"{type(error).__name__}: {error}".replace("db_url", "--db"))
+        print(f"Explained by: {error.help_command}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED

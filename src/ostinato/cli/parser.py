@@ -59,6 +59,7 @@ examples:
   ostinato deploy docker                       write Dockerfile and compose file
   ostinato erase ann                           erase everything stored about a user
   ostinato docs                                open the documentation
+  ostinato docs SessionBusyError               what an error means, and its remedy
   ostinato doctor                              check what is installed and what is missing
 """
 
@@ -421,10 +422,11 @@ def _add_erase(commands: _Commands) -> None:
 def _add_docs(commands: _Commands) -> None:
     docs = commands.add_parser(
         "docs",
-        help="open the documentation",
+        help="open the documentation, or explain an error",
         description="Serve the built documentation site on this machine and open it in a browser, "
-        "until Ctrl-C.",
+        "until Ctrl-C. With the name of an error class, print its cause and its remedy.",
     )
+    docs.add_argument("error", nargs="?", help="error to explain, such as SessionBusyError")
     docs.add_argument("--port", type=int, default=0, help="port to use (default: a free one)")
     docs.add_argument("--no-browser", action="store_true", help="only serve, open no browser")
     docs.add_argument("--where", action="store_true", help="print the site's folder, and exit")

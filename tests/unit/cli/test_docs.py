@@ -35,6 +35,32 @@ def test_without_a_site_the_command_says_how_to_build_it(
     assert "make docs-site" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "name", ["SessionBusyError", "sessionbusyerror", "ostinato.errors.SessionBusyError"]
+)
+def test_an_error_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", name]) == 0
+    title, _, cause, *rest = capsys.readouterr().out.splitlines()
+    assert title == "SessionBusyError"
+    assert cause.startswith("Cause. Another invocation runs in the session")
+    assert any(line.startswith("Remedy. Wait for the first run") for line in rest)
+
+
+def test_an_unknown_error_is_told_with_the_nearest_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["docs", "SessionBusy"]) == 2
+    assert "Did you mean SessionBusyError?" in capsys.readouterr().err
+
+
+def test_an_installation_without_the_page_of_errors_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(docs, "ERROR_PAGES", ())
+    assert main(["docs", "SessionBusyError"]) == 1
+    assert "no page of errors" in capsys.readouterr().err
+
+
 def test_the_site_is_served_on_the_loopback_address_and_nothing_beside_it(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
