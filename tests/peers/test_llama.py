@@ -11,10 +11,20 @@ import pytest
 from ostinato import types
 from ostinato.agents import LlmAgent, RunConfig
 from ostinato.agents.run_config import StreamingMode
+from ostinato.evaluation.eval_metrics import (
+    EvalMetric,
+    EvalStatus,
+    JudgeModelOptions,
+    LlmAsAJudgeCriterion,
+)
+from ostinato.evaluation.judge import Judge, forget_verdicts
+from ostinato.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from ostinato.events.event import Event
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_request import LlmRequest
+from ostinato.models.registry import LLMRegistry
 from ostinato.testing import Conversation, tool_calls
+from tests.unit.evaluation.builders import turn
 from tests.unit.examples.loading import NAMES, agents_of, example, put_models
 
 from .adapters import CHAT, CLAUDE, RESPONSES, Adapter
@@ -106,3 +116,18 @@ async def test_a_text_in_pieces_is_the_whole_text(model: BaseLlm) -> None:
     texts = ["".join(p.text or "" for p in (r.content and r.content.parts) or []) for r in got]
     assert texts[-1] == "".join(texts[:-1]) == "Done."
     assert got[-1].finish_reason == types.FinishReason.STOP
+
+
+@ADAPTERS
+async def test_a_judge_without_a_verdict_leaves_a_case_open(
+    model: BaseLlm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LLMRegistry, "new_llm", staticmethod(lambda name: model))
+    forget_verdicts()
+    options = JudgeModelOptions(judge_model="any", num_samples=3)
+    criterion = LlmAsAJudgeCriterion(threshold=0.5, judge_model_options=options)
+    metric = EvalMetric(metric_name="final_response_match_v2", threshold=0.5, criterion=criterion)
+    evaluator = DEFAULT_METRIC_EVALUATOR_REGISTRY.get_evaluator(metric)
+    result = await evaluator.evaluate_invocations([turn("q", "a")], [turn("q", "b")])
+    assert result.overall_eval_status is EvalStatus.NOT_EVALUATED
+    assert await Judge(options).ask("Is it right?") == ["Done."] * 3

@@ -14,6 +14,7 @@ from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
 from ..models.registry import LLMRegistry
 from .eval_metrics import JudgeModelOptions
+from .llm_as_judge_utils import get_text_from_content
 
 _CACHED = 4096
 
@@ -52,7 +53,8 @@ class Judge:
         Raises:
           ProviderError: the model cannot be reached, or refuses.
         """
-        return [_text_of(one) for one in await self.ask_responses(prompt, samples=samples)]
+        responses = await self.ask_responses(prompt, samples=samples)
+        return [get_text_from_content(one.content) or "" for one in responses]
 
     async def ask_responses(self, prompt: str, *, samples: int | None = None) -> list[LlmResponse]:
         """Return the answers as responses; arguments as for `ask`."""
@@ -94,8 +96,3 @@ class Judge:
                 if not response.partial:
                     last = response
         return last
-
-
-def _text_of(response: LlmResponse) -> str:
-    parts = response.content.parts if response.content is not None else None
-    return "\n".join(part.text for part in parts or () if part.text and not part.thought)

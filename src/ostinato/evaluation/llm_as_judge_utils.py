@@ -52,7 +52,7 @@ def get_text_from_content(
     *,
     include_intermediate_responses_in_final: bool = False,
 ) -> str | None:
-    """Return the text of a content, or of an invocation's final response.
+    """Return the text of a content, or of an invocation's final response, without thoughts.
 
     Args:
       content: the content or the invocation.
@@ -71,7 +71,7 @@ def get_text_from_content(
         return "\n".join(filter(None, texts)) or None
     if content is None or not content.parts:
         return None
-    return "\n".join(part.text for part in content.parts if part.text)
+    return "\n".join(part.text for part in content.parts if part.text and not part.thought)
 
 
 def _intermediate(data: IntermediateDataType | None) -> list[types.Content | None]:
