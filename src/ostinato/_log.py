@@ -91,6 +91,9 @@ class InvocationIdFilter(logging.Filter):
         return True
 
 
+_QUIET_SECONDS = 10.0  # between two lines about the same failure of a store
+
+
 class OutageLog:
     """Logs one line when a store stops answering and one when it answers again.
 
@@ -105,16 +108,26 @@ class OutageLog:
         self._began = 0.0
         self._count = 0
         self._reason = ""
+        self._logged_at = 0.0
+        self._is_logged = False
         self.failures = 0
 
     def note_failure(self, error: Exception) -> None:
-        """Count a failure; log it if it begins an outage or has another reason than the last."""
+        """Count a failure; log it if it begins an outage or has another reason than the last.
+
+        A store that fails and answers in turns is logged every ten seconds at most.
+        """
         with self._lock:
+            now = time.monotonic()
             if not self._count:
-                self._began = time.monotonic()
+                self._began = now
+            elapsed = now - self._logged_at
+            known = self._reason == str(error) and (self._count > 0 or elapsed < _QUIET_SECONDS)
             self._count += 1
             self.failures += 1
-            known, self._reason = self._reason == str(error), str(error)
+            self._reason = str(error)
+            if not known:
+                self._logged_at, self._is_logged = now, True
         if not known:
             _logger.error("%s Failures of this kind are not logged until it answers again.", error)
 
@@ -123,9 +136,10 @@ class OutageLog:
         if not self._count:
             return
         with self._lock:
-            count, self._count, self._reason = self._count, 0, ""
+            count, self._count = self._count, 0
+            is_logged, self._is_logged = self._is_logged, False
             seconds = time.monotonic() - self._began
-        if count:
+        if count and is_logged:
             _logger.info(
                 "The store answers again after %.0f s; %d operation(s) failed.", seconds, count
             )

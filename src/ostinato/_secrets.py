@@ -44,8 +44,8 @@ _TEXT = re.compile(
     | (?-i:\b(?:gh[pousr]|github_pat|glpat|xox[a-z]|xapp)[_-][\w-]{{8,}})
     | (?-i:-----BEGIN\ [A-Z0-9\ ]{{0,40}}PRIVATE\ KEY(?:\ BLOCK)?-----
         .*?(?:-----END\ [A-Z0-9\ ]{{0,40}}PRIVATE\ KEY(?:\ BLOCK)?-----|\Z))
-    # user:password@ of a URL; the password may hold an @
-    | (?<=://)[^\s/@:"'<>]*:[^\s/"'<>]*(?=@)
+    # user:password@ of a URL, unless it is masked; the password may hold an @
+    | (?<=://)[^\s/@:"'<>]*:(?!\*\*\*@)[^\s/"'<>]*(?=@)
     # signed URLs
     | (?P<signed>(?:x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|
         (?<![a-z])(?:signature|sig|awsaccesskeyid|googleaccessid))(?:=|%3d) | (?<=[?&])key=)

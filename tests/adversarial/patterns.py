@@ -153,6 +153,8 @@ def _step(kind: Any, value: Any, head: str, heads: list[tuple[str, str]]) -> str
         return _walk(value[3], head, heads)
     if kind is code.ATOMIC_GROUP:
         return _walk(value, head, heads)
+    if kind is code.ASSERT and value[0] < 0:  # what has to stand before is part of the example
+        return _walk(value[1], head, heads)
     if kind is code.BRANCH:
         ends = [_walk(one, head, heads) for one in value[1]]
         return ends[0]

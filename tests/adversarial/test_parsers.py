@@ -19,6 +19,7 @@ from ostinato.artifacts.artifact_util import parse_artifact_uri
 from ostinato.code_executors.code_execution_utils import CodeExecutionUtils
 from ostinato.context.template import compile_template
 from ostinato.hosting.dotenv import read_env
+from ostinato.hosting.store_address import mask_secrets
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.offline_llm import OfflineLlm
 from ostinato.models.streaming_response import StreamingResponseAggregator
@@ -123,6 +124,7 @@ def ask_stand_in(text: str, instruction: str = "") -> object:
 
 READERS: dict[str, Callable[[str], object]] = {
     "redaction": redact_text,
+    "masking of passwords": mask_secrets,
     "redaction of names": is_secret_name,
     "redaction of records": lambda text: redact_value({"a": [text], text: text}),
     "texts of errors": public_text,
@@ -167,8 +169,9 @@ READERS: dict[str, Callable[[str], object]] = {
 PIECES = (
     "a", " ", "\n", "{", "}", "{a", "{{a}}", "[", '{"', '{"a":', '{"a":[', '"\\"', "-eyJaaaaaaaa",
     "a,", "1.", "::", "/a", "<a", "<!--", "%", "%2", "=", "A=", "&a", "- a\n", "a: ", "&a *a ", "?",
-    "```python\nx ", "```tool_code\n", "\n```", "data:", ";base64", "token=", "://a:", "\x00",
-    "\u4e00", "password: '", "Bearer ", "sk-", "-----BEGIN PRIVATE KEY-----", "artifact://apps/a/users/",
+    "```python\nx ", "```tool_code\n", "\n```", "data:", ";base64", "token=", "://a:",
+    "http://a:", "a://b@", "\x00", "\u4e00", "password: '", "Bearer ", "sk-",
+    "-----BEGIN PRIVATE KEY-----", "artifact://apps/a/users/",
 )  # fmt: skip
 
 

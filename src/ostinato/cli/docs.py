@@ -59,7 +59,7 @@ def explain_error(name: str) -> str:
         near = get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {known[near[0]]}?" if near else ""
         raise CliError(f"No error of Ostinato is called {name!r}.{hint}", USAGE)
-    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", sections[found].strip())
+    text = re.sub(r"\[([^][]{1,200})\]\([^()]{1,200}\)", r"\1", sections[found].strip())
     return f"{found}\n\n{text.replace('**', '')}"
 
 

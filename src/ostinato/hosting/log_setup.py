@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from .._log import UNKNOWN, InvocationIdFilter
+from .._secrets import redact_text
 from .store_address import mask_secrets
 
 LogFormat = Literal["text", "json"]
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
+_LONGEST = 32_000  # characters of a message or a traceback
 _OURS = ("ostinato", "uvicorn")  # the level applies to these; others log from WARNING on
 
 # Attribute of a log record -> its short name in a line of text.
@@ -92,7 +94,7 @@ class TextFormatter(logging.Formatter):
         line = f"{moment} {level} {record.getMessage()}" + (f"  {ids}" if ids else "")
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return mask_secrets(line)
+        return _clean(line)
 
 
 class JsonFormatter(logging.Formatter):
@@ -105,7 +107,7 @@ class JsonFormatter(logging.Formatter):
             "time": moment,
             "level": record.levelname,
             "logger": record.name,
-            "message": mask_secrets(record.getMessage()),
+            "message": _clean(record.getMessage()),
             "process": record.process,
         }
         for key in _IDS:
@@ -113,8 +115,16 @@ class JsonFormatter(logging.Formatter):
             fields[key] = None if value == UNKNOWN else value
         fields.update(getattr(record, "fields", {}))
         if record.exc_info:
-            fields["exception"] = mask_secrets(self.formatException(record.exc_info))
+            fields["exception"] = _clean(self.formatException(record.exc_info))
         return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+def _clean(text: str) -> str:
+    """Return a text for the log: cut, without secrets."""
+    if len(text) > _LONGEST:
+        half, left = _LONGEST // 2, len(text) - _LONGEST
+        text = f"{text[:half]} ... {left} characters left out ... {text[-half:]}"
+    return redact_text(mask_secrets(text))
 
 
 def _quote_id(value: str) -> str:

@@ -40,8 +40,8 @@ _ARTIFACT_FORMS = "Write a folder, gs://BUCKET or memory://"
 _MEMORY_FORMS = (
     "Write a path such as memories.db, sqlite:///memories.db, agentengine://ID or memory://"
 )
-# A password may contain `@`, `/` and `:`, so everything up to the last `@` of the word is masked.
-_USER_INFO = re.compile(r"(?<=://)([^\s:/@'\"]*):[^\s'\"]*@")
+_WORD = re.compile(r"[^\s'\"]+")
+_END_OF_USER = re.compile(r"[:/@]")
 # `user:password@host/database`, a URL whose scheme was forgotten.
 _BARE_PASSWORD = re.compile(r"^([^\s:/\\@'\"]*):[^\s'\"]*@(?=[^/\\@\s]+(?:[/?]|$))")
 _SECRET_PARAMETER = re.compile(
@@ -53,7 +53,22 @@ def mask_secrets(text: str) -> str:
     """Return a text in which the passwords of URLs are replaced by `***`."""
     if "://" not in text:
         return _BARE_PASSWORD.sub(r"\1:***@", text)
-    return _SECRET_PARAMETER.sub(r"\1***", _USER_INFO.sub(r"\1:***@", text))
+    return _SECRET_PARAMETER.sub(r"\1***", _WORD.sub(_mask_password, text))
+
+
+def _mask_password(word: re.Match[str]) -> str:
+    """Return a word without the password of the first URL in it that has one.
+
+    A password may contain `@`, `/` and `:`, so everything up to the word's last `@` is masked.
+    """
+    text = word[0]
+    last, start = text.rfind("@"), text.find("://")
+    while 0 <= start < last:
+        end = _END_OF_USER.search(text, start + len("://"))
+        if end is not None and end[0] == ":" and end.end() <= last:
+            return f"{text[: end.end()]}***{text[last:]}"
+        start = text.find("://", start + 1)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

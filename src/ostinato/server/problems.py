@@ -11,7 +11,7 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -69,9 +69,22 @@ def answering_developer(yes: bool) -> Generator[None]:
 
 def public_text(text: str) -> str:
     """Return an error's text for clients: cut, file names without folders, no secrets."""
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}…"
-    return _PATHS.sub(lambda found: found[1] or "", redact_text(text))
+    return _PATHS.sub(lambda found: found[1] or "", redact_text(_cut(text)))
+
+
+def _redact_texts(value: Any) -> Any:
+    """Return JSON without secrets in its texts."""
+    if isinstance(value, str):
+        return redact_text(_cut(value))
+    if isinstance(value, list):
+        return [_redact_texts(one) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {name: _redact_texts(one) for name, one in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def public_name(name: object) -> str:
@@ -124,10 +137,11 @@ class Problem(Exception):
         id: str | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
+        message = redact_text(_cut(message))
         super().__init__(message)
         self.facts = dict(facts or {})
         self.status, self.kind, self.message = status, public_name(kind), message
-        self.detail = message if detail is None else detail
+        self.detail = message if detail is None else _redact_texts(detail)
         self.headers = dict(headers or {})
         self.id = id
 

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from .._secrets import redact_text
 from ..sessions.base_session_service import HIDDEN_PREFIX
 from ..sessions.sqlite.sqlite_file import FileFormat
 from .recorder import SpanRecord
 
+_LONGEST_ERROR = 10_000  # characters of an error's text
 FORMAT = FileFormat(
     noun="span store",
     service="SqliteSpanStore",
@@ -128,7 +130,7 @@ def _insert_span(db: sqlite3.Connection, record: SpanRecord, known: KnownLinks) 
         record.end,
         *record.place,
         record.invocation_id,
-        record.error,
+        None if record.error is None else redact_text(record.error[:_LONGEST_ERROR]),
         json.dumps(record.attributes, ensure_ascii=False, default=repr),
         _store_chain(db, record.contents, known),
         json.dumps(texts),

@@ -92,3 +92,53 @@ def test_an_outage_is_two_lines(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages[0].startswith("The session store 'agents' cannot be reached.")
     assert "50 operation(s) failed" in caplog.messages[1]
     assert outage.failures == 50
+
+
+def test_a_store_that_fails_and_answers_in_turns_is_not_logged_each_time(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("ostinato._log.time.monotonic", lambda: now)
+    outage = OutageLog()
+    with caplog.at_level("INFO", "ostinato"):
+        for _ in range(20):
+            outage.note_failure(StoreError("The disk is full."))
+            outage.note_answer()
+        assert len(caplog.messages) == 2
+        now += 11.0
+        outage.note_failure(StoreError("The disk is full."))
+    assert len(caplog.messages) == 3
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_secrets_are_left_out_of_messages_and_tracebacks(
+    form: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = (
+        "hunter2-password",
+        "Bearer abcdefghijk0123",
+        "sk-proj-abcdefghijklmnop0123",
+        "AKIAIOSFODNN7EXAMPLE",
+        "postgresql://ann:geheim@host/db",
+    )
+    text = " ".join(secrets).replace("hunter2-password", "password=hunter2-password")
+    with log_to_stderr("info", form):
+        logger.warning("It failed: %s", text)
+        try:
+            raise ValueError(text)
+        except ValueError:
+            logger.exception("failed")
+    written = capsys.readouterr().err
+    assert written.count("It failed") == 1
+    for secret in ("hunter2", "abcdefghijk0123", "sk-proj", "AKIA", "geheim"):
+        assert secret not in written
+
+
+def test_a_long_text_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    with log_to_stderr("info", "text"):
+        logger.warning("begin %s end", "a " * 100_000)
+    written = capsys.readouterr().err
+    assert len(written) < 33_000
+    assert "begin" in written
+    assert " characters left out ... " in written
+    assert "end" in written

@@ -68,6 +68,7 @@ def test_what_names_no_store_is_refused(db: str, words: str) -> None:
         "failed: ('mysql+aiomysql://root:geheim@host:3306/db?charset=utf8',)",
         "postgresql://host/db?user=ann&password=geheim&ssl=require",
         "postgresql://:geheim@host/db",
+        "see http://x/a?next=postgresql://ann:geheim@host/db",
     ],
 )
 def test_passwords_are_masked(text: str) -> None:

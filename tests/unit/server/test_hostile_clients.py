@@ -244,6 +244,23 @@ async def test_state_of_others_is_not_the_clients_to_write(
         assert left["id"] == "s" and not left["state"]
 
 
+@pytest.mark.parametrize("key", ["app:{}", "temp:{}", "_adk:{}"])
+async def test_a_refusal_of_a_key_shows_no_secret(served: Served, key: str) -> None:
+    for secret in ("postgres://u:hunter2@db/x", "sk-proj-hunter2hijklmnop0123"):
+        body = {"sessionId": "one", "state": {key.format(secret): 1}}
+        refused = await served.ask("POST", "/apps/desk/users/ann/sessions", body)
+        assert refused.status_code in (400, 403)
+        assert "hunter2" not in refused.text
+
+
+async def test_a_repeated_key_of_a_body_shows_no_secret(served: Served) -> None:
+    body = '{"sk-proj-hunter2hijklmnop0123": 1, "sk-proj-hunter2hijklmnop0123": 2}'
+    headers = {"content-type": "application/json"}
+    refused = await served.client.post("/run", content=body, headers=headers)
+    assert refused.status_code == 422
+    assert "hunter2" not in refused.text
+
+
 async def test_a_host_may_allow_app_state(serve: Serve) -> None:
     async with serve(allow_app_state=True) as served:
         await served.ask("POST", BASE, {"sessionId": "s"})

@@ -168,6 +168,18 @@ async def test_an_agent_that_runs_as_a_tool_hangs_below_its_call(store: SqliteSp
     assert len(await store.of_session("test", "other", "session")) == 3
 
 
+async def test_the_text_of_an_error_is_stored_without_secrets(store: SqliteSpanStore) -> None:
+    def fail() -> None:
+        raise RuntimeError("postgresql://ann:geheim@host/db refused sk-proj-abcdefghij0123")
+
+    clerk = LlmAgent(name="clerk", model=ScriptedModel([call("fail")]), tools=[fail])
+    with pytest.raises(RuntimeError):
+        await Conversation(clerk).say("Go")
+    errors = [span.error or "" for span in await spans_of(store)]
+    assert any("refused" in error for error in errors)
+    assert not any("geheim" in error or "sk-proj" in error for error in errors)
+
+
 async def test_a_failing_call_names_its_error(store: SqliteSpanStore) -> None:
     with pytest.raises(RuntimeError):
         await Conversation(agent(RuntimeError("quota"))).say("Go")

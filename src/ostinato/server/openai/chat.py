@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
 from ... import _clock, types
@@ -40,6 +40,7 @@ from ..problems import Problem, invalid_input
 from ..sse import encode_frame
 from .openai_messages import Message, merge_turns, turns_of, user_text
 from .openai_problems import error_of, failure_of, on_error, unsupported_parameter
+from .parameters import check_other_parameters
 
 USER = "openai"  # the user of requests that name none
 _CALL = "call_"
@@ -57,7 +58,7 @@ class StreamOptions(BaseModel):
 
 class ChatRequest(BaseModel):
     """A conversation to be answered. Fields about how a model samples are the agent's own business
-    and are ignored.
+    and are ignored; other fields are refused.
 
     Attributes:
       model: name of the app.
@@ -69,6 +70,8 @@ class ChatRequest(BaseModel):
       response_format: refused unless it is text.
       modalities: refused unless it is text.
     """
+
+    model_config = ConfigDict(extra="allow")
 
     model: Id
     messages: list[Message] = Field(min_length=1)
@@ -97,6 +100,7 @@ class ChatRequest(BaseModel):
             raise unsupported_parameter("response_format", "the agent's output_schema decides.")
         if self.modalities and self.modalities != ["text"]:
             raise unsupported_parameter("modalities", "answers are text.")
+        check_other_parameters(self.model_extra, store=(False,))
 
 
 async def list_models(call: Call) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
 from ... import _clock, types
@@ -42,6 +42,7 @@ from ..problems import Problem, invalid_input
 from .chat import USER, arguments_of, link_to, start_run
 from .openai_messages import AnyPart, Message, merge_turns, turns_of, user_text
 from .openai_problems import error_of, failure_of, on_error, unsupported_parameter
+from .parameters import check_other_parameters
 
 _ID = "resp_"
 
@@ -64,7 +65,7 @@ class CallOutput(BaseModel):
 
 class ResponsesRequest(BaseModel):
     """What is to be answered. Fields about how a model samples are the agent's own business and are
-    ignored.
+    ignored; other fields are refused.
 
     Attributes:
       model: name of the app.
@@ -78,6 +79,8 @@ class ResponsesRequest(BaseModel):
       background, conversation, prompt: refused.
       text: its format is refused unless it is text.
     """
+
+    model_config = ConfigDict(extra="allow")
 
     model: Id
     input: str | list[InputMessage | CallOutput] = Field(min_length=1)
@@ -110,6 +113,7 @@ class ResponsesRequest(BaseModel):
         wanted: Any = (self.text or {}).get("format")
         if isinstance(wanted, dict) and wanted.get("type") != "text":  # pyright: ignore[reportUnknownMemberType]
             raise unsupported_parameter("text", "the agent's output_schema decides.")
+        check_other_parameters(self.model_extra, store=(True,))
 
     def to_messages(self) -> list[Message]:
         """Return the instructions and the messages of the input."""

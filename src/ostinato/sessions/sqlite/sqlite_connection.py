@@ -43,6 +43,7 @@ if hasattr(os, "register_at_fork"):
 
 _BETWEEN_CHECKPOINTS = 256  # jobs; SQLite's own rule of 1,000 pages is about as many
 _LONG_SECONDS = 0.005  # a commit that waits longer holds up whatever else its event loop runs
+_QUIET_SECONDS = 10.0  # between two log lines about the same failure
 _PAUSE = 1000  # jobs that go to the thread after such a commit
 
 # What a program meets in rows that it did not write so.
@@ -144,6 +145,7 @@ class SqliteConnection:
         self._forks = 0
         self._jobs = 0  # since the last checkpoint
         self._pause = 0
+        self._logged = ("", 0.0)
 
     def note_waiting(self) -> None:
         """Note that a job waits for the thread; until it is answered, later ones do as well."""
@@ -215,6 +217,14 @@ class SqliteConnection:
         self.deliver((answer,))
         return True
 
+    def _log_unwaited(self, error: Exception) -> None:
+        """Log the error of a write without a caller; the same one every ten seconds at most."""
+        text, now = str(error), time.monotonic()
+        logged_text, logged_at = self._logged
+        if text != logged_text or now - logged_at >= _QUIET_SECONDS:
+            self._logged = text, now
+            logger.warning("A write that no caller waited for failed: %s", error)
+
     def deliver(self, answers: Iterable[Answer]) -> None:
         """Deliver results in their callers' event loop; log errors that no caller receives."""
         for job, error in answers:
@@ -225,7 +235,7 @@ class SqliteConnection:
                 if error is not None and job.on_error is not None:
                     job.on_error(error)
                 elif error is not None:
-                    logger.warning("A write that no caller waited for failed: %s", error)
+                    self._log_unwaited(error)
                 continue
             if error is None:
                 try:

@@ -194,6 +194,11 @@ async def test_what_fails_is_told_in_openais_words(client: AsyncOpenAI) -> None:
         ([user("hi")], {"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
         ([user("hi")], {"response_format": {"type": "json_object"}}, "response_format"),
         ([user("hi")], {"modalities": ["text", "audio"]}, "modalities"),
+        ([user("hi")], {"tool_choice": "required"}, "tool_choice"),
+        ([user("hi")], {"logprobs": True}, "logprobs"),
+        ([user("hi")], {"store": True}, "store"),
+        ([user("hi")], {"web_search_options": {}}, "web_search_options"),
+        ([user("hi")], {"extra_body": {"unheard_of": 1}}, "unheard_of"),
         ([user([{"type": "file", "file": {"file_id": "f"}}])], {}, "messages.0.content.0"),
         ([], {}, "messages"),
         ([user(3)], {}, None),
@@ -211,6 +216,22 @@ async def test_what_cannot_be_had_is_refused(
         await said(client, *messages, **more)
     assert refused.value.type == "invalid_request_error"
     assert param is None or refused.value.param == param
+
+
+async def test_what_says_how_to_sample_is_ignored(client: AsyncOpenAI) -> None:
+    answer = await said(
+        client,
+        user("hi"),
+        temperature=0.5,
+        max_completion_tokens=5,
+        seed=7,
+        stop=["x"],
+        reasoning_effort="low",
+        tool_choice="auto",
+        logprobs=False,
+        store=False,
+    )
+    assert answer.choices[0].message.content == "You said hi"
 
 
 async def test_a_body_that_is_too_deep_is_refused(desk: Served) -> None:
