@@ -1,4 +1,4 @@
-"""Agent Skills: folders of instructions, files and scripts that an agent loads when it needs them."""
+"""Agent Skills: folders of instructions, files and scripts that an agent loads on demand."""
 
 from typing import TYPE_CHECKING
 

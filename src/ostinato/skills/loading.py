@@ -77,7 +77,9 @@ def load_skills_from_project(
       AgentFileError: a skill cannot be used, or two have one name.
     """
     root = Path(folder)
-    found = [path for place in places if (root / place).is_dir() for path in find_skills(root / place)]
+    found = [
+        path for place in places if (root / place).is_dir() for path in find_skills(root / place)
+    ]
     return _load_all(list({path.resolve(): path for path in found}.values()))
 
 
@@ -164,7 +166,8 @@ def check_name(document: SkillDocument, folder: str) -> Frontmatter:
     frontmatter = document.read_frontmatter()
     if frontmatter.name != folder:
         raise document.source.fault(
-            f"Skill name {frontmatter.name!r} does not match directory name {folder!r}; rename one.",
+            f"Skill name {frontmatter.name!r} does not match directory name {folder!r}. "
+            "Rename one.",
             ("name",),
         )
     return frontmatter
@@ -247,7 +250,9 @@ def load_skill_from_gcs_dir(
     bucket = _open_bucket(bucket_name, project_id, credentials)
     names = [blob.name for blob in bucket.list_blobs(prefix=base) if not blob.name.endswith("/")]
     files = {name.removeprefix(base): bucket.blob(name).download_as_bytes() for name in names}
-    return build_skill(Path(f"/{bucket_name}/{base}"), skill_id.strip("/").rpartition("/")[2], files)
+    return build_skill(
+        Path(f"/{bucket_name}/{base}"), skill_id.strip("/").rpartition("/")[2], files
+    )
 
 
 def list_skills_in_gcs_dir(

@@ -93,7 +93,7 @@ class Script(BaseModel):
 
 
 class Resources(BaseModel):
-    """The files of a skill, by path; a text, or bytes of a file that is no text.
+    """The files of a skill, by path; a text, or bytes of another file.
 
     Attributes:
       references: files below `references/`, by their path in it.
@@ -108,15 +108,15 @@ class Resources(BaseModel):
     files: dict[str, str | bytes] = Field(default_factory=dict)
 
     def get_reference(self, reference_id: str) -> str | bytes | None:
-        """Return a reference, or None if there is none of that path."""
+        """Return a reference, or None if no file has that path."""
         return self.references.get(reference_id)
 
     def get_asset(self, asset_id: str) -> str | bytes | None:
-        """Return an asset, or None if there is none of that path."""
+        """Return an asset, or None if no file has that path."""
         return self.assets.get(asset_id)
 
     def get_script(self, script_id: str) -> Script | None:
-        """Return a script, or None if there is none of that path."""
+        """Return a script, or None if no script has that path."""
         return self.scripts.get(script_id)
 
     def list_references(self) -> list[str]:

@@ -67,7 +67,7 @@ def parse_skill(path: Path, data: bytes, report: Report = lambda problem: None) 
     """Read a SKILL.md.
 
     A byte order mark, other line ends, lists in `allowed-tools`, and values with a colon that
-    YAML wants in quotes are read as they are meant.
+    YAML wants in quotes are read, too.
 
     Args:
       path: the file, for messages.
@@ -75,7 +75,7 @@ def parse_skill(path: Path, data: bytes, report: Report = lambda problem: None) 
       report: takes each fault that reading passed over.
 
     Raises:
-      AgentFileError: it is no SKILL.md; the message names file, line and field.
+      AgentFileError: it is not a SKILL.md; the message names file, line and field.
     """
     document = Document(path, None, "", {(): Place(1, 1)})
     if len(data) > MAX_BYTES:

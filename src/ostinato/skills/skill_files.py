@@ -19,7 +19,9 @@ ARCHIVES = (".zip", ".skill")
 SKILL_FILE = "SKILL.md"
 
 
-def skill_fault(path: Path, problem: str, line: int | None = None, field: str = "") -> AgentFileError:
+def skill_fault(
+    path: Path, problem: str, line: int | None = None, field: str = ""
+) -> AgentFileError:
     """Return the error for a file of a skill.
 
     Args:
@@ -107,7 +109,7 @@ def read_archive(file: Path) -> tuple[str, dict[str, bytes]]:
 
     Raises:
       AgentFileNotFoundError: there is no such file.
-      AgentFileError: it is no archive of one skill, a path or a link leads out of it, two paths
+      AgentFileError: it is not an archive of one skill, a path or a link leads out of it, two paths
         clash, or it is too much.
     """
     if not file.is_file():
@@ -118,7 +120,7 @@ def read_archive(file: Path) -> tuple[str, dict[str, bytes]]:
         with zipfile.ZipFile(file) as archive:
             files = _read_members(file, archive)
     except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as error:
-        raise skill_fault(file, f"it is no zip archive that can be read: {error}.") from error
+        raise skill_fault(file, f"it is not a zip archive that can be read: {error}.") from error
     tops = {name.partition("/")[0] for name in files}
     if any(name.lower() == SKILL_FILE.lower() for name in files) or len(tops) != 1:
         return file.stem, files
