@@ -26,7 +26,8 @@ _RULES = (
     (
         LOAD,
         "If a skill fits the request, call `{load_skill}` before you do anything else, and follow "
-        "its instructions step by step. Loading it does not answer the request: continue in the same turn.",
+        "its instructions step by step. Loading it does not answer the request: continue in the "
+        "same turn.",
     ),
     (
         RESOURCE,

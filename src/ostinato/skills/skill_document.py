@@ -104,7 +104,8 @@ def parse_skill(path: Path, data: bytes, report: Report = lambda problem: None) 
     head = [""] * (begin + 1) + lines[begin + 1 : end]
     source = _parse_head(path, head, report)
     _mend_fields(source, report)
-    return SkillDocument(source, "\n".join(lines[end + 1 :]).strip(), end + 2)
+    first = next((at for at in range(end + 1, len(lines)) if lines[at].strip()), end + 1)
+    return SkillDocument(source, "\n".join(lines[first:]).strip(), first + 1)
 
 
 def _parse_head(path: Path, head: list[str], report: Report) -> Document:
@@ -112,6 +113,9 @@ def _parse_head(path: Path, head: list[str], report: Report) -> Document:
     try:
         return parse_document(path, "\n".join(head) + "\n", what=_WHAT)
     except AgentFileError as error:
+        if error.line is None:  # it is about the frontmatter as a whole
+            whole = Document(path, None, "", {(): Place(2, 1)})
+            raise whole.fault(str(error).removeprefix(f"{error.file}: ")) from None
         quoted = [_quote_value(line) for line in head]
         if quoted == head:
             raise

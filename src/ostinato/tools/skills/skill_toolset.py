@@ -278,7 +278,9 @@ class SkillToolset(BaseToolset):
         """Return the policies; tools of the runtime and those that skills bring stay allowed."""
         own = [name for name in SKILL_TOOLS if name != RUN] + list(_find_additional_names(active))
         always = [*map(self._add_prefix, own), *_RUNTIME_TOOLS]
-        return build_policies(entries, always, self._other_tools, message, run=self._add_prefix(RUN))
+        return build_policies(
+            entries, always, self._other_tools, message, run=self._add_prefix(RUN)
+        )
 
     async def close(self) -> None:
         """Close the toolsets among `additional_tools`."""
