@@ -87,8 +87,8 @@ class RunSkillScriptTool(SkillTool):
                 "positional_args": _POSITIONAL,
             },
             required=("skill_name", "file_path"),
+            in_doubt=toolset.catalog.scripts.in_doubt,
         )
-        self.in_doubt = self.catalog.scripts.in_doubt
 
     @property
     def tool_origin(self) -> ToolOrigin:

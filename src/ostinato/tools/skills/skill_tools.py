@@ -11,7 +11,7 @@ from ...context.template import inject_session_state
 from ...models.llm_request import LlmRequest
 from ...skills.models import Skill
 from ...skills.prompt import LIST, LOAD, RESOURCE, SEARCH, UNLOAD, format_skills_as_xml
-from ..base_tool import BaseTool
+from ..base_tool import BaseTool, InDoubt
 from ..load_artifacts_tool import readable_part
 from .catalog import RegistryError, SkillCatalog
 from .lifecycle import SkillLifecycleMode, activate, deactivate
@@ -39,6 +39,7 @@ class SkillTool(BaseTool):
       name, description: what the model is told.
       parameters: JSON schemas of the parameters, by name.
       required: the parameters that must be given.
+      in_doubt: as for BaseTool.
     """
 
     keeps_result = True
@@ -51,8 +52,9 @@ class SkillTool(BaseTool):
         description: str,
         parameters: dict[str, Any],
         required: tuple[str, ...] = (),
+        in_doubt: InDoubt | None = None,
     ) -> None:
-        super().__init__(name=name, description=description)
+        super().__init__(name=name, description=description, in_doubt=in_doubt)
         self.catalog = toolset.catalog
         self._required = required
         schema: dict[str, Any] = {"type": "object", "properties": parameters}
