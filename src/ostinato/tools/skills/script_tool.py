@@ -128,7 +128,7 @@ class RunSkillScriptTool(SkillTool):
             "command": [*command, f"scripts/{path}"],
             "args": words,
             "timeout": self.catalog.scripts.timeout,
-            "key": tool_context.idempotency_key,
+            "key": str(tool_context.idempotency_key) if tool_context.function_call_id else "",
         }
         return await self._run(skill, args["file_path"], job, executor, tool_context)
 

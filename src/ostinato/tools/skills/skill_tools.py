@@ -42,8 +42,6 @@ class SkillTool(BaseTool):
       in_doubt: as for BaseTool.
     """
 
-    keeps_result = True
-
     def __init__(
         self,
         toolset: HasCatalog,
@@ -172,6 +170,7 @@ class LoadSkillTool(SkillTool):
     """Returns a skill's instructions, and makes the skill active."""
 
     repeatable = True
+    keeps_result = True
 
     def __init__(self, toolset: HasCatalog) -> None:
         super().__init__(

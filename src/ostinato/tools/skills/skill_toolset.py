@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from ..._adk_mode import follows_adk
 from ...code_executors.base_code_executor import BaseCodeExecutor
@@ -152,6 +152,7 @@ class SkillToolset(BaseToolset):
             kind(self) for kind, is_offered in offered.items() if is_offered
         ]
         self._policies: dict[tuple[str, ...], list[Policy]] = {}
+        self._offered: set[str] = set()
         self._listed = None
 
     @property
@@ -209,13 +210,15 @@ class SkillToolset(BaseToolset):
 
     def _refresh_listing(self, tool_context: ToolContext, tools: list[BaseTool]) -> None:
         """Have the agent's tools listed again if skills have brought or taken some since."""
-        if self._listed is None:
-            return
-        place = (tool_context.invocation_id, tool_context.agent_name)
-        names = [self._add_prefix(tool.name) for tool in tools]
-        if self._listed[0] == place and [tool.name for tool in self._listed[1]] != names:
-            self._listed = None
-            tool_context.get_invocation_context().canonical_tools_cache = None
+        names = {self._add_prefix(tool.name) for tool in tools}
+        self._offered |= names
+        ctx = tool_context.get_invocation_context()
+        known: Any = ctx.canonical_tools_cache
+        if isinstance(known, list):
+            listed = {tool.name for tool in cast("list[BaseTool]", known)}
+            if listed & self._offered != names:
+                self._listed = None
+                ctx.canonical_tools_cache = None
 
     def _add_prefix(self, name: str) -> str:
         return f"{self.tool_name_prefix}_{name}" if self.tool_name_prefix else name

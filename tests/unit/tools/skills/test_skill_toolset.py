@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.agents import Agent
-from ostinato.apps import App
+from ostinato._adk_mode import set_follows_adk
+from ostinato.agents import Agent, ParallelAgent
+from ostinato.apps import App, ContextPolicy
 from ostinato.apps.app import EventsCompactionConfig
 from ostinato.code_executors import UnsafeLocalCodeExecutor
 from ostinato.errors import AgentConfigError
@@ -87,6 +88,50 @@ async def test_instructions_survive_a_compaction_and_a_new_process() -> None:
     assert "Instructions of pdf." not in first.instruction + second.instruction
     assert not third.function_responses, "the conversation is compacted"
     assert '<skill name="pdf">\nInstructions of pdf.\n</skill>' in third.instruction
+
+
+async def test_instructions_survive_the_context_policy() -> None:
+    text = "Follow this. " * 400
+    model = ScriptedModel(
+        [
+            call("load_skill", skill_name="pdf"),
+            *[call("load_skill_resource", skill_name="pdf", file_path="notes.md")] * 6,
+            "Done.",
+        ]
+    )
+    skill = make_skill("pdf", text=text)
+    skill.resources.files["notes.md"] = "N" * 4_000
+    agent = Agent(name="clerk", model=model, tools=[SkillToolset([skill])])
+    app = App(name="app", root_agent=agent, context=ContextPolicy(result_tokens=2_000, history_tokens=3_000))
+    await Conversation(app).say("Go")
+    for request in model.requests[1:]:
+        told = str([response.response for response in request.function_responses])
+        assert (text in told) is not (text in request.instruction)
+    assert text in model.requests[-1].instruction
+
+
+async def test_two_agents_share_a_toolset_at_once() -> None:
+    toolset = SkillToolset(
+        [make_skill("pdf", adk_additional_tools=["stamp"])], additional_tools=[stamp]
+    )
+    turns = [call("load_skill", skill_name="pdf"), call("stamp", text="A"), "Done."]
+    agents = [
+        Agent(name=name, model=ScriptedModel(list(turns)), tools=[toolset]) for name in ("a", "b")
+    ]
+    conversation = Conversation(ParallelAgent(name="both", sub_agents=agents))
+    await conversation.say("Go")
+    assert answers(conversation, "stamp") == [{"result": "A!"}] * 2
+    state = (await conversation.session()).state
+    assert state["_adk_activated_skill_a"] == state["_adk_activated_skill_b"] == ["pdf"]
+
+
+async def test_programs_for_google_adk_list_skills_first() -> None:
+    set_follows_adk(True)
+    try:
+        toolset = SkillToolset([make_skill("pdf")])
+    finally:
+        set_follows_adk(False)
+    assert await names(toolset) == ["list_skills", "load_skill", "load_skill_resource"]
 
 
 async def test_large_catalogues_are_searched() -> None:
