@@ -16,7 +16,7 @@ from .skill_files import ARCHIVES, SKILL_FILE, read_archive, read_folder
 
 _MAX_LINES = 500
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
-_FIELDS = {field.alias or name for name, field in Frontmatter.model_fields.items()}
+_FIELDS = {field.serialization_alias or name for name, field in Frontmatter.model_fields.items()}
 
 
 def check_skills(folder: Path) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from ..features import FeatureName, is_feature_enabled
 
@@ -27,13 +27,17 @@ class Frontmatter(BaseModel):
         loaded, and `adk_inject_state: true` fills `{keys}` of its instructions from the state.
     """
 
-    model_config = ConfigDict(extra="allow", populate_by_name=True, defer_build=True)
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     name: str
     description: str
     license: str | None = None
     compatibility: str | None = None
-    allowed_tools: str | None = Field(default=None, alias="allowed-tools")
+    allowed_tools: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("allowed-tools", "allowed_tools"),
+        serialization_alias="allowed-tools",
+    )
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("name")

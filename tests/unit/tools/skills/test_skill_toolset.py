@@ -118,7 +118,7 @@ async def test_two_agents_share_a_toolset_at_once() -> None:
     agents = [
         Agent(name=name, model=ScriptedModel(list(turns)), tools=[toolset]) for name in ("a", "b")
     ]
-    conversation = Conversation(ParallelAgent(name="both", sub_agents=agents))
+    conversation = Conversation(ParallelAgent(name="both", sub_agents=[*agents]))
     await conversation.say("Go")
     assert answers(conversation, "stamp") == [{"result": "A!"}] * 2
     state = (await conversation.session()).state
@@ -264,7 +264,7 @@ async def test_tools_of_a_skill_appear_with_it_behind_all_others() -> None:
     toolset = SkillToolset(
         [make_skill("pdf", adk_additional_tools=["stamp", "sign"]), make_skill("mail")],
         additional_tools=[stamp, more],
-        tool_filter=lambda tool, context=None: tool.name != "load_skill_resource",
+        tool_filter=lambda tool, readonly_context=None: tool.name != "load_skill_resource",
     )
     conversation, model = talk(
         toolset,
