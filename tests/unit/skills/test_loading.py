@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,16 @@ def test_a_bucket_is_read_like_a_folder(monkeypatch: pytest.MonkeyPatch) -> None
     from ostinato.skills import list_skills_in_gcs_dir
 
     assert list(list_skills_in_gcs_dir("shelf", "all", project_id="p")) == ["one"]
+
+
+def test_names_with_underscores_are_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {"name": "two_words", "description": "d"}
+    with pytest.raises(ValueError, match="kebab-case"):
+        Frontmatter.model_validate(fields)
+    monkeypatch.setenv("ADK_ENABLE_SNAKE_CASE_SKILL_NAME", "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert Frontmatter.model_validate(fields).name == "two_words"
+    assert Frontmatter(name="a", description="d", allowed_tools="x").model_dump(
+        by_alias=True, exclude_none=True
+    ) == {"name": "a", "description": "d", "allowed-tools": "x", "metadata": {}}

@@ -21,16 +21,27 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "WebSearch": ("google_search",),
     "Write": ("WriteFile",),
 }
-_ENTRY = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
-_SCOPED = re.compile(r"([^()]+)\((.*)\)", re.DOTALL)
+_ENTRY = re.compile(r"([^()]+)(?:\((.*)\))?", re.DOTALL)
 _CHAINED = "*[;&|`$<>\n]*"  # signs by which a shell starts further commands or writes files
 _SCRIPTS = {"python": "*.py", "python3": "*.py", "bash": "*.sh", "sh": "*.sh"}
-_ANY = ("", "*", ":*")
+_ANY = (None, "*", ":*")
 
 
 def split_entries(text: str) -> list[str]:
-    """Return the entries of `allowed-tools`, such as `Read` and `Bash(git add:*)`."""
-    return _ENTRY.findall(text)
+    """Return the entries of `allowed-tools`, such as `Read` and `Bash(git add:*)`.
+
+    Text behind a bracket that is never closed is no entry: it must not allow a whole shell.
+    """
+    entries: list[str] = []
+    entry, depth = "", 0
+    for sign in f"{text} ":
+        if depth == 0 and (sign.isspace() or sign == ","):
+            entries += [entry] if entry else []
+            entry = ""
+        else:
+            entry += sign
+            depth = max(0, depth + (sign == "(") - (sign == ")"))
+    return entries
 
 
 def build_policies(
@@ -55,12 +66,14 @@ def build_policies(
     named: list[str] = [*always]
     commands: list[str] = []
     for entry in entries:
-        scoped = _SCOPED.fullmatch(entry)
-        name, bounds = (scoped[1], scoped[2].strip()) if scoped else (entry, "")
+        found = _ENTRY.fullmatch(entry)
+        if found is None:
+            continue
+        name, bounds = found[1], found[2] and found[2].strip()
         aliases = (name, *_ALIASES.get(name, ()), *((run,) if name in ("Bash", RUN) else ()))
         if bounds in _ANY:
             named += aliases
-        elif not set(aliases).isdisjoint(_SHELL):
+        elif bounds and not set(aliases).isdisjoint(_SHELL):
             commands.append(bounds)
     shell = [tool for tool in (*_SHELL, run) if tool not in named] if commands else []
     rule = Rule(

@@ -79,7 +79,8 @@ class SkillToolset(BaseToolset):
       discovery_mode: how the model learns of the skills; by the length of the catalogue if None.
       lifecycle_config: how long loaded skills stay active; for the session if None.
       other_tools: the verdict on tools that `allowed-tools` of the active skills do not name;
-        `allow` leaves `allowed-tools` without effect.
+        `allow` leaves `allowed-tools` without effect. If None `deny`, and `allow` in programs for
+        google-adk.
 
     Raises:
       AgentConfigError: two skills have one name, or a setting is unknown.
@@ -99,9 +100,11 @@ class SkillToolset(BaseToolset):
         tool_filter: ToolPredicate | list[str] | None = None,
         discovery_mode: SkillDiscoveryMode | None = None,
         lifecycle_config: SkillLifecycleConfig | None = None,
-        other_tools: Verdict = "deny",
+        other_tools: Verdict | None = None,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        if other_tools is None:
+            other_tools = "allow" if follows_adk() else "deny"
         if other_tools not in STRICTNESS:
             raise AgentConfigError(
                 f"SkillToolset: other_tools is {other_tools!r}, but must be one of "

@@ -158,7 +158,9 @@ async def test_scripts_have_a_source_that_a_policy_can_name() -> None:
         ("Read Bash(git add:*) mcp__x__y", ["Read", "Bash(git add:*)", "mcp__x__y"]),
         ("Read, Grep,Bash", ["Read", "Grep", "Bash"]),
         ("", []),
-        ("Bash(", ["Bash"]),
+        ("Read Bash(", ["Read"]),
+        ("Bash(git Bash Read", []),
+        ("Bash(echo (Bash)) x)y", ["Bash(echo (Bash))", "x)y"]),
     ],
 )
 def test_entries_are_split(text: str, entries: list[str]) -> None:
@@ -200,6 +202,10 @@ def verdict(text: str, tool: str, **args: Any) -> str:
         ("WebFetch(domain:a.test)", "load_web_page", {"url": "http://a.test"}, "deny"),
         ("mcp__docs__*", "mcp__docs__find", {}, "allow"),
         ("!x", "x", {}, "deny"),
+        ("Bash()", "Execute", {"command": "ls"}, "deny"),
+        ("Bash(:)", "Execute", {"command": "ls"}, "deny"),
+        ("x)y Bash(echo (Bash))", "Execute", {"command": "ls"}, "deny"),
+        ("[", "x", {}, "deny"),
     ],
 )
 def test_what_entries_allow(text: str, tool: str, args: Any, expected: str) -> None:

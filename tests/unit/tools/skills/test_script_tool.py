@@ -13,7 +13,7 @@ from ostinato.artifacts import InMemoryArtifactService
 from ostinato.code_executors import BaseCodeExecutor, UnsafeLocalCodeExecutor
 from ostinato.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
 from ostinato.skills.shebang import read_command
-from ostinato.testing import FunctionModel, call
+from ostinato.testing import FunctionModel, call, crash_everywhere
 from ostinato.tools.skill_toolset import SkillToolset
 from ostinato.tools.skills.script_tool import build_arguments
 from tests.support.skill_agents import answers, make_skill, talk
@@ -250,3 +250,21 @@ async def test_a_crash_in_a_script_resumes_once(tmp_path: Path, in_doubt: Any, r
     assert ("unknown" in str(answer.get("error"))) is (runs == 1)
     assert (answer.get("stdout") == "ran") is (runs == 2)
     assert await life.process() and life.world.effects == {"script": runs}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [True, False])
+def test_a_script_runs_at_most_once_wherever_the_process_dies(kills: bool) -> None:
+    toolset = SkillToolset(
+        [make_skill("pdf", scripts=SCRIPTS, allowed="Bash")],
+        code_executor=UnsafeLocalCodeExecutor(),
+    )
+    agent = LlmAgent(name="clerk", model="none", tools=[toolset])
+    turns = [
+        {"call": "load_skill", "args": {"skill_name": "pdf"}},
+        {"call": "run_skill_script", "args": {"skill_name": "pdf", "file_path": "show.py"}},
+        "Done.",
+    ]
+    report = crash_everywhere(agent, {"steps": ["Go."], "model": turns}, kills=kills)
+    report.assert_once()
+    assert report.to_json()["ok"] and "run_skill_script" in report.tools

@@ -102,7 +102,11 @@ async def test_instructions_survive_the_context_policy() -> None:
     skill = make_skill("pdf", text=text)
     skill.resources.files["notes.md"] = "N" * 4_000
     agent = Agent(name="clerk", model=model, tools=[SkillToolset([skill])])
-    app = App(name="app", root_agent=agent, context=ContextPolicy(result_tokens=2_000, history_tokens=3_000))
+    app = App(
+        name="app",
+        root_agent=agent,
+        context=ContextPolicy(result_tokens=2_000, history_tokens=3_000),
+    )
     await Conversation(app).say("Go")
     for request in model.requests[1:]:
         told = str([response.response for response in request.function_responses])
@@ -128,9 +132,10 @@ async def test_two_agents_share_a_toolset_at_once() -> None:
 async def test_programs_for_google_adk_list_skills_first() -> None:
     set_follows_adk(True)
     try:
-        toolset = SkillToolset([make_skill("pdf")])
+        toolset = SkillToolset([make_skill("pdf", allowed="Read")])
     finally:
         set_follows_adk(False)
+    assert not toolset.restricts_calls
     assert await names(toolset) == ["list_skills", "load_skill", "load_skill_resource"]
 
 
