@@ -16,7 +16,7 @@ from .models import Frontmatter
 
 MAX_BYTES = 1_000_000
 _FENCE = "---"
-_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s\"'\[{|>&*!#%@`].*?)[ \t]*")
+_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s\"'\[{|>&*!#%@`].*)")
 _WHAT = "a skill begins with fields such as `name:`"
 Report = Callable[[str], None]
 
@@ -131,7 +131,7 @@ def _quote_value(line: str) -> str:
     found = _PLAIN.fullmatch(line)
     if found is None or (": " not in found[2] and " #" not in found[2]):
         return line
-    return f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}"
+    return f"{found[1]}: {json.dumps(found[2].rstrip(), ensure_ascii=False)}"
 
 
 def _mend_fields(source: Document, report: Report) -> None:
