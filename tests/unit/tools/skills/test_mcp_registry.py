@@ -70,12 +70,8 @@ async def test_what_a_server_gets_wrong_is_refused(registry: McpSkillRegistry) -
         await registry.get_skill(name="none")
     with pytest.raises(AgentFileError, match=r"mail/SKILL\.md, line 2, name"):
         await registry.get_skill(name="mail")
-    try:
-        skill = await registry.get_skill(name="evil")
-    except AgentFileError as error:
-        assert "leads out of the skill" in str(error)
-    else:
-        assert skill.resources.files == {}, "the server made the address plain"
+    with pytest.raises(AgentFileError, match=r"the path 'a/\.\./\.\./x' leads out of the skill"):
+        await registry.get_skill(name="evil")
 
 
 async def test_an_agent_loads_it(registry: McpSkillRegistry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from ostinato.apps import App, ContextPolicy
 from ostinato.apps.app import EventsCompactionConfig
 from ostinato.code_executors import UnsafeLocalCodeExecutor
 from ostinato.errors import AgentConfigError
+from ostinato.runners import Runner
+from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.skills import Frontmatter, Skill, SkillRegistry
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import BaseTool, FunctionTool
@@ -71,23 +74,41 @@ async def test_an_agent_uses_a_skill_in_two_turns() -> None:
     assert "list_skills" not in told[0] and "run_skill_script" not in told[0]
 
 
-async def test_instructions_survive_a_compaction_and_a_new_process() -> None:
+async def test_instructions_survive_a_compaction_and_a_new_process(tmp_path: Path) -> None:
     model = ScriptedModel(
-        [call("load_skill", skill_name="pdf"), "One.", "Two.", "The summary.", "Three.", "Four."]
+        [
+            call("load_skill", skill_name="pdf"),
+            *("One.", "Two.", "The summary.", "Three."),
+            call("stamp", text="A"),
+            *("Four.", "Another summary."),
+        ]
     )
 
-    def make_app(skills: list[Skill]) -> App:
-        agent = Agent(name="clerk", model=model, tools=[SkillToolset(skills)])
-        compaction = EventsCompactionConfig(compaction_interval=2, overlap_size=0)
-        return App(name="app", root_agent=agent, events_compaction_config=compaction)
+    def open_conversation() -> Conversation:
+        skills = [make_skill("pdf", adk_additional_tools=["stamp"]), make_skill("mail")]
+        toolset = SkillToolset(skills, additional_tools=[stamp])
+        app = App(
+            name="app",
+            root_agent=Agent(name="clerk", model=model, tools=[toolset]),
+            events_compaction_config=EventsCompactionConfig(compaction_interval=2, overlap_size=0),
+        )
+        store = SqliteSessionService(tmp_path / "sessions.db")
+        return Conversation(Runner(app=app, session_service=store))
 
-    conversation = Conversation(make_app([make_skill("pdf")]))
+    first = open_conversation()
     for text in ("a", "b", "c"):
-        await conversation.say(text)
-    first, second, third = (model.requests[at] for at in (1, 2, -1))
-    assert "Instructions of pdf." not in first.instruction + second.instruction
-    assert not third.function_responses, "the conversation is compacted"
-    assert '<skill name="pdf">\nInstructions of pdf.\n</skill>' in third.instruction
+        await first.say(text)
+    await first.runner.close()
+    before, held, after = (model.requests[at] for at in (1, 2, -1))
+    assert "Instructions of pdf." not in before.instruction + held.instruction
+    stated = '<skill name="pdf">\nInstructions of pdf.\n</skill>'
+    assert not after.function_responses, "the conversation is compacted"
+    assert stated in after.instruction
+    second = open_conversation()
+    await second.say("d")
+    assert answers(second) == [{"result": "A!"}] and second.text == "Four."
+    assert model.requests[-2].instruction == after.instruction
+    await second.runner.close()
 
 
 async def test_instructions_survive_the_context_policy() -> None:
