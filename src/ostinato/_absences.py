@@ -52,10 +52,10 @@ ABSENCES = (
         "optimization",
     ),
     Absence(
-        "Skills",
-        _LATER,
-        "Until then put a skill's text into the agent's instruction, and its scripts into tools.",
-        "skills tools.skill_toolset tools.bigquery.bigquery_skill integrations.skill_registry",
+        "Google Cloud's skills and their registry",
+        _LATER.replace("comes", "come"),
+        "Until then derive a registry of your own from ostinato.skills.SkillRegistry.",
+        "tools.bigquery.bigquery_skill integrations.skill_registry",
     ),
     Absence(
         "Wrappers of other libraries' tools",

@@ -24,6 +24,7 @@ HEAVY = {
     "terminal toolkits": ("rich", "prompt_toolkit"),
     "telemetry SDKs": ("opentelemetry.sdk", "opentelemetry.exporter"),
     "readers of files": ("yaml",),
+    "skills": ("ostinato.skills", "ostinato.tools.skills"),
     "test tools": ("pytest", "hypothesis"),
 }
 

@@ -21,7 +21,7 @@ CORE = (
 )  # fmt: skip
 ALLOWED_IN_CORE = frozenset(
     {
-        "The inner part of google-adk's MCP client", "Skills",
+        "The inner part of google-adk's MCP client", "Google Cloud's skills and their registry",
         "Wrappers of other libraries' tools",
         "Tools over Google Cloud's API hub and Application Integration",
         "The simulation of tools", "Google Cloud's tools and services",

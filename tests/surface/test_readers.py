@@ -37,6 +37,8 @@ EXCEPTIONS = {
         "auth.auth_credential:ServiceAccountCredential.*",
         "auth.auth_schemes:*",
         "evaluation.conversation_scenarios:ConversationGenerationConfig.*",
+        "skills.models:Frontmatter.license",
+        "skills.models:Frontmatter.compatibility",
         "evaluation.eval_case:EvalCase.creation_timestamp",
         "evaluation.eval_case:Invocation.creation_timestamp",
         "evaluation.eval_metrics:Interval.open_at_*",

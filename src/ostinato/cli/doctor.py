@@ -19,6 +19,7 @@ from ..hosting.dotenv import read_env
 from ..hosting.setup_error import SetupError
 from ..hosting.store_address import StoreAddress, mask_secrets, parse_store
 from ..models.providers import PROVIDERS
+from ..skills.check import check_skills
 from ..version import __version__
 from .cli_error import FAILED, CliError
 from .models import state_of
@@ -70,8 +71,13 @@ _WIDTH = 40
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the report; return 1 if the store named by `--db` cannot be used, else 0."""
+    """Write the report; return 1 if the store named by `--db` cannot be used, else 0.
+
+    With a folder of skills, the report is about these, and 1 says that one has a fault.
+    """
     screen = Screen()
+    if args.skills_dir is not None:
+        return 0 if _check_skills(screen, Path(args.skills_dir)) else FAILED
     _python(screen)
     _packages(screen)
     _keys(screen)
@@ -197,6 +203,22 @@ def _store(screen: Screen, db: str) -> bool:
         return False
     _row(screen, _GOOD, "store", f"{address.shown} answers{size}")
     return True
+
+
+def _check_skills(screen: Screen, folder: Path) -> bool:
+    """Show the faults of the skills in a folder; return whether there are none."""
+    try:
+        found = check_skills(folder)
+    except OstinatoError as error:
+        raise CliError(str(error)) from error
+    screen.line((f"Skills in {folder}", "bold"))
+    if not found:
+        _row(screen, _OPEN, "none", "no folder or archive here has a SKILL.md", "dim")
+    for name, faults in found.items():
+        _row(screen, _BAD if faults else _GOOD, name, "" if faults else "keeps the format")
+        for fault in faults:
+            screen.line(fault, indent=4)
+    return not any(found.values())
 
 
 async def _ask(address: StoreAddress) -> None:

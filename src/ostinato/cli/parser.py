@@ -61,6 +61,7 @@ examples:
   ostinato docs                                open the documentation
   ostinato docs SessionBusyError               what an error means, and its remedy
   ostinato doctor                              check what is installed and what is missing
+  ostinato doctor .agents/skills               check a folder of skills
 """
 
 _RUN_EXAMPLES = """\
@@ -146,6 +147,12 @@ def build_parser() -> argparse.ArgumentParser:
     _add_docs(commands)
     doctor = commands.add_parser("doctor", help="check what is installed and what is missing")
     doctor.description = "Check which packages are installed, which keys are set, what is missing."
+    doctor.add_argument(
+        "skills_dir",
+        nargs="?",
+        metavar="SKILLS_DIR",
+        help="check the skills of this folder (or one skill) strictly instead",
+    )
     add_db(doctor)
     add_completion(commands)
     return parser

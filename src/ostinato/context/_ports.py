@@ -25,6 +25,7 @@ class ChecksCalls(Protocol):
     """What decides on tool calls before they run; `PolicyGate` does."""
 
     def nest(self, session_id: str) -> ChecksCalls: ...
+    def with_policy(self, policy: Any) -> ChecksCalls: ...
     async def check(
         self,
         ctx: Any,

@@ -47,6 +47,11 @@ class ReadonlyContext(Generic[Deps_co]):
         return "unknown" if agent is None else agent.name
 
     @property
+    def code_executor(self) -> Any:
+        """The code executor of the agent that runs now, or None."""
+        return getattr(self._invocation_context.agent, "code_executor", None)
+
+    @property
     def state(self) -> Mapping[str, Any]:
         """The session's state; writing to it raises TypeError."""
         return MappingProxyType(self._invocation_context.session.state)

@@ -110,6 +110,14 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         """
         return self
 
+    def find_origin(self, args: dict[str, Any]) -> ToolOrigin | None:
+        """Return `tool_origin` for one call; a tool whose origin depends on arguments overrides it.
+
+        Args:
+          args: the call's arguments.
+        """
+        return self.tool_origin
+
     @classmethod
     def from_config(cls, config: ToolArgsConfig, config_abs_path: str) -> Self:
         """Make a tool of the `args` in a file; a class that needs more overrides this.

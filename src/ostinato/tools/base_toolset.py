@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
@@ -16,6 +17,7 @@ from .tool_configs import ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
+    from .policy.policy import Policy
 
 
 @runtime_checkable
@@ -33,9 +35,13 @@ class BaseToolset(ABC):
         subclass asks `_is_tool_selected`.
       tool_name_prefix: put before each tool's name, with an underscore between.
       defer: tell the model of each tool only once it has searched for it with `search_tools`.
+
+    Attributes:
+      restricts_calls: whether `get_call_policies` is asked before each call of the agent's tools.
     """
 
     defer: bool = False
+    restricts_calls: bool = False
 
     def __init__(
         self,
@@ -116,6 +122,14 @@ class BaseToolset(ABC):
     def get_auth_config(self) -> AuthConfig | None:
         """Return the credential that the toolset needs before it can list its tools, or None."""
         return None
+
+    async def get_call_policies(self, context: ReadonlyContext) -> Sequence[Policy]:
+        """Return policies on all calls of the agent that has the toolset, for one call.
+
+        Args:
+          context: the run.
+        """
+        return ()
 
     def _is_tool_selected(self, tool: BaseTool, readonly_context: ReadonlyContext | None) -> bool:
         """Return whether `tool_filter` lets a tool through."""

@@ -44,3 +44,17 @@ def test_a_missing_package_comes_with_its_install_line(
     assert "missing; install it: pip install rich" in out
     assert "not installed (OpenAI Realtime models): pip install websockets" in out
     assert "not installed (LiteLLM models): pip install litellm" in out
+
+
+def test_skills_are_checked_strictly(ostinato: Ostinato) -> None:
+    done = ostinato("doctor", "skills")
+    assert done.code == 1 and "not found" in done.err
+    folder = Path("skills/good")
+    folder.mkdir(parents=True)
+    assert "no folder or archive" in ostinato("doctor", "skills").out
+    (folder / "SKILL.md").write_text("---\nname: good\ndescription: d\n---\nDo it.\n")
+    done = ostinato("doctor", "skills")
+    assert done.code == 0 and "keeps the format" in done.out
+    (folder / "SKILL.md").write_text("---\nname: good\ndescription: d\nodd: 1\n---\nDo it.\n")
+    done = ostinato("doctor", "skills")
+    assert done.code == 1 and "good/SKILL.md, line 4, odd: there is no such field" in done.out

@@ -35,4 +35,11 @@ DEVIATIONS = [
         "Every planner is asked for its instruction, as in google-adk 2.13.0; 2.3.0 asks its own "
         "PlanReActPlanner only.",
     ),
+    Deviation(
+        "skills",
+        "'run_skill_script', ",
+        "",
+        "The tool for scripts is offered only where a code executor could run them, as in "
+        "google-adk 2.13.0; a tool that always fails makes models call it again and again.",
+    ),
 ]

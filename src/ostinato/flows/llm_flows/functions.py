@@ -46,6 +46,7 @@ from .tool_calls.call_journal import (
 )
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
+from .tool_calls.call_policies import find_gate
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -458,7 +459,7 @@ async def _run_body(run: _ToolCall) -> Any:
     """Run the tool, unless it had started before a crash and must not run twice."""
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
     answer: Any = None
-    policy = run.ctx.services.policy
+    policy = await find_gate(run.ctx)
     if policy is not None:
         doubt = UNKNOWN if run.in_doubt else ""
         answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)

@@ -198,6 +198,17 @@ class McpToolset(BaseToolset):
         """
         return [one.name for one in await self._list_items("resources", readonly_context)]
 
+    async def list_resource_infos(
+        self, readonly_context: ReadonlyContext | None = None
+    ) -> list[dict[str, Any]]:
+        """Return what the server says about each resource: `uri`, `name`, `mimeType` and more.
+
+        Raises:
+          McpConnectionError, McpCallError: as for `get_tools`.
+        """
+        found = await self._list_items("resources", readonly_context)
+        return [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in found]
+
     async def list_resource_templates(
         self, readonly_context: ReadonlyContext | None = None
     ) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def describe_source(tool: BaseTool, args: dict[str, Any]) -> str:
     names = [kind.__name__ for kind in type(tool).__mro__]
     if _TRANSFER in names:
         return f"agent:{args.get('agent_name', '')}"
-    origin: Any = getattr(tool, "tool_origin", None)
+    origin: Any = tool.find_origin(args)
     if origin is not None and isinstance(getattr(origin, "kind", None), str):
         return write_source(origin.kind, origin.source, origin.operation)
     kind = next((_KINDS[name] for name in names if name in _KINDS), "function")

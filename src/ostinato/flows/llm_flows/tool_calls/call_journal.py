@@ -26,6 +26,7 @@ from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
 from ....tools.function_tool import REJECTED
 from ....tools.policy.notes import record_decision
+from .call_policies import restricts_calls
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, Bas
     if journal is None:
         return
     hooked = (
-        ctx.services.policy is not None
+        restricts_calls(ctx)
         or ctx.plugin_manager.overrides("before_tool_callback")
         or bool(ctx.agent.canonical_before_tool_callbacks)
     )

@@ -21,7 +21,7 @@ def record_origins(event: Event, tools: Mapping[str, BaseTool]) -> None:
     found: dict[str, dict[str, str]] = {}
     for call in event.get_function_calls():
         tool = tools.get(call.name or "")
-        origin = None if tool is None else tool.tool_origin
+        origin = None if tool is None else tool.find_origin(call.args or {})
         # The tool may be a mock.
         if isinstance(origin, ToolOrigin) and not origin.is_own and call.id:
             found[call.id] = origin.to_json()

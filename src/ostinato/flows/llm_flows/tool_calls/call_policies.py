@@ -1,0 +1,48 @@
+"""The policies on an agent's calls: those of the run, and those of the agent's toolsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ....context.invocation import InvocationContext
+from ....context.readonly import ReadonlyContext
+from ....tools import policy
+from ....tools.base_toolset import BaseToolset
+
+if TYPE_CHECKING:
+    from ....tools.policy.gate import PolicyGate
+
+
+def restricts_calls(ctx: InvocationContext) -> bool:
+    """Return whether a policy may decide on calls of the agent."""
+    return ctx.services.policy is not None or bool(_find_restricting(ctx))
+
+
+def _find_restricting(ctx: InvocationContext) -> list[BaseToolset]:
+    tools: Sequence[Any] = getattr(ctx.agent, "tools", ())
+    # Most tools are functions, for which the first check is cheaper.
+    return [
+        tool
+        for tool in tools
+        if type(tool) is not FunctionType
+        and isinstance(tool, BaseToolset)
+        and tool.restricts_calls is True  # it may be a mock
+    ]
+
+
+async def find_gate(ctx: InvocationContext) -> PolicyGate | Any:
+    """Return what decides on a call, or None if no policy is about it.
+
+    Args:
+      ctx: the run.
+    """
+    gate: Any = ctx.services.policy
+    for toolset in _find_restricting(ctx):
+        for one in await toolset.get_call_policies(ReadonlyContext(ctx)):
+            if gate is None:
+                gate = policy.PolicyGate((one,), policy.PolicyLedger(ctx.session_service))
+            else:
+                gate = gate.with_policy(one)
+    return gate

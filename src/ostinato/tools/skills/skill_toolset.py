@@ -1,0 +1,304 @@
+"""SkillToolset: skills for an agent, told at once or searched, and loaded when they are needed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any, Self, cast
+
+from ..._adk_mode import follows_adk
+from ...code_executors.base_code_executor import BaseCodeExecutor
+from ...context.context import Context as ToolContext
+from ...context.readonly import ReadonlyContext
+from ...errors import AgentConfigError
+from ...models.llm_request import LlmRequest
+from ...skills.models import Skill
+from ...skills.prompt import (
+    LOAD,
+    RUN,
+    SKILL_TOOLS,
+    build_instruction,
+    format_skills_as_xml,
+)
+from ...skills.skill_registry import SkillRegistry
+from ..base_tool import BaseTool, InDoubt
+from ..base_toolset import BaseToolset, ToolPredicate
+from ..function_tool import FunctionTool
+from ..policy.policy import Policy
+from ..policy.rule import STRICTNESS, Verdict
+from .allowed_tools import build_policies, split_entries
+from .catalog import RegistryError, ScriptSettings, SkillCatalog
+from .lifecycle import SkillLifecycleConfig, read_active
+from .script_tool import RunSkillScriptTool, find_executor
+from .skill_tools import (
+    ListSkillsTool,
+    LoadSkillResourceTool,
+    LoadSkillTool,
+    SearchSkillsTool,
+    UnloadSkillTool,
+    fill_instructions,
+    read_skill_name,
+)
+
+MAX_EAGER = 8_000
+"""Characters of a catalogue that each request tells; a longer one is searched."""
+_LOADED = "These skills are loaded. Follow their instructions.\n"
+_RUNTIME_TOOLS = ("transfer_to_agent", "search_tools", "read_result", "request_input")
+
+
+class SkillDiscoveryMode(StrEnum):
+    """How the model learns of the toolset's own skills."""
+
+    LAZY = "lazy"
+    """By `list_skills`."""
+    EAGER = "eager"
+    """By each request's instructions."""
+
+
+class SkillToolset(BaseToolset):
+    """Offers skills, and the tools that belong to loaded ones.
+
+    Each request tells names and descriptions, in an order that does not change; a catalogue of
+    more than 8,000 characters is searched instead. What a loaded skill says stays in the requests,
+    whatever becomes of the conversation. Scripts have a tool if there are scripts, and a code
+    executor of the toolset or the agent. While skills with `allowed-tools` are active, the agent
+    may call only what one of them names.
+
+    Args:
+      skills: the skills.
+      registry: where other skills come from.
+      code_executor: runs scripts; that of the agent if None.
+      script_timeout: seconds that a script may take; an executor may allow less.
+      save_output_artifacts: whether files that scripts make become artifacts of the session.
+      script_in_doubt: what happens to a script that a crash interrupted: `at_most_once` tells the
+        model, `rerun` runs it again, `ask` asks a person.
+      additional_tools: tools that appear once a skill is loaded whose metadata names them in
+        `adk_additional_tools`: functions, tools and toolsets.
+      tool_name_prefix, tool_filter: as for BaseToolset.
+      discovery_mode: how the model learns of the skills; by the length of the catalogue if None.
+      lifecycle_config: how long loaded skills stay active; for the session if None.
+      other_tools: the verdict on tools that `allowed-tools` of the active skills do not name;
+        `allow` leaves `allowed-tools` without effect. If None `deny`, and `allow` in programs for
+        google-adk.
+
+    Raises:
+      AgentConfigError: two skills have one name, or a setting is unknown.
+    """
+
+    def __init__(
+        self,
+        skills: Sequence[Skill] | None = None,
+        *,
+        registry: SkillRegistry | None = None,
+        code_executor: BaseCodeExecutor | None = None,
+        script_timeout: float = 300,
+        save_output_artifacts: bool = False,
+        script_in_doubt: InDoubt = "at_most_once",
+        additional_tools: Sequence[Callable[..., Any] | BaseTool | BaseToolset] | None = None,
+        tool_name_prefix: str | None = None,
+        tool_filter: ToolPredicate | list[str] | None = None,
+        discovery_mode: SkillDiscoveryMode | None = None,
+        lifecycle_config: SkillLifecycleConfig | None = None,
+        other_tools: Verdict | None = None,
+    ) -> None:
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        if other_tools is None:
+            other_tools = "allow" if follows_adk() else "deny"
+        if other_tools not in STRICTNESS:
+            raise AgentConfigError(
+                f"SkillToolset: other_tools is {other_tools!r}, but must be one of "
+                f"{', '.join(STRICTNESS)}."
+            )
+        if script_timeout <= 0:
+            raise AgentConfigError(
+                f"SkillToolset: script_timeout is {script_timeout}, but must be more than 0."
+            )
+        if follows_adk() and discovery_mode is None:
+            discovery_mode = SkillDiscoveryMode.LAZY
+        self._registry = registry
+        self._discovery_mode = discovery_mode
+        self._lifecycle = lifecycle_config
+        self._scripts = ScriptSettings(
+            code_executor, script_timeout, save_output_artifacts, script_in_doubt
+        )
+        self._other_tools: Verdict = other_tools
+        self._additional = [
+            tool if isinstance(tool, BaseTool | BaseToolset) else FunctionTool(tool)
+            for tool in additional_tools or ()
+        ]
+        self._set_skills(skills or ())
+
+    def _set_skills(self, skills: Sequence[Skill]) -> None:
+        """Take skills, and make the tools that they need."""
+        lifecycle, mode = self._lifecycle, self._discovery_mode
+        self.catalog = SkillCatalog(
+            skills, self._registry, lifecycle or SkillLifecycleConfig(), self._scripts
+        )
+        self.restricts_calls = self._other_tools != "allow" and (
+            self._registry is not None
+            or any(skill.frontmatter.allowed_tools is not None for skill in skills)
+        )
+        self._listed_text = format_skills_as_xml(self.skills)
+        is_small = len(self._listed_text) <= MAX_EAGER
+        self._is_eager = is_small if mode is None else mode is SkillDiscoveryMode.EAGER
+        is_searched = self._registry is not None or (mode is None and not is_small)
+        offered = {
+            ListSkillsTool: mode is SkillDiscoveryMode.LAZY,
+            LoadSkillTool: True,
+            LoadSkillResourceTool: True,
+            RunSkillScriptTool: True,
+            SearchSkillsTool: is_searched,
+            UnloadSkillTool: lifecycle is not None and lifecycle.enabled,
+        }
+        self._skill_tools: list[BaseTool] = [
+            kind(self) for kind, is_offered in offered.items() if is_offered
+        ]
+        self._policies: dict[tuple[str, ...], list[Policy]] = {}
+        self._offered: set[str] = set()
+        self._listed = None
+
+    @property
+    def skills(self) -> list[Skill]:
+        """The toolset's own skills."""
+        return list(self.catalog.skills.values())
+
+    def clone_with_updated_skills(self, skills: Sequence[Skill]) -> Self:
+        """Return a toolset with the same settings and other skills."""
+        other = copy.copy(self)
+        other._set_skills(skills)
+        return other
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """Return the tools for skills, then those that active skills bring."""
+        if not self.catalog.skills and self.catalog.registry is None:
+            return []
+        active = await self.catalog.list_active(readonly_context)
+        has_scripts = any(skill.resources.scripts for skill in (*self.skills, *active))
+        can_run = find_executor(self._scripts.code_executor, readonly_context) is not None
+        tools = [
+            tool for tool in self._skill_tools if tool.name != RUN or (has_scripts and can_run)
+        ]
+        tools += await self._list_additional(active, readonly_context)
+        return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
+
+    async def _list_additional(
+        self, active: Sequence[Skill], context: ReadonlyContext | None
+    ) -> list[BaseTool]:
+        wanted = _find_additional_names(active)
+        found: dict[str, BaseTool] = {}
+        for one in self._additional if wanted else ():
+            tools = (
+                await one.get_tools_with_prefix(context) if isinstance(one, BaseToolset) else [one]
+            )
+            found |= {tool.name: tool for tool in tools if tool.name in wanted}
+        return [tool for name, tool in found.items() if name not in SKILL_TOOLS]
+
+    async def process_llm_request(
+        self, *, tool_context: ToolContext, llm_request: LlmRequest
+    ) -> None:
+        """Tell the model of its skills, and again of what loaded ones say if that is gone."""
+        tools = await self.get_tools(tool_context)
+        self._refresh_listing(tool_context, tools)
+        names = {tool.name for tool in tools}
+        if LOAD not in names:
+            return
+        text = build_instruction(names, self.tool_name_prefix)
+        if self._is_eager and self.catalog.skills:
+            text += f"\n\n{self._listed_text}"
+        llm_request.append_instructions([text])
+        missing = await self._restate(tool_context, llm_request)
+        if missing:
+            llm_request.append_instructions([_LOADED + "\n".join(missing)])
+
+    def _refresh_listing(self, tool_context: ToolContext, tools: list[BaseTool]) -> None:
+        """Have the agent's tools listed again if skills have brought or taken some since."""
+        names = {self._add_prefix(tool.name) for tool in tools}
+        self._offered |= names
+        ctx = tool_context.get_invocation_context()
+        known: Any = ctx.canonical_tools_cache
+        if isinstance(known, list):
+            listed = {tool.name for tool in cast("list[BaseTool]", known)}
+            if listed & self._offered != names:
+                self._listed = None
+                ctx.canonical_tools_cache = None
+
+    def _add_prefix(self, name: str) -> str:
+        return f"{self.tool_name_prefix}_{name}" if self.tool_name_prefix else name
+
+    async def _restate(self, context: ToolContext, llm_request: LlmRequest) -> list[str]:
+        """Return the instructions of active skills that the contents no longer hold."""
+        active = await self.catalog.list_active(context)
+        if not active:
+            return []
+        held: dict[str, str] = {}
+        load = self._add_prefix(LOAD)
+        for content in llm_request.contents:
+            for part in content.parts or ():
+                given = part.function_response
+                if given is not None and given.name == load and read_skill_name(given.response):
+                    answer = given.response or {}
+                    held[answer["skill_name"]] = answer["instructions"]
+        told: list[str] = []
+        for skill in active:
+            instructions = await fill_instructions(skill, context)
+            is_held = skill.name in held and (
+                not self.catalog.lifecycle.revalidate_skills or held[skill.name] == instructions
+            )
+            if not is_held:
+                told.append(f'<skill name="{skill.name}">\n{instructions}\n</skill>')
+        return told
+
+    async def get_call_policies(self, context: ReadonlyContext) -> Sequence[Policy]:
+        """Return what `allowed-tools` of the active skills say about the agent's calls."""
+        names = tuple(read_active(context))
+        if not names or not self.restricts_calls:
+            return ()
+        try:
+            active = await self.catalog.list_active(context, strict=True)
+        except RegistryError as error:
+            message = f"It is not known what the active skills allow: {error}."
+            return self._make_policies((), (), message)
+        if self.catalog.registry is not None:
+            return self._build_policies(active)
+        if names not in self._policies:
+            self._policies[names] = self._build_policies(active)
+        return self._policies[names]
+
+    def _build_policies(self, active: Sequence[Skill]) -> list[Policy]:
+        texts = {
+            skill.name: skill.frontmatter.allowed_tools
+            for skill in active
+            if skill.frontmatter.allowed_tools is not None
+        }
+        if not texts:
+            return []
+        entries = [entry for text in texts.values() for entry in split_entries(text or "")]
+        allowed = ", ".join(entries) or "no further tool"
+        message = f"the active skills ({', '.join(texts)}) allow only: {allowed}."
+        return self._make_policies(active, entries, message)
+
+    def _make_policies(
+        self, active: Sequence[Skill], entries: Sequence[str], message: str
+    ) -> list[Policy]:
+        """Return the policies; tools of the runtime and those that skills bring stay allowed."""
+        own = [name for name in SKILL_TOOLS if name != RUN] + list(_find_additional_names(active))
+        always = [*map(self._add_prefix, own), *_RUNTIME_TOOLS]
+        return build_policies(
+            entries, always, self._other_tools, message, run=self._add_prefix(RUN)
+        )
+
+    async def close(self) -> None:
+        """Close the toolsets among `additional_tools`."""
+        for tool in self._additional:
+            if isinstance(tool, BaseToolset):
+                await tool.close()
+
+
+def _find_additional_names(active: Sequence[Skill]) -> dict[str, None]:
+    """Return the names of the tools that skills bring, in the order of loading."""
+    return {
+        name: None
+        for skill in active
+        for name in skill.frontmatter.metadata.get("adk_additional_tools", ())
+    }
