@@ -46,8 +46,8 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "models.cache_metadata",
         ),
     ),
-    ("facts", ("events", "artifacts", "agent_files", "processes")),
-    ("sessions", ("sessions",)),
+    ("facts", ("_google_rest", "events", "artifacts", "agent_files", "processes")),
+    ("sessions", ("_vertex_rag", "sessions")),
     (
         "ports",
         (
@@ -90,6 +90,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_aclosing",
         "_adk_mode",
         "_clock",
+        "_google_rest",
         "_later_on",
         "_lazy",
         "_log",
@@ -99,6 +100,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_secrets",
         "_shielded",
         "_task_group",
+        "_vertex_rag",
         "_words",
         "_ports",
         "_schema",
