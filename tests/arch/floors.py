@@ -44,6 +44,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "models.llm_response",
             "models.context_cache_config",
             "models.cache_metadata",
+            "models.embedder",
         ),
     ),
     ("facts", ("_google_rest", "events", "artifacts", "agent_files", "processes")),
