@@ -76,6 +76,8 @@ def fit_searches(messages: list[ClaudeMessage], tools: list[Block]) -> list[Clau
       messages: one for each content.
       tools: of the request.
     """
+    if not any([message.has_search for message in messages]):
+        return messages
     deferred = {tool["name"] for tool in tools if "defer_loading" in tool}
     fitted: list[ClaudeMessage] = []
     for message in messages:

@@ -101,7 +101,7 @@ def _fit_searches(items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> l
     """Return the items; without those of tool searches if the request defers no tool."""
     if any([tool.get("defer_loading") for tool in tools]):
         return items
-    return [item for item in items if item.get("type") not in _SEARCH_ITEMS]
+    return [item for item in items if item["type"] not in _SEARCH_ITEMS]
 
 
 def _tools(config: types.GenerateContentConfig, deferred: frozenset[str]) -> dict[str, Any]:
