@@ -137,8 +137,7 @@ ABSENCES = (
         "code_executors.gke_code_executor:ApiException,client,config dependencies "
         "flows.llm_flows.agent_transfer:line_break "
         "memory:missing_extra tools.bigquery.bigquery_credentials:FeatureName "
-        "platform.thread:internal_thread plugins.auto_tracing_helpers "
-        "workflow.utils",
+        "platform.thread:internal_thread workflow.utils",
     ),
 )
 

@@ -74,7 +74,6 @@ EXCEPTIONS = {
     ],
     "Setting it is refused or warned of, or it is not built yet.": [
         "auth.auth_credential:ServiceAccount.use_default_credential",
-        "context.invocation:InvocationContext.transcription_cache",
         "context.run_config:RunConfig.support_cfc",
         "evaluation.base_eval_service:InferenceConfig.live_timeout_seconds",
         "tools.vertex_ai_search_tool:VertexAiSearchTool(bypass_multi_tools_limit)",

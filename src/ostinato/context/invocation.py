@@ -6,7 +6,7 @@ The runner makes it; `ostinato.agents.invocation_context` is its public face.
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
 
 from .. import _clock, types
 from .._log import get_logger
@@ -172,17 +172,6 @@ class InvocationContext(BaseModel):
     )
     run_state: SkipValidation[RunState] = Field(default_factory=RunState, exclude=True, repr=False)
     live_state: SkipValidation[LiveState | None] = Field(default=None, exclude=True, repr=False)
-
-    @field_validator("transcription_cache")
-    @classmethod
-    def _refuse_transcription_cache(cls, value: list[Any] | None) -> list[Any] | None:
-        if value:
-            raise NotImplementedError(
-                "InvocationContext.transcription_cache is for an AudioTranscriber, which Ostinato "
-                "does not have. Set RunConfig.input_audio_transcription: the live model then "
-                "transcribes."
-            )
-        return value
 
     _invocation_cost_manager: _InvocationCostManager = PrivateAttr(
         default_factory=_InvocationCostManager

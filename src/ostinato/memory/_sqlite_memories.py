@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ostinato._words import asked_words, words
+from ostinato.memory import _vector_index as vectors_of
 from ostinato.sessions.sqlite.sqlite_file import FileFormat
 
 _MAX_WORDS = 100  # of a query
+_FUSED = 50  # memories of each ranking that are joined, if a search gives fewer
 
 FORMAT = FileFormat(
     noun="memory store",
@@ -46,6 +48,7 @@ FORMAT = FileFormat(
           owner, words, tokenize = "ascii tokenchars '_-'"
         )
         """,
+        vectors_of.SCHEMA,
     ),
 )
 
@@ -60,6 +63,14 @@ class Row(NamedTuple):
     content: str
     metadata: str
     text: str
+
+
+class QueryVector(NamedTuple):
+    """A query as a vector: the embedder that made it, and the least cosine of what it finds."""
+
+    embedder: str
+    vector: bytes
+    least: float
 
 
 class Found(NamedTuple):
@@ -99,29 +110,53 @@ def add_memories(
 def replace_memories(
     db: sqlite3.Connection, app: str, user: str, session: str, rows: Sequence[Row]
 ) -> None:
-    """Store a session's memories in place of those there are."""
+    """Store a session's memories in place of those there are; equal ones keep their vectors."""
     owner = _find_owner(db, app, user)
     if owner is not None:
-        _remove_memories(db, "owner = ? AND session = ?", (owner, session))
+        kept = {tuple(row[:6]) for row in rows}
+        present = db.execute(
+            "SELECT memory, id, shown, author, timestamp, content, metadata FROM memories"
+            " WHERE owner = ? AND session = ?",
+            (owner, session),
+        ).fetchall()
+        for memory, *values in present:
+            if tuple(values) not in kept:
+                _remove_memories(db, "memory = ?", (memory,))
     add_memories(db, app, user, session, rows)
 
 
 def search_memories(
-    db: sqlite3.Connection, app: str, user: str, query: str, limit: int
+    db: sqlite3.Connection,
+    app: str,
+    user: str,
+    query: str,
+    limit: int,
+    near: QueryVector | None = None,
 ) -> list[Found]:
-    """The owner's memories that hold a word of the query, the best first."""
+    """The owner's memories that hold a word of the query or are near to it, the best first."""
     owner, wanted = _find_owner(db, app, user), asked_words(query)[:_MAX_WORDS]
     if owner is None or not wanted:
         return []
+    depth = limit if near is None else max(limit, _FUSED)
     either = " OR ".join(f'"{_encode_word(word)}"' for word in wanted)
-    found = db.execute(
-        "SELECT iif(shown, id, NULL), author, timestamp, content, metadata"
-        " FROM memory_words JOIN memories ON memory = memory_words.rowid"
+    worded = db.execute(
+        "SELECT memory FROM memory_words JOIN memories ON memory = memory_words.rowid"
         " WHERE memory_words MATCH ? AND memories.owner = ?"
         " ORDER BY bm25(memory_words, 0.0, 1.0), memory LIMIT ?",
-        (f'owner : "{owner}" AND words : ({either})', owner, limit),
+        (f'owner : "{owner}" AND words : ({either})', owner, depth),
     )
-    return [Found(*row) for row in found]
+    found = [row[0] for row in worded]
+    if near is not None:
+        nearest = vectors_of.find_nearest(db, owner, near.embedder, near.vector, depth, near.least)
+        found = vectors_of.fuse_ranks(found, nearest)[:limit]
+    marks = ",".join("?" * len(found))
+    rows = db.execute(
+        "SELECT memory, iif(shown, id, NULL), author, timestamp, content, metadata"
+        f" FROM memories WHERE memory IN ({marks})",
+        found,
+    )
+    by_memory = {memory: Found(*values) for memory, *values in rows}
+    return [by_memory[memory] for memory in found]
 
 
 def delete_user(db: sqlite3.Connection, app: str | None, user: str) -> int:
@@ -160,6 +195,10 @@ def _find_owner(db: sqlite3.Connection, app: str, user: str) -> int | None:
 def _remove_memories(db: sqlite3.Connection, which: str, values: tuple[object, ...]) -> None:
     db.execute(
         f"DELETE FROM memory_words WHERE rowid IN (SELECT memory FROM memories WHERE {which})",
+        values,
+    )
+    db.execute(
+        f"DELETE FROM memory_vectors WHERE memory IN (SELECT memory FROM memories WHERE {which})",
         values,
     )
     db.execute(f"DELETE FROM memories WHERE {which}", values)

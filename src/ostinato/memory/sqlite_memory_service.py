@@ -1,4 +1,7 @@
-"""Memories in one SQLite file, found by full text: for programs that need no memory server."""
+"""Memories in one SQLite file, found by full text and, with an embedder, by meaning.
+
+For programs that need no memory server.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from ostinato._clock import new_id
+from ostinato._words import asked_words
 from ostinato.errors import InputValidationError
 from ostinato.events.event import Event
 from ostinato.memory import _sqlite_memories as memories_of
+from ostinato.memory._vector_index import VectorIndex
 from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
+from ostinato.models.embedder import Embedder
 from ostinato.sessions.session import Session
 from ostinato.sessions.sqlite.sqlite_file import SqliteFile
 from ostinato.sessions.sqlite.sqlite_threads import Threads
@@ -28,6 +34,10 @@ _NO_SESSION = ""
 class SqliteMemoryService(BaseMemoryService):
     """Keeps memories in a SQLite file and finds those that share a word with the query, best first.
 
+    With an `embedder` it also finds what is near to the query in meaning, and joins both rankings:
+    what is high in both comes first. Each text is embedded once; another embedder makes the vectors
+    of a user's memories anew. A query without words finds nothing.
+
     Words are whole words without regard to case. Chinese, Japanese, Korean, Thai, Lao, Burmese and
     Khmer text is found by each pair of neighbouring characters, because it has no spaces to tell
     words by; `_words.py` says why no tokenizer of SQLite's is used. Words that few memories hold
@@ -39,20 +49,35 @@ class SqliteMemoryService(BaseMemoryService):
     done.
     """
 
-    def __init__(self, db_path: str | os.PathLike[str], *, max_results: int = 20) -> None:
+    def __init__(
+        self,
+        db_path: str | os.PathLike[str],
+        *,
+        max_results: int = 20,
+        embedder: Embedder | None = None,
+        min_similarity: float = 0.3,
+    ) -> None:
         """Use the file `db_path`, and make it at first use; `:memory:` keeps all in memory.
 
         Args:
             db_path: the file's path.
             max_results: how many memories a search gives at most.
+            embedder: makes vectors of texts, such as `OpenAILlm(model="text-embedding-3-small")`.
+                Texts and queries are sent to its provider.
+            min_similarity: the least cosine of a memory that shares no word with the query. How
+                alike texts are differs between embedders.
 
         Raises:
-            InputValidationError: `db_path` is no path, or `max_results` is not positive.
+            InputValidationError: `db_path` is no path, `max_results` is not positive, or
+                `min_similarity` is not between -1 and 1.
         """
         if max_results < 1:
             raise InputValidationError(f"max_results must be 1 or more, not {max_results}.")
-        self._max_results = max_results
+        if not -1 <= min_similarity <= 1:
+            raise InputValidationError(f"min_similarity is {min_similarity}; give -1 to 1.")
+        self._max_results, self._min_similarity = max_results, min_similarity
         self._threads = Threads(SqliteFile.of(db_path, memories_of.FORMAT), readers=_READERS)
+        self._vectors = VectorIndex(self._threads, embedder) if embedder is not None else None
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember a session's events in place of those remembered of it before."""
@@ -61,6 +86,7 @@ class SqliteMemoryService(BaseMemoryService):
         await self._threads.writer.submit(
             lambda db: memories_of.replace_memories(db, *owner, rows), _as_is
         )
+        await self._embed_memories(session.app_name, session.user_id)
 
     async def add_events_to_memory(
         self,
@@ -83,6 +109,7 @@ class SqliteMemoryService(BaseMemoryService):
         await self._threads.writer.submit(
             lambda db: memories_of.add_memories(db, *owner, rows), _as_is
         )
+        await self._embed_memories(app_name, user_id)
 
     async def add_memory(
         self,
@@ -104,16 +131,39 @@ class SqliteMemoryService(BaseMemoryService):
         await self._threads.writer.submit(
             lambda db: memories_of.add_memories(db, *owner, rows), _as_is
         )
+        await self._embed_memories(app_name, user_id)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """The user's memories that hold a word of the query (of its first 100), the best first."""
+        """The user's memories that hold a word of the query (of its first 100), the best first.
+
+        With an embedder, also those that are near to it in meaning.
+        """
         _check_owner(app_name, user_id, _NO_SESSION)
+        near = await self._embed_query(app_name, user_id, query)
         return await self._threads.reader.submit(
-            lambda db: memories_of.search_memories(db, app_name, user_id, query, self._max_results),
+            lambda db: memories_of.search_memories(
+                db, app_name, user_id, query, self._max_results, near
+            ),
             lambda found: SearchMemoryResponse(memories=[_build_entry(one) for one in found]),
         )
+
+    async def _embed_memories(self, app_name: str, user_id: str) -> None:
+        if self._vectors is not None:
+            await self._vectors.update(app_name, user_id)
+
+    async def _embed_query(
+        self, app_name: str, user_id: str, query: str
+    ) -> memories_of.QueryVector | None:
+        """Return the query's vector, once the user's memories have theirs."""
+        if self._vectors is None or not asked_words(query):
+            return None
+        await self._vectors.update(app_name, user_id)
+        vector = await self._vectors.embed_query(query)
+        if vector is None:
+            return None
+        return memories_of.QueryVector(self._vectors.name, vector, self._min_similarity)
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
         """Forget all that is remembered of a user; its place in the file is overwritten.

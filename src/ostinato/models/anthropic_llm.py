@@ -77,6 +77,8 @@ class AnthropicLlm(HttpLlm):
 
     provider_name: ClassVar[str] = "anthropic"
     sdk_package: ClassVar[str] = "anthropic"
+    most_deferred: ClassVar[int] = 1_000
+    """The most tools left to the API's own search; each request carries all their declarations."""
 
     model: str = "claude-sonnet-4-6"
     max_tokens: int = 8192
@@ -103,6 +105,7 @@ class AnthropicLlm(HttpLlm):
             thinking=version >= (3, 7),
             caching=True,
             audio=False,
+            tool_search=self.most_deferred if claude_request.has_tool_search(self.model) else 0,
         )
 
     async def count_tokens(self, llm_request: LlmRequest) -> int:
@@ -165,9 +168,11 @@ class AnthropicLlm(HttpLlm):
         """Return a request's body, without how it is to be answered."""
         self._maybe_append_user_content(llm_request)
         config, model = llm_request.config, llm_request.model or self.model
+        tools = claude_request.tools(config, llm_request.deferred_tools)
         said = items_for(llm_request.contents, messages_of, self._converted)
+        said = claude_request.fit_searches(said, tools)
         body: dict[str, Any] = {"model": model, "messages": conversation(said)}
-        if tools := claude_request.tools(config):
+        if tools:
             body["tools"] = tools
             if choice := claude_request.tool_choice(config):
                 body["tool_choice"] = choice
@@ -247,6 +252,7 @@ class Claude(AnthropicLlm):
 
     provider_name: ClassVar[str] = "claude-vertex"
     sdk_package: ClassVar[str] = ""
+    most_deferred: ClassVar[int] = 0  # Vertex AI has no tool search outside of a beta
 
     _google: GoogleCredential = PrivateAttr(default_factory=GoogleCredential)
 

@@ -23,6 +23,8 @@ class ModelCapabilities:
       audio: takes sound.
       files: takes PDFs and other files.
       live: has a two-way connection.
+      tool_search: the most deferred tools that the provider's own search is worth; 0 if it has none
+        or the adapter does not use it.
     """
 
     structured_output: bool = True
@@ -35,3 +37,4 @@ class ModelCapabilities:
     audio: bool = True
     files: bool = True
     live: bool = False
+    tool_search: int = 0

@@ -86,7 +86,7 @@ class FallbackModel(BaseLlm):
         members = [member for member, _ in self._resolve_models()]
         every = [member.capabilities for member in members]
         names = [field.name for field in fields(ModelCapabilities)]
-        can = {name: all(getattr(one, name) for one in every) for name in names}
+        can = {name: min(getattr(one, name) for one in every) for name in names}
         both = all(member.supports_output_schema_with_tools for member in members)
         return ModelCapabilities(**{**can, "structured_output_with_tools": both})
 

@@ -53,6 +53,8 @@ class LlmRequest(BaseModel):
       cache_metadata: what is known about a cache that may serve this request.
       cacheable_contents_token_count: prompt tokens of the previous request.
       previous_interaction_id: id of the provider-side interaction to continue.
+      deferred_tools: names of declared functions that the model is told of only once its provider's
+        own search finds them; never serialised. Adapters without such a search never get any.
       trimmed: what the context policy left out of `contents`, for the span of the call; None
         without a policy; never serialised.
     """
@@ -70,6 +72,7 @@ class LlmRequest(BaseModel):
     cache_metadata: CacheMetadata | None = None
     cacheable_contents_token_count: int | None = None
     previous_interaction_id: str | None = None
+    deferred_tools: SkipValidation[frozenset[str]] = Field(default=frozenset(), exclude=True)
     trimmed: SkipValidation[dict[str, Any] | None] = Field(default=None, exclude=True)
 
     def own_contents(self) -> list[types.Content]:

@@ -19,11 +19,17 @@ from .wire.openai_errors import status_of
 from .wire.reading import number_of
 from .wire.responses_answer import ResponsesAnswer
 from .wire.responses_items import input_items_of
-from .wire.responses_request import reasons, responses_body, since_last_answer
+from .wire.responses_request import (
+    has_tool_search,
+    reasons,
+    responses_body,
+    since_last_answer,
+)
 from .wire.turns import Turn, items_for
 
 _PATH = "/responses"
 _COUNT = "/responses/input_tokens"
+_MOST_DEFERRED = 100  # the model is told the name and description of each
 _COUNTED = (
     *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning"),
     *("parallel_tool_calls", "previous_response_id"),
@@ -65,6 +71,7 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
             thinking=reasons(self.model),
             caching=True,
             audio=False,
+            tool_search=_MOST_DEFERRED if has_tool_search(self.model) else 0,
         )
 
     async def count_tokens(self, llm_request: LlmRequest) -> int:
@@ -122,6 +129,7 @@ class OpenAIResponsesLlm(OpenAIApiLlm):
             llm_request.config,
             keep=self.use_interactions_api,
             previous=previous,
+            deferred=llm_request.deferred_tools,
         )
         self._with_extras(body, llm_request.config)
         return body

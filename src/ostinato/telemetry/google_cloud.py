@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-_TRACES = "https://telemetry.googleapis.com/v1/traces"
+_SERVER = "https://telemetry.googleapis.com/v1"
 _SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+_OTLP = "opentelemetry.exporter.otlp.proto.http"
 
 
 def get_gcp_exporters(
@@ -23,7 +24,7 @@ def get_gcp_exporters(
     enable_cloud_logging: bool = False,
     google_auth: tuple[Any, str] | None = None,
 ) -> OTelHooks:
-    """Return hooks that export to Google Cloud.
+    """Return hooks that export to Google Cloud, over its OpenTelemetry interface.
 
     Args:
       enable_cloud_tracing: export spans to Cloud Trace.
@@ -36,29 +37,35 @@ def get_gcp_exporters(
 
     Raises:
       MissingExtraError: a package is not installed.
-      NotImplementedError: metrics or logs are to be exported.
     """
     hooks = OTelHooks()
-    if enable_cloud_metrics or enable_cloud_logging:
-        raise NotImplementedError(
-            "Ostinato exports no metrics and logs to Google Cloud by itself. Send them to an "
-            "OpenTelemetry collector by OTEL_EXPORTER_OTLP_ENDPOINT, or hand the exporters of "
-            "opentelemetry-exporter-gcp-monitoring and opentelemetry-exporter-gcp-logging to "
-            "maybe_set_otel_providers() yourself."
-        )
-    if not enable_cloud_tracing:
+    if not (enable_cloud_tracing or enable_cloud_metrics or enable_cloud_logging):
         return hooks
     credentials, project = google_auth or need("google.auth", extra="vertex").default(_SCOPES)
     if not project:
-        logger.warning("No Google Cloud project is known, so no spans are exported to it.")
+        logger.warning("No Google Cloud project is known, so nothing is exported to it.")
         return hooks
-    session = need("google.auth.transport.requests", extra="vertex").AuthorizedSession(credentials)
-    http = need("opentelemetry.exporter.otlp.proto.http.trace_exporter", extra="otel")
-    exporter = http.OTLPSpanExporter(
-        endpoint=_TRACES, session=session, headers={"x-goog-user-project": project}
-    )
-    export = need("opentelemetry.sdk.trace.export", extra="otel")
-    hooks.span_processors.append(export.BatchSpanProcessor(exporter))
+
+    def make_exporter(signal: str, module: str, name: str) -> Any:
+        session = need("google.auth.transport.requests", extra="vertex")
+        return getattr(need(f"{_OTLP}.{module}", extra="otel"), name)(
+            endpoint=f"{_SERVER}/{signal}",
+            session=session.AuthorizedSession(credentials),
+            headers={"x-goog-user-project": project},
+        )
+
+    if enable_cloud_tracing:
+        exporter = make_exporter("traces", "trace_exporter", "OTLPSpanExporter")
+        export = need("opentelemetry.sdk.trace.export", extra="otel")
+        hooks.span_processors.append(export.BatchSpanProcessor(exporter))
+    if enable_cloud_metrics:
+        exporter = make_exporter("metrics", "metric_exporter", "OTLPMetricExporter")
+        export = need("opentelemetry.sdk.metrics.export", extra="otel")
+        hooks.metric_readers.append(export.PeriodicExportingMetricReader(exporter))
+    if enable_cloud_logging:
+        exporter = make_exporter("logs", "_log_exporter", "OTLPLogExporter")
+        export = need("opentelemetry.sdk._logs.export", extra="otel")
+        hooks.log_record_processors.append(export.BatchLogRecordProcessor(exporter))
     return hooks
 
 

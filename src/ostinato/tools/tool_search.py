@@ -30,9 +30,11 @@ _MAX_SUMMARY = 200
 class ToolSearch(BaseTool):
     """Stands for an agent's deferred tools: finds them, and adds those found to requests.
 
-    What was found is read from the session's log, so that it outlasts a resume and another process.
-    Found tools are declared after all others, in the order in which they were found: the
-    declarations before them stay the same.
+    If the model's provider has a search of its own (`ModelCapabilities.tool_search`), requests
+    declare all deferred tools to it, and this one does not appear. Elsewhere, what was found is
+    read from the session's log, so that it outlasts a resume and another process. Found tools are
+    declared after all others, in the order in which they were found: the declarations before them
+    stay the same.
 
     Args:
       deferred: the tools, of which no two have the same name.
@@ -80,12 +82,26 @@ class ToolSearch(BaseTool):
           tool_context: context of the step.
           llm_request: the request, changed in place.
         """
+        model = tool_context.get_invocation_context().agent.canonical_model
+        if len(self._deferred) <= model.capabilities.tool_search:
+            await self._declare_all(tool_context, llm_request)
+            return
         llm_request.append_tools([self])
         found = [self._deferred[n] for n in _list_found(tool_context) if n in self._deferred]
         for tool in found[-MAX_TOLD:]:
             await tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
         for tool in found[:-MAX_TOLD]:  # no longer declared, but a call of it still runs
             llm_request.tools_dict.setdefault(tool.name, tool)
+
+    async def _declare_all(self, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Declare the deferred tools for the provider's own search."""
+        plain = BaseTool.process_llm_request
+        tools = self._deferred.values()
+        llm_request.append_tools([one for one in tools if type(one).process_llm_request is plain])
+        for tool in tools:
+            if type(tool).process_llm_request is not plain:
+                await tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+        llm_request.deferred_tools |= self._deferred.keys()
 
 
 _DECLARATION = types.FunctionDeclaration(

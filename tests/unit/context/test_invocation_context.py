@@ -137,8 +137,8 @@ def test_a_context_has_places_for_what_a_live_run_needs_and_they_are_empty_else(
     entry = RealtimeCacheEntry(role="user", data=audio, timestamp=1.0)
     made = context(live_request_queue=queue, input_realtime_cache=[entry])
     assert made.live_request_queue is queue and made.input_realtime_cache == [entry]
-    with pytest.raises(NotImplementedError, match="input_audio_transcription"):
-        context(transcription_cache=[TranscriptionEntry(role="user", data=audio)])
+    heard = [TranscriptionEntry(role="user", data=audio)]
+    assert context(transcription_cache=heard).transcription_cache == heard
 
 
 def test_an_unknown_field_of_a_context_is_refused_by_name() -> None:

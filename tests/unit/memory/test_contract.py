@@ -15,9 +15,10 @@ from ostinato.memory.base_memory_service import SearchMemoryResponse
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
 from ostinato.types import Blob, Content, FunctionCall, Part
+from tests.support.word_embedder import WordEmbedder
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite :memory:"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite :memory:", "sqlite by meaning"])
 async def service(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[BaseMemoryService]:
@@ -25,7 +26,8 @@ async def service(
         yield InMemoryMemoryService()
     else:
         path = ":memory:" if request.param.endswith(":memory:") else tmp_path / "m.db"
-        sqlite = SqliteMemoryService(path)
+        embedder = WordEmbedder() if request.param.endswith("meaning") else None
+        sqlite = SqliteMemoryService(path, embedder=embedder)
         yield sqlite
         await sqlite.close()
 

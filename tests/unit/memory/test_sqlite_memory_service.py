@@ -261,7 +261,7 @@ async def test_words_are_taken_in_another_thread(
 
 async def test_the_version_is_kept_in_the_file(make: Make, path: Path) -> None:
     await make().add_session_to_memory(session("a fox"))
-    assert query_file(path, "PRAGMA user_version") == [(1,)]
+    assert query_file(path, "PRAGMA user_version") == [(2,)]
     query_file(path, "PRAGMA user_version=9")
     with pytest.raises(StoreError, match=r"memory store 'm\.db' has version 9") as caught:
         await found(make(), "fox")

@@ -155,11 +155,17 @@ async def test_each_model_gets_its_own_name_and_contents_of_its_own(time: Time) 
 
 
 def test_it_can_do_what_all_of_them_can() -> None:
-    one = Own(can=ModelCapabilities(structured_output_with_tools=True, audio=False, thinking=True))
-    two = Own(can=ModelCapabilities(structured_output_with_tools=True, thinking=False))
+    one = Own(
+        can=ModelCapabilities(
+            structured_output_with_tools=True, audio=False, thinking=True, tool_search=100
+        )
+    )
+    two = Own(
+        can=ModelCapabilities(structured_output_with_tools=True, thinking=False, tool_search=7)
+    )
     fallback = FallbackModel(models=[one, two])
     assert fallback.capabilities == ModelCapabilities(
-        structured_output_with_tools=True, audio=False, thinking=False
+        structured_output_with_tools=True, audio=False, thinking=False, tool_search=7
     )
     assert fallback.supports_output_schema_with_tools
     old = ScriptedModel(native_schema=True)  # says so by the property alone, as google-adk's do

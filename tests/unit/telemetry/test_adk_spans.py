@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.oauth2.credentials import Credentials
 from opentelemetry import trace
+from opentelemetry._logs import LogRecord
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -22,13 +26,15 @@ from ostinato.context.context import Context
 from ostinato.context.run_config import RunConfig
 from ostinato.events import Event
 from ostinato.models import LlmRequest, LlmResponse
-from ostinato.telemetry import ContentCapturingMode, TelemetryConfig, tracing
+from ostinato.telemetry import ContentCapturingMode, TelemetryConfig, google_cloud, tracing
 from ostinato.telemetry.google_cloud import get_gcp_exporters, get_gcp_resource
 from ostinato.telemetry.node_tracing import start_as_current_node_span
 from ostinato.telemetry.sqlite_span_exporter import SqliteSpanExporter
 from ostinato.tools import FunctionTool
 from ostinato.workflow import FunctionNode, Workflow
 from tests.unit.tools.contexts import make_invocation
+from tests.wire.background_server import background_server
+from tests.wire.fake_server import Answer
 
 OWN = "gcp.vertex.agent"
 SWITCHES = [
@@ -414,6 +420,25 @@ def test_google_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
     assert get_gcp_exporters(True, google_auth=(object(), "")).span_processors == []
     [processor] = get_gcp_exporters(True, google_auth=(object(), "p")).span_processors
     processor.shutdown()
-    for switch in ("enable_cloud_metrics", "enable_cloud_logging"):
-        with pytest.raises(NotImplementedError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
-            get_gcp_exporters(**{switch: True})  # type: ignore[arg-type]
+
+
+def test_spans_metrics_and_logs_go_to_google_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    with background_server(otherwise=Answer(b"")) as server:
+        monkeypatch.setattr(google_cloud, "_SERVER", f"{server.url}/v1")
+        login = Credentials(token="t-1")
+        hooks = get_gcp_exporters(True, True, True, google_auth=(login, "payer"))
+        spans = TracerProvider(shutdown_on_exit=False)
+        spans.add_span_processor(hooks.span_processors[0])
+        spans.get_tracer("t").start_span("s").end()
+        meters = MeterProvider(hooks.metric_readers, shutdown_on_exit=False)
+        meters.get_meter("m").create_counter("c").add(1)
+        logs = LoggerProvider(shutdown_on_exit=False)
+        logs.add_log_record_processor(hooks.log_record_processors[0])
+        logs.get_logger("l").emit(LogRecord(body="told"))
+        for provider in (spans, meters, logs):
+            provider.shutdown()
+    sent = {request.path: request for request in server.requests}
+    assert sent.keys() == {"/v1/traces", "/v1/metrics", "/v1/logs"}
+    for request in sent.values():
+        assert request.headers["authorization"] == "Bearer t-1"
+        assert request.headers["x-goog-user-project"] == "payer"

@@ -117,7 +117,7 @@ def _in_pieces(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
             ]
             signed = {"type": "signature_delta", "signature": block["signature"]}
             return {**block, "thinking": "", "signature": ""}, [*thoughts, signed]
-        case "tool_use":
+        case "tool_use" | "server_tool_use":
             text = block["input"] if isinstance(block["input"], str) else json.dumps(block["input"])
             pieces = ["", *halves(text)] if text != "{}" else [""]
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]

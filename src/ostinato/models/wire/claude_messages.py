@@ -40,10 +40,11 @@ class ClaudeMessage(JsonItem):
       role: "user" or "assistant".
       blocks: its content.
       ids: the ids of its calls and results; empty for most messages.
+      has_search: whether it holds a search for deferred tools, or what one found.
       form: the same message in another API's form; None until an adapter sets it.
     """
 
-    __slots__ = ("_joined", "blocks", "form", "ids", "role")
+    __slots__ = ("_joined", "blocks", "form", "has_search", "ids", "role")
 
     def __init__(self, role: str, blocks: list[Block]) -> None:
         super().__init__(role=role, content=blocks)
@@ -51,6 +52,7 @@ class ClaudeMessage(JsonItem):
         self.ids: tuple[str, ...] = tuple(
             [one[_IDS[one["type"]]] for one in blocks if one["type"] in _IDS]
         )
+        self.has_search = any([is_search(one) for one in blocks])
         self.form: Block | None = None
         self._joined: tuple[object, ClaudeMessage] | None = None
 
@@ -72,6 +74,13 @@ class ClaudeMessage(JsonItem):
                 blocks = _rename_ids(blocks, names)
             self._joined = key, ClaudeMessage(self.role, blocks)
         return self._joined[1]
+
+
+def is_search(block: Block) -> bool:
+    """Return whether a block is a search for deferred tools, or what one found."""
+    kind = block["type"]
+    is_call = kind == "server_tool_use" and str(block.get("name")).startswith("tool_search_tool")
+    return is_call or kind == "tool_search_tool_result"
 
 
 def messages_of(

@@ -9,9 +9,10 @@ import re
 from ... import types
 from ..context_cache_config import ContextCacheConfig
 from ..request_text import declared_functions
-from .claude_messages import Block
+from .claude_messages import Block, ClaudeMessage, is_search
 from .faults import Unsendable
 from .json_schema import parameters_of
+from .reading import fields_of, items_of
 
 _TOOL_NAME = r"[a-zA-Z0-9_-]{1,128}"
 _LEAST_BUDGET = 1024
@@ -19,6 +20,7 @@ _BUDGETS = {"MINIMAL": 1024, "LOW": 4096, "MEDIUM": 12_288, "HIGH": 24_576, "XHI
 _EFFORTS = {"MINIMAL": "low", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
 _NEWEST = (99, 0)
 _SHORT_LIFE_S = 300
+_SEARCH: Block = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
 def version(model: str) -> tuple[int, int]:
@@ -27,8 +29,20 @@ def version(model: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or 0)) if match else _NEWEST
 
 
-def tools(config: types.GenerateContentConfig) -> list[Block]:
+def has_tool_search(model: str) -> bool:
+    """Return whether a model of this name searches deferred tools: Claude 4.5 and newer."""
+    return "claude-" in model and version(model) >= (4, 5)
+
+
+def tools(
+    config: types.GenerateContentConfig, deferred: frozenset[str] = frozenset()
+) -> list[Block]:
     """Return the tools that a request may use.
+
+    Args:
+      config: declares them.
+      deferred: the names of those that the API's own search finds. They come last, behind the
+        search, so that the tools before them stay the same.
 
     Raises:
       Unsendable: a tool's name does not match the API's pattern, or a tool is not a declared
@@ -41,11 +55,49 @@ def tools(config: types.GenerateContentConfig) -> list[Block]:
         if others:
             raise Unsendable(f"the built-in tool {others[0]!r}; use a function tool instead.")
     wanted = _read_allowed_names(config)
-    return [
+    chosen = [
         _tool(declaration)
         for declaration in declared_functions(config)
         if wanted is None or declaration.name in wanted
     ]
+    later = [{**tool, "defer_loading": True} for tool in chosen if tool["name"] in deferred]
+    if not later:
+        return chosen
+    return [*[tool for tool in chosen if tool["name"] not in deferred], _SEARCH, *later]
+
+
+def fit_searches(messages: list[ClaudeMessage], tools: list[Block]) -> list[ClaudeMessage]:
+    """Return messages whose results of tool searches name only tools that the request defers.
+
+    The API refuses others, which a session may hold from an earlier version of its agent. Without
+    deferred tools, searches are left out. Messages that need none of this are returned unchanged.
+
+    Args:
+      messages: one for each content.
+      tools: of the request.
+    """
+    if not any([message.has_search for message in messages]):
+        return messages
+    deferred = {tool["name"] for tool in tools if "defer_loading" in tool}
+    fitted: list[ClaudeMessage] = []
+    for message in messages:
+        if message.has_search:
+            blocks = [_fit_search(block, deferred) for block in message.blocks]
+            kept = [block for block in blocks if deferred or not is_search(block)]
+            if kept != message.blocks:
+                message = ClaudeMessage(message.role, kept)
+        if message.blocks:
+            fitted.append(message)
+    return fitted
+
+
+def _fit_search(block: Block, deferred: set[str]) -> Block:
+    content = fields_of(block.get("content"))
+    if not is_search(block) or "tool_references" not in content:
+        return block
+    found = items_of(content["tool_references"])
+    known = [one for one in found if fields_of(one).get("tool_name") in deferred]
+    return {**block, "content": {**content, "tool_references": known}}
 
 
 def _tool(declaration: types.FunctionDeclaration) -> Block:
@@ -140,8 +192,12 @@ def mark_for_cache(body: Block, control: dict[str, str]) -> None:
 
     Marked blocks and messages are replaced, because they may be shared with the next request.
     """
-    if body.get("tools"):
-        body["tools"] = [*body["tools"][:-1], {**body["tools"][-1], "cache_control": control}]
+    # The API caches no deferred tools: the prompt does not begin with them.
+    told = [at for at, tool in enumerate(body.get("tools", ())) if "defer_loading" not in tool]
+    if told:
+        last, tools = told[-1], [*body["tools"]]
+        tools[last] = {**tools[last], "cache_control": control}
+        body["tools"] = tools
     if body.get("system"):
         text = {"type": "text", "text": body["system"], "cache_control": control}
         body["system"] = [text]

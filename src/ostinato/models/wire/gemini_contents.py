@@ -46,7 +46,12 @@ def _json(content: types.Content, exclude: Any) -> JsonItem:
         made = content.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=exclude)
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         raise Unsendable(_find_unwritable(content)) from error
-    made["parts"] = [part for part in made.get("parts", ()) if part not in _EMPTY_PARTS]
+    # A part of nothing but metadata is what another provider's own tools did.
+    made["parts"] = [
+        part
+        for part in made.get("parts", ())
+        if part not in _EMPTY_PARTS and part.keys() != {"partMetadata"}
+    ]
     for part in made["parts"]:
         holder: dict[str, Any] = part.get("functionCall") or part.get("functionResponse") or {}
         if holder.get("id", "").startswith(CLIENT_ID_PREFIX):

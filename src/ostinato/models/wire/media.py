@@ -100,7 +100,7 @@ def user_pieces(
     inline: Callable[[types.Blob], Piece],
     by_uri: Callable[[types.FileData], Piece],
 ) -> list[Piece]:
-    """Return a part as pieces of a user's message; none for an empty part.
+    """Return a part as pieces of a user's message; none for one that is empty or another API's own.
 
     Args:
       part: the part.
@@ -116,9 +116,14 @@ def user_pieces(
     if part.file_data is not None:
         return [by_uri(part.file_data)]
     text = part.text if part.text is not None else other_text(part)
-    if text is None and part.function_call is None:
+    if text is None and part.function_call is None and not _is_foreign(part):
         raise refuse_part(part)
     return [say(text)] if text else []
+
+
+def _is_foreign(part: types.Part) -> bool:
+    """Return whether a part holds nothing but what another provider's own tools did."""
+    return [name for name, value in part if value is not None] == ["part_metadata"]
 
 
 def refuse_part(part: types.Part) -> Unsendable:

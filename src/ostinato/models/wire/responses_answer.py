@@ -16,7 +16,7 @@ from .answer_facts import citations_of, grounding_of, logprobs_of, usage_of
 from .faults import BadAnswer
 from .partial_text import partial_text
 from .reading import fields_of, items_of, text_of
-from .responses_items import PHASE
+from .responses_items import NAMESPACE, PHASE, SEARCH
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _TEXT = "response.output_text.delta"
@@ -94,7 +94,7 @@ class ResponsesAnswer:
         if (logprobs := logprobs_of(self._logprobs)) is not None:
             common["avg_logprobs"], common["logprobs_result"] = logprobs
         refusal = "".join(self._refusals)
-        shown = any(not part.thought for part in self._parts)
+        shown = any(not (one.thought or SEARCH in (one.part_metadata or {})) for one in self._parts)
         if refusal or (reason is types.FinishReason.SAFETY and not shown):
             message = refusal or "The provider's content filter withheld the answer."
             common["finish_reason"] = types.FinishReason.SAFETY
@@ -122,6 +122,10 @@ class ResponsesAnswer:
                 self._parts += _thought(item)
             case "function_call":
                 self._parts.append(_call(item))
+            case "tool_search_call" | "tool_search_output":
+                # Without its id, by which the API would look for an item that it has not kept.
+                kept = {name: value for name, value in item.items() if name != "id"}
+                self._parts.append(types.Part(part_metadata={SEARCH: kept}))
             case "web_search_call":
                 self._add_search(fields_of(item.get("action")))
             case "image_generation_call":
@@ -165,7 +169,11 @@ def _call(item: dict[str, Any]) -> types.Part:
     cut = item.get("status") == "incomplete"
     args = {INVALID_ARGS_KEY: arguments} if cut else call_args(arguments)
     name, given = text_of(item.get("name")), text_of(item.get("call_id")) or None
-    return types.Part(function_call=types.FunctionCall(id=given, name=name, args=args))
+    call = types.FunctionCall(id=given, name=name, args=args)
+    namespace = text_of(item.get("namespace"))
+    return types.Part(
+        function_call=call, part_metadata={NAMESPACE: namespace} if namespace else None
+    )
 
 
 def _image(item: dict[str, Any]) -> list[types.Part]:

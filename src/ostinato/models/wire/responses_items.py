@@ -22,6 +22,10 @@ Item = dict[str, Any]
 
 #: Key in a part's metadata: whether a text is commentary or the answer; models want it back.
 PHASE = "openai_phase"
+#: Key in a part's metadata: an item of a search for deferred tools, which goes back as it came.
+SEARCH = "openai_tool_search"
+#: Key in the metadata of a call: the namespace of its function, which the model wants back.
+NAMESPACE = "openai_namespace"
 
 
 def input_items_of(content: types.Content) -> list[Item]:
@@ -57,16 +61,20 @@ def _of_model(content: types.Content) -> list[Item]:
     items: list[Item] = []
     for part in content.parts or ():
         text = part.text if part.text is not None else other_text(part)
+        metadata = part.part_metadata or {}
         if part.thought:
             items += _reasoning(part)
         elif part.function_call is not None:
-            items.append(_call(part.function_call))
+            namespace = metadata.get(NAMESPACE)
+            call = _call(part.function_call)
+            items.append({**call, "namespace": namespace} if namespace else call)
+        elif isinstance(metadata.get(SEARCH), dict):
+            items.append(metadata[SEARCH])
         elif text is not None:
             if text:
                 items.append(_build_message(text, part))
-        else:  # only users' messages carry media
-            note = _text("[The assistant made this]")
-            made = [note, *_pieces(part)]
+        elif pieces := _pieces(part):  # only users' messages carry media
+            made = [_text("[The assistant made this]"), *pieces]
             items.append({"type": "message", "role": "user", "content": made})
     return items
 

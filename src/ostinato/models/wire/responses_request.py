@@ -13,13 +13,21 @@ from .faults import Unsendable
 from .json_schema import output_schema_of, parameters_of, schema_name, strict_form
 
 _REASONS = re.compile(r"(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
+_SEARCH_ITEMS = ("tool_search_call", "tool_search_output")
 _ENCRYPTED = "reasoning.encrypted_content"
 _LOGPROBS = "message.output_text.logprobs"
+_VERSION = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?!.*-chat)")
 
 
 def reasons(model: str) -> bool:
     """Return whether a model of this name is a reasoning model."""
     return _REASONS.match(model) is not None
+
+
+def has_tool_search(model: str) -> bool:
+    """Return whether a model of this name searches deferred tools: GPT-5.4 and newer."""
+    found = _VERSION.match(model)
+    return found is not None and (int(found[1]), int(found[2] or 0)) >= (5, 4)
 
 
 def responses_body(
@@ -29,6 +37,7 @@ def responses_body(
     *,
     keep: bool,
     previous: str | None,
+    deferred: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
     """Return the body of a request.
 
@@ -38,13 +47,16 @@ def responses_body(
       config: settings and tools.
       keep: whether the provider stores the response, so that a later request can continue it.
       previous: id of the response to continue.
+      deferred: the names of functions that the API's own search finds. They come last, behind the
+        search, so that the tools before them stay the same.
 
     Raises:
       Unsendable: a tool that the API does not know.
     """
+    tools = _tools(config, deferred)
     asked: dict[str, Any] = {
         "model": model,
-        "input": items,
+        "input": _fit_searches(items, tools.get("tools", [])),
         "store": keep or bool(config.store),
         "previous_response_id": previous,
         "temperature": config.temperature,
@@ -65,7 +77,7 @@ def responses_body(
         asked["top_logprobs"] = config.logprobs
     asked["include"] = include or None
     asked["reasoning"] = _reasoning(config)
-    asked |= _tools(config)
+    asked |= tools
     return {name: value for name, value in asked.items() if value is not None}
 
 
@@ -85,7 +97,14 @@ def _reasoning(config: types.GenerateContentConfig) -> dict[str, Any] | None:
     return fields or None
 
 
-def _tools(config: types.GenerateContentConfig) -> dict[str, Any]:
+def _fit_searches(items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the items; without those of tool searches if the request defers no tool."""
+    if any([tool.get("defer_loading") for tool in tools]):
+        return items
+    return [item for item in items if item["type"] not in _SEARCH_ITEMS]
+
+
+def _tools(config: types.GenerateContentConfig, deferred: frozenset[str]) -> dict[str, Any]:
     functions, choice = chosen_functions(config)
     tools: list[dict[str, Any]] = [
         {
@@ -104,6 +123,10 @@ def _tools(config: types.GenerateContentConfig) -> dict[str, Any]:
                 'extra_body={"tools": [{"type": ...}]}.'
             )
         tools.append({"type": "web_search"})
+    later = [{**tool, "defer_loading": True} for tool in tools if tool.get("name") in deferred]
+    if later:
+        first = [tool for tool in tools if tool.get("name") not in deferred]
+        tools = [*first, {"type": "tool_search"}, *later]
     if not tools:
         return {}
     return {"tools": tools, "tool_choice": choice} if choice is not None else {"tools": tools}

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ..._absences import refuse_absent
+from ..._google_rest import GoogleApiError, GoogleRestClient
 from ...features.environment import find_variable
 from ...version import __version__
-from ..google.rest_client import GoogleApiError, GoogleRestClient
 from .rows import decode_rows
 
 __getattr__ = refuse_absent(__name__)  # of google-adk's further names here

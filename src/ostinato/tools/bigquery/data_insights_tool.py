@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 from urllib.parse import quote
 
-from ..google.rest_client import GoogleApiError, GoogleRestClient
+from ..._google_rest import GoogleApiError, GoogleRestClient
 from .client import BQ_USER_AGENT
 from .config import BigQueryToolConfig
 

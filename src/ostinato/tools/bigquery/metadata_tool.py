@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..google.rest_client import GoogleApiError
+from ..._google_rest import GoogleApiError
 from .client import BigQueryClient, get_bigquery_client
 from .config import BigQueryToolConfig
 

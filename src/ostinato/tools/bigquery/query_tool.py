@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ... import _clock
-from ..google.rest_client import GoogleApiError
+from ..._google_rest import GoogleApiError
 from .client import BigQueryClient, QueryJob, get_bigquery_client
 from .config import BigQueryToolConfig, WriteMode
 from .statements import (

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from ..google.rest_client import GoogleApiError, GoogleRestClient
+from ..._google_rest import GoogleApiError, GoogleRestClient
 from .client import DP_USER_AGENT
 from .config import BigQueryToolConfig
 

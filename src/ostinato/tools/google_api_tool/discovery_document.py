@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
+from ..._google_rest import GoogleApiError
 from ..._optional import need
 from ...errors import AgentConfigError
-from ..google.rest_client import GoogleApiError
 
 #: A document as a dict, or the path of a JSON file.
 DiscoverySource = Mapping[str, Any] | str | PathLike[str]

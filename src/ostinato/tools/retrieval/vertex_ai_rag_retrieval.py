@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any
 
 from ... import types
-from ...errors import AgentConfigError
-from ...features.environment import find_variable
+from ..._google_rest import GoogleApiError, GoogleRestClient
+from ..._vertex_rag import RagCorpora
 from ...models.llm_request import LlmRequest
 from ...models.model_names import is_gemini_eap_or_2_or_above, is_gemini_model_id_check_disabled
-from ..google.rest_client import GoogleApiError, GoogleRestClient
 from ..model_mistake import missing_arguments
 from .base_retrieval_tool import BaseRetrievalTool
 
 if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
-
-_CORPUS = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[a-z0-9-]+)/.+")
 
 
 class VertexAiRagRetrieval(BaseRetrievalTool):
@@ -96,44 +92,6 @@ class VertexAiRagRetrieval(BaseRetrievalTool):
         return texts or f"No matching result found with the config: {self.vertex_rag_store}"
 
     def _retrieve(self, query: str) -> list[str]:
-        store = self.vertex_rag_store
-        resources = [
-            {"ragCorpus": one.rag_corpus, "ragFileIds": one.rag_file_ids or []}
-            for one in store.rag_resources or ()
-        ] or [{"ragCorpus": name} for name in store.rag_corpora or ()]
-        first = str(resources[0]["ragCorpus"]) if resources else ""
-        project, location = self._find_place(first)
-        parent = f"projects/{project}/locations/{location}"
-        for resource in resources:
-            if "/" not in str(resource["ragCorpus"]):
-                resource["ragCorpus"] = f"{parent}/ragCorpora/{resource['ragCorpus']}"
-        settings: dict[str, Any] = {}
-        if store.similarity_top_k is not None:
-            settings["topK"] = store.similarity_top_k
-        if store.vector_distance_threshold is not None:
-            settings["filter"] = {"vectorDistanceThreshold": store.vector_distance_threshold}
         with GoogleRestClient("Vertex AI RAG Engine") as client:
-            answer = client.send_request(
-                "POST",
-                f"https://{location}-aiplatform.googleapis.com/v1/{parent}:retrieveContexts",
-                body={
-                    "vertexRagStore": {"ragResources": resources},
-                    "query": {"text": query, "ragRetrievalConfig": settings},
-                },
-            )
-        return [found["text"] for found in answer.get("contexts", {}).get("contexts", ())]
-
-    def _find_place(self, corpus: str) -> tuple[str, str]:
-        """Return the project and location of a corpus."""
-        found = _CORPUS.fullmatch(corpus)
-        if found:
-            return found["project"], found["location"]
-        project = find_variable("GOOGLE_CLOUD_PROJECT")[1]
-        location = find_variable("GOOGLE_CLOUD_LOCATION")[1]
-        if not corpus or not project or not location:
-            raise AgentConfigError(
-                f"Tool {self.name!r}: the corpus {corpus!r} names no project and location. Give "
-                "rag_corpora as projects/PROJECT/locations/LOCATION/ragCorpora/ID, or set "
-                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
-            )
-        return project, location
+            corpora = RagCorpora(f"Tool {self.name!r}", client, self.vertex_rag_store)
+            return [found["text"] for found in corpora.retrieve_contexts(query)]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from google.auth.credentials import AnonymousCredentials
 
+from ostinato import _google_rest as rest_client
+from ostinato._google_rest import GoogleApiError
 from ostinato.tools.bigquery.config import BigQueryToolConfig, WriteMode
 from ostinato.tools.bigquery.query_tool import execute_sql, get_execute_sql
-from ostinato.tools.google import rest_client
-from ostinato.tools.google.rest_client import GoogleApiError
 from tests.support.fake_bigquery import FakeBigQuery, row
 from tests.unit.tools.bigquery.conftest import CallTool
 from tests.unit.tools.contexts import make_context

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from ostinato import _google_rest as rest_client
 from ostinato.tools.bigquery import BigQueryToolset
-from ostinato.tools.google import rest_client
 from tests.support.fake_bigquery import FakeBigQuery
 from tests.unit.tools.bigquery.conftest import CallTool
 

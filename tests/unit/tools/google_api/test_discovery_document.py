@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from ostinato._google_rest import GoogleApiError
 from ostinato.errors import AgentConfigError
-from ostinato.tools.google.rest_client import GoogleApiError
 from ostinato.tools.google_api_tool import discovery_document
 from ostinato.tools.google_api_tool.discovery_document import fetch_document
 from tests.unit.tools.google_api.documents import CALENDAR

@@ -1,7 +1,7 @@
 """GoogleRestClient: requests to Google's REST services with a login of google-auth.
 
-The tools of BigQuery and Vertex AI's RAG Engine ask through it. It blocks: they run in worker
-threads.
+The tools of BigQuery, Vertex AI's RAG Engine and Example Store and Cloud Speech are asked through
+it. It blocks: callers use worker threads.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from ..._optional import need
-from ...errors import OstinatoError
+from ._optional import need
+from .errors import OstinatoError
+from .features.environment import find_variable
 
 EXTRA = "vertex"
 CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -24,6 +25,12 @@ _ATTEMPTS = 4
 _FIRST_WAIT_S = 0.5
 # What passes by itself.
 _PASSING = frozenset((408, 429, 500, 502, 503, 504))
+
+
+def vertex_server(location: str) -> str:
+    """Return the address of Vertex AI in a location, or GOOGLE_VERTEX_BASE_URL if it is set."""
+    given = find_variable("GOOGLE_VERTEX_BASE_URL")[1].rstrip("/")
+    return given or f"https://{location}-aiplatform.googleapis.com"
 
 
 def pause(seconds: float) -> None:
@@ -72,8 +79,13 @@ class GoogleRestClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._http is not None:
-            self._http.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        http, self._http = self._http, None
+        if http is not None:
+            http.close()
 
     def send_request(
         self,
@@ -82,6 +94,7 @@ class GoogleRestClient:
         *,
         params: Mapping[str, str | int | None] | None = None,
         body: Mapping[str, Any] | None = None,
+        form: Mapping[str, tuple[str | None, str | bytes]] | None = None,
         repeatable: bool = True,
     ) -> Any:
         """Send a request and return the answer's JSON.
@@ -91,6 +104,8 @@ class GoogleRestClient:
           url: the address.
           params: of the query; those that are None are left out.
           body: sent as JSON.
+          form: sent as a form in parts, in place of `body`: the file name, if any, and the content
+            of each field.
           repeatable: whether the request may be sent again when its outcome is unknown.
 
         Raises:
@@ -98,7 +113,12 @@ class GoogleRestClient:
           MissingExtraError: google-auth is not installed.
         """
         query = {name: str(value) for name, value in (params or {}).items() if value is not None}
-        content = None if body is None else json.dumps(body).encode()
+        content: dict[str, Any] = {}
+        if form is not None:
+            content = {"files": form, "headers": {"x-goog-upload-protocol": "multipart"}}
+        elif body is not None:
+            headers = {"content-type": "application/json"}
+            content = {"content": json.dumps(body).encode(), "headers": headers}
         attempt = 0
         while True:
             attempt += 1
@@ -114,14 +134,12 @@ class GoogleRestClient:
         method: str,
         url: str,
         query: dict[str, str],
-        content: bytes | None,
+        content: dict[str, Any],
         repeatable: bool,
     ) -> tuple[Any, bool]:
         """Return the answer's JSON, or the error and whether another attempt may help."""
         http = need("httpx2", extra=EXTRA)
-        headers = {**self._headers, **self._authorize()}
-        if content is not None:
-            headers["content-type"] = "application/json"
+        headers = {**content.get("headers", {}), **self._headers, **self.authorize()}
         if self._http is None:
             secure = url.startswith("https:")
             self._http = http.Client(
@@ -129,7 +147,7 @@ class GoogleRestClient:
             )
         try:
             with self._http.stream(
-                method, url, params=query, headers=headers, content=content
+                method, url, params=query, **{**content, "headers": headers}
             ) as answer:
                 status: int = answer.status_code
                 data = self._read_body(answer)
@@ -163,8 +181,13 @@ class GoogleRestClient:
                 )
         return bytes(body)
 
-    def _authorize(self) -> dict[str, str]:
-        """Return the headers that carry the login, refreshed if need be."""
+    def authorize(self) -> dict[str, str]:
+        """Return the headers that carry the login, refreshed if need be.
+
+        Raises:
+          GoogleApiError: there is no login.
+          MissingExtraError: google-auth is not installed.
+        """
         auth = need("google.auth", extra=EXTRA)
         errors = need("google.auth.exceptions", extra=EXTRA)
         transport = need("google.auth.transport.requests", extra=EXTRA)
@@ -175,8 +198,9 @@ class GoogleRestClient:
                 self._credentials.refresh(transport.Request())
         except errors.GoogleAuthError as error:
             raise GoogleApiError(
-                f"There is no login for {self._service} ({type(error).__name__}). Give the toolset "
-                "a credentials_config, or run `gcloud auth application-default login`."
+                f"There is no login for {self._service} ({type(error).__name__}). Run `gcloud "
+                "auth application-default login`, set GOOGLE_APPLICATION_CREDENTIALS, or give a "
+                "toolset a credentials_config."
             ) from None
         headers: dict[str, str] = {}
         self._credentials.apply(headers)

@@ -10,8 +10,8 @@ from google.auth.credentials import Credentials as AnyLogin
 from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
-from ostinato.tools.google import rest_client
-from ostinato.tools.google.rest_client import GoogleApiError, GoogleRestClient
+from ostinato import _google_rest as rest_client
+from ostinato._google_rest import GoogleApiError, GoogleRestClient
 
 URL = "https://service.googleapis.com/v1/things"
 Respond = Callable[[httpx2.Request], httpx2.Response]
