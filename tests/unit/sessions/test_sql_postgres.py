@@ -9,7 +9,8 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Engine, NullPool, Pool, event
+from sqlalchemy import Engine, NullPool, Pool, event, text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from ostinato.errors import LeaseLostError, SessionBusyError
 from ostinato.sessions.database_session_service import DatabaseSessionService
@@ -122,6 +123,29 @@ async def test_a_finished_row_stays_finished(
     fence = await service.append(session, [said("a")], [finished], claim=claim())
     await service.append(session, [said("b")], [ROW], fence=fence)
     assert await service.journal(PLACE, "e-1") == [finished]
+
+
+@pytest.mark.service
+async def test_an_owner_that_waited_for_its_successor_appends_nothing(
+    service: DatabaseSessionService, session: Session, url: str
+) -> None:
+    """A statement that waits for a lock sees other tables as they were before."""
+    fence = await service.append(session, [said("a")], claim=claim())
+    engine = create_async_engine(url)
+    async with engine.connect() as successor:  # its claim brings no event
+        await successor.execute(text("SELECT 1 FROM sessions FOR UPDATE"))
+        two = [said("late"), said("later")]  # more than one statement stores
+        append = asyncio.create_task(service.append(session, two, fence=fence))
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        while not (await successor.execute(text(waits))).scalar_one():
+            assert not append.done()
+            await successor.execute(text("SELECT pg_stat_clear_snapshot()"))
+        await successor.execute(text("UPDATE ostinato_sessions SET owner = 'b', token = token + 1"))
+        await successor.commit()
+    await engine.dispose()
+    with pytest.raises(LeaseLostError):
+        await append
+    assert texts(await reloaded(service, session)) == ["a"]
 
 
 @pytest.mark.service
