@@ -143,7 +143,14 @@ class SessionCheck:
             length = self._length_of(operation)
             wanted = log[max(0, length - len(ids)) : length]
             if ids != wanted:
-                at = next((i for i, pair in enumerate(zip(ids, wanted)) if pair[0] != pair[1]), -1)
+                at = next(
+                    (
+                        i
+                        for i, pair in enumerate(zip(ids, wanted, strict=False))
+                        if pair[0] != pair[1]
+                    ),
+                    -1,
+                )
                 yield f"{operation.name}: {len(ids)} events, another one from index {at} on"
 
     def _find_disorder(self) -> Iterator[str]:
@@ -194,7 +201,10 @@ class SessionCheck:
                     yield f"{operation.name} overwrote the unseen {key} = {theirs[key]!r}"
 
     def _find_outdated_values(self) -> Iterator[str]:
-        """Find where the log's value of the shared key was written before another committed one."""
+        """Find where the shared key has a value that was written before another committed one.
+
+        An append from outside may bring an older value: it replaces only what its writer has seen.
+        """
         written = {each.value: each.written for each in self._effects}
         newest, newest_value, current = 0.0, "", (0.0, FOREVER)
         for event in self._final.events:
@@ -205,14 +215,14 @@ class SessionCheck:
             if SHARED in event.delta:
                 value = event.delta[SHARED]
                 current = written.get(str(value), (event.time, event.time))
-                if current[0] > newest:
+                if current[0] > newest or event.author != "root":
                     newest, newest_value = current[0], value
             if current[1] < newest:
                 yield f"after event {event.id}, a value older than {newest_value!r} holds"
                 return
 
     def _find_wrong_answers(self) -> Iterator[str]:
-        """Find calls with two answers, and refusals that name another answer than the log."""
+        """Find calls with two answers, and refusals that contradict the log."""
         stored: dict[str, list[str]] = defaultdict(list)
         for event in self._final.events:
             for call, name, response in event.responses:
@@ -226,13 +236,7 @@ class SessionCheck:
             if len(answers) > 1:
                 yield f"call {call} has {len(answers)} answers: {answers}"
         for call, made in tries.items():
-            accepted = sorted({each.tag for each in made if each.outcome == "ok"})
-            if len(accepted) > 1:
-                yield f"call {call}: {len(accepted)} answers were accepted: {accepted}"
-            named = {each.result["first"] for each in made if each.result.get("first")}
-            withdrawn = {each.tag for each in made if _has_left(each)} - {*stored.get(call, ())}
-            if len({*named, *accepted, *stored.get(call, ())} - withdrawn) > 1:
-                yield f"call {call}: accepted {accepted}, refusals name {sorted(named)}"
+            yield from _find_contradictions(call, made, stored.get(call, []))
 
     def _find_wrong_effects(self) -> Iterator[str]:
         """Find effects that happened twice, without leave, or not at all."""
@@ -314,6 +318,28 @@ class SessionCheck:
         if operation.kind == "read" or not ids:
             return min(len(ids), len(self._final.events))
         return self._places.get(ids[-1], -1) + 1
+
+
+def _find_contradictions(
+    call: str, made: Sequence[Operation], stored: Sequence[str]
+) -> Iterator[str]:
+    """Find answers to one call that were accepted beside another one.
+
+    Args:
+      call: the call.
+      made: the tries to answer it.
+      stored: the answers that the log has.
+    """
+    accepted = sorted({each.tag for each in made if each.outcome == "ok"})
+    if len(accepted) > 1:
+        yield f"call {call}: {len(accepted)} answers were accepted: {accepted}"
+    for each in made:
+        if each.accepted < FOREVER and each.error.startswith("CallAlreadyAnswered"):
+            yield f"{each.name}: the answer was accepted, and refused later"
+    named = {each.result["first"] for each in made if each.result.get("first")}
+    withdrawn = {each.tag for each in made if _has_left(each)} - {*stored}
+    if len({*named, *accepted, *stored} - withdrawn) > 1:
+        yield f"call {call}: accepted {accepted}, refusals name {sorted(named)}"
 
 
 def _returned_well(operation: Operation) -> float:

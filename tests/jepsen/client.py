@@ -1,16 +1,10 @@
-"""A client: a process that uses sessions through the public API and notes what it sees.
-
-`python -m tests.jepsen.client PLAN` reads its plan from a JSON file; `run_client` does the same
-within the calling process.
-"""
+"""A client: a process that uses sessions through the public API and notes what it sees."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import random
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -346,14 +340,3 @@ async def run_client(plan: ClientPlan, service: Any = None) -> None:
         async with asyncio.timeout(_PATIENCE):
             await runner.close()
             await service.close()
-
-
-def main() -> int:
-    """Run the client whose plan is named."""
-    logging.disable(logging.CRITICAL)
-    asyncio.run(run_client(ClientPlan(**json.loads(Path(sys.argv[1]).read_text()))))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,10 +16,10 @@ from typing import Protocol
 from tests.jepsen.network import Network
 from tests.jepsen.servers import Server
 
-CLIENT_FAULTS = ("kill", "pause")
+CLIENT_FAULTS = ("kill", "kill", "pause")
 SERVER_FAULTS = ("cut", "cut", "cut", "pause database", "crash database", "restart database")
 FILE_FAULTS = ("lock file",)
-_GAP = (0.3, 1.5)  # seconds between two faults
+_GAP = (0.2, 1.2)  # seconds between two faults
 
 
 class Victim(Protocol):

@@ -131,9 +131,7 @@ class Namespaces:
         # In one direction, packets go to a device that does not exist: no side gets an error.
         answers = way == "answers"
         space = self._space(None) if answers else self._space(number)
-        peer, device = (
-            (f"{_SUBNET}.{10 + number}", "br0") if answers else (self.host, "eth0")
-        )
+        peer, device = (f"{_SUBNET}.{10 + number}", "br0") if answers else (self.host, "eth0")
         entry = ("neigh", "replace", peer, "lladdr", _NOWHERE, "dev", device, "nud", "permanent")
         _run_ip("-n", space, *entry)
 

@@ -13,31 +13,31 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.jepsen.checker import Violation, check_history
 from tests.jepsen.client import ClientPlan
+from tests.jepsen.forks import ForkServer
 from tests.jepsen.history import History, read_history
 from tests.jepsen.nemesis import Nemesis
-from tests.jepsen.network import NoNetwork, Network, choose_network
-from tests.jepsen.servers import SERVERS, Server, end_with_parent
+from tests.jepsen.network import Network, NoNetwork, choose_network
+from tests.jepsen.servers import SERVERS, Server
 from tests.support.throwaway_postgres import find_free_port
 
 STORES = ("sqlite", *SERVERS)
 CLIENTS = 3
 ROUND_SECONDS = 20.0
-_ROOT = Path(__file__).resolve().parents[2]
 _SHOWN = 20  # violations that are printed
 _LATE_SECONDS = 30.0  # for a client to end after its time, and for the judge beyond its patience
 
@@ -48,70 +48,52 @@ class ClientProcess:
     Args:
       plan: what it does.
       number: its place in the network.
-      network: the network.
+      forks: what starts it there.
     """
 
-    def __init__(self, plan: ClientPlan, number: int, network: Network) -> None:
+    def __init__(self, plan: ClientPlan, number: int, forks: ForkServer) -> None:
         self.number = number
-        self._plan, self._network = plan, network
+        self._plan, self._forks = plan, forks
         self._lives = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
         self.failures: list[str] = []
-        self.start()
+        self._start()
 
-    def start(self) -> None:
+    def _start(self) -> None:
         """Start it, under a name that no earlier one had."""
         self._lives += 1
         name = f"{self._plan.name}.{self._lives}"
-        plan = replace(self._plan, name=name, seed=self._plan.seed + 1000 * self._lives)
-        self._process = start_module("client", plan, self.number, self._network)
+        seed = self._plan.seed + 1000 * self._lives
+        self._pid = self._forks.start(replace(self._plan, name=name, seed=seed))
 
     def send(self, how: signal.Signals) -> None:
         """Send a signal; nothing if it has ended."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(how)
+        if self._pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, how)
 
     async def restart(self) -> None:
         """Wait for the end of a killed one and start the next."""
-        assert self._process is not None
-        await asyncio.to_thread(self._process.wait, _LATE_SECONDS)
-        self.start()
+        await asyncio.to_thread(self._forks.wait, _LATE_SECONDS)
+        self._start()
 
     def wait(self) -> None:
         """Wait for its end, and kill it if that does not come."""
-        process = self._process
-        assert process is not None
-        late = max(0.0, self._plan.until - time.monotonic()) + _LATE_SECONDS
-        try:
-            process.wait(late)
-        except subprocess.TimeoutExpired:
+        code = self._forks.wait(max(0.0, self._plan.until - time.monotonic()) + _LATE_SECONDS)
+        if code is None:
             self.failures.append(f"client {self._plan.name} hung")
             self.end()
-            return
-        if process.returncode != 0:
+        elif code != 0:
             told = errors_of(self._plan, f"{self._plan.name}.{self._lives}")
-            self.failures.append(f"client {self._plan.name}: {process.returncode} {told}")
+            self.failures.append(f"client {self._plan.name}: {code} {told}")
+        self._pid = None
 
     def end(self) -> None:
         """Kill it if it still runs."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-
-
-def start_module(
-    module: str, plan: ClientPlan, number: int, network: Network
-) -> subprocess.Popen[bytes]:
-    """Start a process of this suite in its place of the network."""
-    path = plan.save()
-    command = [sys.executable, "-m", f"tests.jepsen.{module}", str(path)]
-    with path.with_suffix(".errors").open("wb") as errors:
-        return subprocess.Popen(
-            network.wrap_client(number, end_with_parent(command)),
-            cwd=_ROOT,
-            stdin=subprocess.DEVNULL,
-            stderr=errors,
-        )
+        if self._pid is not None:
+            self.send(signal.SIGKILL)
+            self._forks.wait(_LATE_SECONDS)
+            self._pid = None
 
 
 def errors_of(plan: ClientPlan, name: str) -> str:
@@ -128,17 +110,34 @@ class Rounds:
       folder: where everything is noted.
       network: between clients and store.
       server: the database; None for SQLite.
+      plant: a fault of `planted.py`, for SQLite.
 
     Attributes:
       figures: counts of operations, outcomes and faults.
     """
 
     def __init__(
-        self, store: str, seed: int, folder: Path, network: Network, server: Server | None
+        self,
+        store: str,
+        seed: int,
+        folder: Path,
+        network: Network,
+        server: Server | None,
+        plant: str = "",
     ) -> None:
-        self._store, self._seed, self._folder = store, seed, folder
+        self._store, self._seed, self._folder, self._plant = store, seed, folder, plant
         self._network, self._server = network, server
+        self._forks: list[ForkServer] = []
         self.figures: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        for number in range(CLIENTS + 1):
+            self._forks.append(ForkServer(number, self._network, self._folder))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for forks in self._forks:
+            forks.close()
 
     def run(self, number: int, seconds: float) -> tuple[list[Violation], Path]:
         """Run one round and check it; return what is wrong, and its folder."""
@@ -167,9 +166,10 @@ class Rounds:
                     url=self._network.find_url(number, plan.url) if plan.url else "",
                     seed=chance.randrange(2**31),
                     is_away=chance.random() < 0.5,
-                    pace=chance.choice((0.0, 0.01, 0.2)),
+                    pace=chance.choice((0.0, 0.02, 0.4)),
+                    plant=self._plant,
                 )
-                clients.append(ClientProcess(own, number, self._network))
+                clients.append(ClientProcess(own, number, self._forks[number]))
             file = self._folder / "sessions.db"
             seed = chance.randrange(2**31)
             nemesis = Nemesis(seed, clients, self._network, self._server, file)
@@ -184,12 +184,8 @@ class Rounds:
 
     def _run_judge(self, step: str, plan: ClientPlan) -> None:
         judge = replace(plan, name=step)
-        process = start_module("settle", judge, 0, self._network)
-        try:
-            code = process.wait(60 + 60 * len(plan.sessions) + _LATE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            code = process.wait()
+        self._forks[0].start(judge)
+        code = self._forks[0].wait(60 + 60 * len(plan.sessions) + _LATE_SECONDS)
         if code != 0:
             raise RuntimeError(f"{step} ended with {code}: {errors_of(judge, step)}")
 
@@ -211,6 +207,7 @@ def run_rounds(
     rounds: int = 10**9,
     wants_proxy: bool = False,
     keep: Path | None = None,
+    plant: str = "",
 ) -> dict[str, Any]:
     """Run rounds for so many seconds.
 
@@ -222,6 +219,7 @@ def run_rounds(
       rounds: how many at most.
       wants_proxy: whether to cut by proxies, although namespaces may be permitted.
       keep: where to copy the histories of rounds with violations.
+      plant: a fault of `planted.py`, for SQLite.
 
     Returns:
       The figures, with the violations among them.
@@ -237,7 +235,7 @@ def run_rounds(
             stack.callback(network.close)
             server = SERVERS[store](network, port)
             stack.callback(server.close)
-        made = Rounds(store, seed, folder, network, server)
+        made = stack.enter_context(Rounds(store, seed, folder, network, server, plant))
         until, number = time.monotonic() + seconds, first
         while number < first + rounds and (left := until - time.monotonic()) > 0:
             found, place = made.run(number, min(ROUND_SECONDS, max(left, 2.0)))

@@ -1,11 +1,9 @@
-"""The judge: it creates a round's sessions, and in the end lets everything settle and reads them."""
+"""The judge: it creates a round's sessions, lets everything settle in the end, and reads them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -133,16 +131,9 @@ def save_finals(finals: dict[str, Final], folder: Path) -> None:
     (folder / "final.json").write_text(json.dumps(told))
 
 
-def main() -> int:
-    """Do the step of a round that the plan is named after."""
-    logging.disable(logging.CRITICAL)
-    plan = ClientPlan(**json.loads(Path(sys.argv[1]).read_text()))
+async def judge_round(plan: ClientPlan) -> None:
+    """Do the step of a round that a plan is named after: `create` or `settle`."""
     if plan.name == "create":
-        asyncio.run(create_sessions(plan))
+        await create_sessions(plan)
     else:
-        save_finals(asyncio.run(settle_sessions(plan)), Path(plan.folder))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        save_finals(await settle_sessions(plan), Path(plan.folder))
