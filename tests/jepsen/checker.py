@@ -170,7 +170,10 @@ class SessionCheck:
         points: list[Point] = []
         for tag, tries in self._by_tag.items():
             if tries[0].kind in _MESSAGES and tag in self._tagged:
-                accepted = min(min(each.accepted, _returned_well(each)) for each in tries)
+                accepted = min(
+                    FOREVER if _has_left(each) else min(each.accepted, _returned_well(each))
+                    for each in tries
+                )
                 invoked = min(each.invoked for each in tries)
                 place = self._places[self._tagged[tag].id]
                 points.append(Point(place, invoked, accepted, tag))

@@ -291,6 +291,16 @@ def test_a_message_that_its_client_took_back_may_be_missing() -> None:
     assert {each.kind for each in check_history(history)} == {"lost"}
 
 
+def test_a_message_that_was_taken_back_may_be_sent_again_behind_others() -> None:
+    history = make_history()
+    early = operation("q0", "message", 0.1, 1.9, tag="q2")
+    early.accepted, early.outcome, early.error = 0.2, "info", "TimeoutError: "
+    history.operations.append(early)
+    assert check_history(history) == []
+    early.error = "StoreError: away"
+    assert {each.kind for each in check_history(history)} == {"queue"}
+
+
 def test_what_a_recorder_notes_is_read_again(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "c.jsonl", "c")
     for ids in (["a", "b"], ["a", "b", "c"], ["a", "x"]):
