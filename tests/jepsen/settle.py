@@ -53,6 +53,7 @@ async def settle_sessions(plan: ClientPlan, service: Any = None) -> dict[str, Fi
     finals: dict[str, Final] = {}
     for session in plan.sessions:
         problems = [*left, *await _say_last(runner, session)]
+        await shown.flush()  # the release may be committed behind the answer
         finals[session] = await _read_anew(plan, session, service)
         finals[session].left += problems
     await runner.close()

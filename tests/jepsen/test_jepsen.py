@@ -23,7 +23,7 @@ from tests.support.databases import execute
 from tests.support.throwaway_postgres import find_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 40
+SECONDS = 30
 
 pytestmark = [pytest.mark.service, pytest.mark.long]
 
