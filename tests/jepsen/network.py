@@ -78,7 +78,7 @@ class Namespaces:
 
     name = "network namespaces"
     host = f"{_SUBNET}.1"
-    ways = ("both", "answers", "requests")
+    ways: tuple[str, ...] = ("both", "answers", "requests")
 
     def __init__(self, clients: int) -> None:
         self._count = clients + 1
@@ -170,7 +170,7 @@ class Proxies:
 
     name = "loopback proxies"
     host = "127.0.0.1"
-    ways = ("cut", "drop", "reset", "silence", "answers", "delay")
+    ways: tuple[str, ...] = ("cut", "drop", "reset", "silence", "answers", "delay")
 
     def __init__(self, clients: int, port: int) -> None:
         self._proxies = [Proxy(self.host, port) for _ in range(clients)]

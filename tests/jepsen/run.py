@@ -233,8 +233,8 @@ def run_rounds(
             port = find_free_port()
             network = choose_network(CLIENTS, port, wants_proxy=wants_proxy)
             stack.callback(network.close)
-            server = SERVERS[store](network, port)
-            stack.callback(server.close)
+            server = own = SERVERS[store](network, port)
+            stack.callback(own.close)
         made = stack.enter_context(Rounds(store, seed, folder, network, server, plant))
         until, number = time.monotonic() + seconds, first
         while number < first + rounds and (left := until - time.monotonic()) > 0:

@@ -21,7 +21,7 @@ from tests.jepsen.history import (
     read_operations,
 )
 
-Mend = Callable[[History], None]
+Mend = Callable[[History], object]
 
 
 def operation(name: str, kind: str, invoked: float, returned: float, **data: Any) -> Operation:
