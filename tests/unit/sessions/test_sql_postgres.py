@@ -15,9 +15,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from ostinato.errors import LeaseLostError, SessionBusyError
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session, revision_of
+from ostinato.sessions.sql import sql_appends
 from ostinato.sessions.sql import sql_pool as _sql_pool
 from ostinato.sessions.sql.postgres_append import number_parameters
-from ostinato.sessions.store.durable_store import Fence, JournalRow, Place
+from ostinato.sessions.store.durable_store import Fence, InboxMessage, JournalRow, Place
 from tests.support.databases import execute, new_database
 from tests.unit.sessions.talk import OWNER, PLACE, STALE, claim, reloaded, said, texts
 
@@ -146,6 +147,26 @@ async def test_an_owner_that_waited_for_its_successor_appends_nothing(
     with pytest.raises(LeaseLostError):
         await append
     assert texts(await reloaded(service, session)) == ["a"]
+
+
+@pytest.mark.service
+async def test_a_message_that_is_withdrawn_meanwhile_stops_no_claim(
+    service: DatabaseSessionService, session: Session, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, inner = DatabaseSessionService(url), sql_appends.fetch_one
+    await other.put_message(PLACE, InboxMessage("e-2", "them", "p", "{}"), 5.0)
+
+    async def fetch_late(db: Any, statement: Any, values: Any) -> Any:
+        if "ostinato_inbox WHERE sid" in str(statement):
+            await other.leave_message(PLACE, "e-2", keep=False)
+        return await inner(db, statement, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sql_appends, "fetch_one", fetch_late)
+        fence = await service.append(session, [said("a")], claim=claim())
+    assert fence == Fence("me", 1)
+    assert await service.messages(PLACE) == []
+    await other.close()
 
 
 @pytest.mark.service
