@@ -19,6 +19,7 @@ KILLS ?= 10000
 STORE ?= sqlite
 CASES ?= 50000
 STEPS ?= 100000
+MINUTES ?= 60
 SEED ?= 1
 REPLAY ?=
 ONLY ?=
@@ -41,7 +42,7 @@ SPELLED := src page/src bench examples docs $(wildcard *.md)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check page wheel matrix packages wire lint format types bench scale soak spec mutants fuzz \
-  crash model docs docs-site release clean
+  crash model jepsen docs docs-site release clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -116,6 +117,9 @@ crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and che
 
 model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed
 	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED)
+
+jepsen: $(DEV_STAMP) ## Check histories of concurrent clients under faults for an hour (STORE, MINUTES, SEED)
+	$(BIN)/python -m tests.jepsen.run --store $(STORE) --minutes $(MINUTES) --seed $(SEED)
 
 docs: $(DEV_STAMP) ## Check that the documents' links and code references exist
 	$(BIN)/python docs/check.py

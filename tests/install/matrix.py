@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.install.pythons import pythons
+from tests.install.replays import compare_replays
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,15 +33,21 @@ def environment(python: str) -> str:
 
 
 def main() -> int:
-    """Run the tests on each other Python; return the worst exit status."""
-    worst = 0
+    """Run the tests on each other Python; return the worst exit status.
+
+    The seed of a simulation's failure has to do the same on all of them.
+    """
+    worst, inside = 0, list[str]()
     for python in pythons():
         if os.path.realpath(python) == os.path.realpath(sys.executable):
             continue
-        command = [environment(python), "-m", "pytest", "-q", "-m", "not service", *sys.argv[1:]]
+        inside.append(environment(python))
+        command = [inside[-1], "-m", "pytest", "-q", "-m", "not service", *sys.argv[1:]]
         print(" ".join(command[3:]), "on", python.rpartition("/versions/")[2], flush=True)
         worst = max(worst, subprocess.run(command, cwd=ROOT).returncode)
-    return worst
+    differing = compare_replays(inside)
+    print(*differing, f"A failure's seed was replayed on {len(inside)} other Pythons.", sep="\n")
+    return max(worst, 1 if differing else 0)
 
 
 if __name__ == "__main__":

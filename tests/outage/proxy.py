@@ -27,6 +27,8 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._transports: set[asyncio.WriteTransport] = set()
         self._silences: set[asyncio.Event] = set()
+        self._mutes: set[asyncio.Event] = set()
+        self._delay = 0.0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -50,6 +52,14 @@ class Proxy:
     def silence(self) -> None:
         """Pass nothing on for the connections that are open, and close none; serve new ones."""
         self._call(self._silence)
+
+    def mute(self) -> None:
+        """Pass on what the clients of open connections send, and none of the answers."""
+        self._call(self._mute)
+
+    def delay(self, seconds: float) -> None:
+        """Pass everything on so much later, until this is called again."""
+        self._delay = seconds
 
     def restore(self) -> None:
         """Take connections again."""
@@ -88,6 +98,10 @@ class Proxy:
         for silence in self._silences:
             silence.set()
 
+    async def _mute(self) -> None:
+        for mute in self._mutes:
+            mute.set()
+
     async def _settle(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
@@ -95,8 +109,9 @@ class Proxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        transports, silence = {writer.transport}, asyncio.Event()
+        transports, silence, mute = {writer.transport}, asyncio.Event(), asyncio.Event()
         self._silences.add(silence)
+        self._mutes.add(mute)
         self._transports |= transports
         try:
             there, back = await asyncio.open_connection(*self._target)
@@ -105,7 +120,9 @@ class Proxy:
                 return
             transports.add(back.transport)
             self._transports |= transports
-            await asyncio.gather(_pump(reader, back, silence), _pump(there, writer, silence))
+            await asyncio.gather(
+                self._pump(reader, back, silence), self._pump(there, writer, silence, mute)
+            )
         except OSError:
             return
         finally:
@@ -113,16 +130,18 @@ class Proxy:
                 transport.abort()
             self._transports -= transports
             self._silences.discard(silence)
+            self._mutes.discard(mute)
 
-
-async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silence: asyncio.Event
-) -> None:
-    with suppress(OSError):
-        while data := await reader.read(2**16):
-            if silence.is_set():
-                continue
-            writer.write(data)
-            await writer.drain()
-    if not silence.is_set():
-        writer.transport.abort()
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *stops: asyncio.Event
+    ) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                if self._delay:
+                    await asyncio.sleep(self._delay)
+                if any(stop.is_set() for stop in stops):
+                    continue
+                writer.write(data)
+                await writer.drain()
+        if not any(stop.is_set() for stop in stops):
+            writer.transport.abort()

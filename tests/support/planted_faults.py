@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -201,12 +201,21 @@ async def _do_nothing(*args: Any, **named: Any) -> None:
     """Do nothing."""
 
 
-@contextmanager
-def plant(name: str) -> Iterator[None]:
+def plant(name: str) -> AbstractContextManager[None]:
     """Plant a fault for the length of the block."""
+    return apply_plants(PLANTED[name])
+
+
+@contextmanager
+def apply_plants(plants: Sequence[Plant]) -> Iterator[None]:
+    """Put other functions in the place of some for the length of the block.
+
+    Args:
+      plants: object, name of its attribute, and what makes the new one of the old one.
+    """
     patches = [
         patch.object(target, attribute, make(getattr(target, attribute)))
-        for target, attribute, make in PLANTED[name]
+        for target, attribute, make in plants
     ]
     for one in patches:
         one.start()

@@ -56,7 +56,7 @@ def throwaway_postgres(binaries: Path) -> Iterator[str]:
     try:
         if user:
             shutil.chown(folder, user["user"], user["group"])
-        data, port = folder / "data", _free_port()
+        data, port = folder / "data", find_free_port()
 
         def call(program: str, *args: str) -> None:
             command = [str(binaries / program), "-D", str(data), *args]
@@ -87,7 +87,7 @@ def _user() -> Mapping[str, Any]:
     return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
     """Return a port that is free, and no client gets meanwhile: theirs begin higher."""
     while True:
         port = random.randrange(20_000, 32_000)

@@ -90,7 +90,7 @@ class Turn:
         self.paused = self.is_nested = self.holds_session = self.has_interrupted = False
         self._over = over
         self._within = within
-        self._queued = False
+        self._queued = self._is_message_stored = False
         self.answers: Sequence[CallAnswer] = ()
         self._answers_claimed = False
         self.run_state: RunState | None = None
@@ -323,6 +323,7 @@ class Turn:
         self._queued = self.kept = True
         keeper.keep_waiting(request.place, request.id, self)
         await durable.put_message(request.place, message, keeper.seconds, self.answers)
+        self._is_message_stored = True
         request.accept()
 
     async def _wait_in_process(self) -> None:
@@ -385,8 +386,10 @@ class Turn:
         if self._queued:
             keeper.end_waiting(self.request.place, self.request.id)
             if self.kept:
-                # If the caller just went away, the message is kept for another process.
+                # If the caller just went away, the message is kept for another process; likewise
+                # if the store failed after it had accepted the message.
                 gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
+                gone = gone or (self._is_message_stored and isinstance(error, StoreError))
                 await self._run_operation(
                     keeper, partial(self._leave_message, gone and not self.stopped)
                 )

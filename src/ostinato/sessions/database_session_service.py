@@ -45,7 +45,7 @@ from .store.outside_writes import OverwrittenError, check_order
 from .store.session_cache import SessionCache
 from .store.session_search import FoundSessions
 from .store.stored_rows import Appended, Key, session_not_found, split_state
-from .store.stored_views import cached_view, part_view, remembered_view, scope_of, snapshot_event
+from .store.stored_views import admit_view, part_view, remembered_view, scope_of, snapshot_event
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -137,7 +137,7 @@ class DatabaseSessionService(LeasedSessionService):
         changes = split_state(state or {})
         now = _clock.now()
         loaded = await self._run_write(lambda db: self._rows.create_session(db, key, changes, now))
-        return cached_view(key, self._cache.admit(key, loaded, None), None)
+        return admit_view(self._cache, key, loaded)
 
     def _new_key(self, app_name: Any, user_id: Any, session_id: Any) -> Key:
         key = new_key(app_name, user_id, session_id)
@@ -202,7 +202,7 @@ class DatabaseSessionService(LeasedSessionService):
         if entry is not None and entry.sid != loaded.sid:
             entry = None
         if loaded.sid and (config is None or entry is not None):
-            return cached_view(key, self._cache.admit(key, loaded, entry), config)
+            return admit_view(self._cache, key, loaded, entry, config)
         return part_view(key, loaded)
 
     async def list_sessions(

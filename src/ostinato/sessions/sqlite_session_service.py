@@ -36,7 +36,7 @@ from .store.session_cache import Entry, Scope, SessionCache
 from .store.session_search import FoundSessions
 from .store.stored_rows import Appended, Key, Known, Loaded, session_not_found, split_state
 from .store.stored_views import (
-    cached_view,
+    admit_view,
     listed_view,
     part_view,
     remembered_view,
@@ -112,7 +112,7 @@ class SqliteSessionService(LeasedSessionService):
         changes = split_state(state or {})
         return await self._writer.submit(
             lambda db: rows_of.create_session(db, key, changes, _clock.now()),
-            lambda loaded: cached_view(key, self._cache.admit(key, loaded, None), None),
+            lambda loaded: admit_view(self._cache, key, loaded),
             brief=True,
         )
 
@@ -169,7 +169,7 @@ class SqliteSessionService(LeasedSessionService):
                 self._cache.drop(key)
                 return None
             if config is None or used is not None:
-                return cached_view(key, self._cache.admit(key, loaded, used), config)
+                return admit_view(self._cache, key, loaded, used, config)
             return part_view(key, loaded)
 
         return await self._reader.submit(work, show)

@@ -9,7 +9,7 @@ import pytest
 
 from ostinato.agents import LlmAgent
 from ostinato.agents.run_config import RunConfig
-from ostinato.errors import RunCancelledError, SessionBusyError
+from ostinato.errors import RunCancelledError, SessionBusyError, StoreError
 from ostinato.sessions.store.durable_store import InboxMessage, Place
 from ostinato.testing import ScriptedModel, call, final_text
 from tests.unit.flows.kit import SESSION, USER, Store, Talk
@@ -258,7 +258,8 @@ async def test_a_repeated_key_that_rejects_waits_for_the_message_of_another_proc
     queued = asyncio.create_task(talk.say("second", idempotency_key="k"))
     await one.has_message()
     options: Any = {"run_config": RunConfig(on_busy="reject"), "idempotency_key": "k"}
-    again = asyncio.create_task(two.talk([]).say("second", **options))
+    # Either process may run it.
+    again = asyncio.create_task(two.talk(["Two."]).say("second", **options))
     for _ in range(50):
         await two.service.messages(PLACE)  # lets the other process look
     assert not again.done()
@@ -293,3 +294,32 @@ async def test_a_repeated_key_that_rejects_is_answered_if_its_run_just_ended(
     again = two.talk([]).say("second", run_config=RunConfig(on_busy="reject"), idempotency_key="k")
     assert final_text(await again) == "Two."
     assert final_text(await queued) == "Two."
+
+
+async def test_a_message_whose_caller_loses_the_store_is_kept(
+    two_owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was accepted: its run could not continue here, and the session's next owner runs it."""
+    one, two = two_owners
+    gate = Gate()
+    first = asyncio.create_task(one.talk([call("wait"), "One."], [gate.wait]).say("first"))
+    await gate.begun.wait()
+    talk = two.talk([])
+    run = talk.runner.start(user_id=USER, session_id=SESSION, new_message="second")
+    await run.wait_until_accepted()
+
+    async def fail(*args: Any, **named: Any) -> Any:
+        raise StoreError("The store is away.")
+
+    with monkeypatch.context() as patch:
+        for name in ("append", "lease", "open_session", "messages"):
+            patch.setattr(two.service, name, fail)
+        gate.let.set()
+        await first
+        with pytest.raises(StoreError):
+            await run.result()
+    assert [m.owner for m in await two.service.messages(PLACE)] == [""]
+    third = one.talk(["Two.", "Three."])
+    assert final_text(await third.say("third")) == "Three."
+    said = ["first", "One.", "second", "Two.", "third", "Three."]
+    assert words(await third.stored()) == said

@@ -6,7 +6,7 @@ from typing import Any
 
 from ostinato.events.event import Event
 from ostinato.sessions.log.event_log import EventRecord
-from ostinato.sessions.store.session_cache import SessionCache
+from ostinato.sessions.store.session_cache import Entry, SessionCache
 from ostinato.sessions.store.stored_rows import Appended, Loaded
 
 KEY = ("app", "ann", "s1")
@@ -39,13 +39,44 @@ def ids(cache: SessionCache) -> list[str]:
 def test_an_append_extends() -> None:
     cache = SessionCache(10**6)
     entry = cache.admit(KEY, loaded("a"), None)
-    cache.extend(KEY, appended("b", "c", first=2, own=[("k", "1")], user=[("u", "2")]))
+    cache.extend(KEY, appended("b", "c", first=2, own=[("k", "1")]))
     assert ids(cache) == ["a", "b", "c"]
-    assert entry.known == (3, 1, 1)  # the user's revision is 0 in this append: not the next one
+    assert entry.known == (3, 1, 1)
     cache.extend(KEY, appended("d", first=4, user=[("u", "2")], user_revision=2))
     assert entry.known == (4, 2, 1)
     assert entry.merge_state() == ({"k": 1, "user:u": 2}, set())
     assert entry.updated == 2.0
+
+
+def shown(entry: Entry) -> tuple[list[str], dict[str, Any]]:
+    """Return the events and the state that a view of an entry shows."""
+    return [r.id for r in entry.level_log().records], entry.merge_state()[0]
+
+
+def test_a_view_shows_no_event_without_the_state_that_it_led_to() -> None:
+    cache = SessionCache(10**6)
+    entry = cache.admit(KEY, loaded("a"), None)
+    # Another process appended b. A read has found it, and before that read is shown, this process
+    # appends c.
+    read = loaded("b", first=2, own=[("k", "1")])
+    missing = {"missing_from": 2, "missing": [record("b")]}
+    cache.extend(KEY, appended("c", first=3, own=[("k", "2")], **missing))
+    assert shown(cache.admit(KEY, read, entry)) == (["a", "b"], {"k": 1})
+    cache.admit(KEY, loaded(first=4, own=[("k", "2")]), entry)
+    assert shown(entry) == (["a", "b", "c"], {"k": 2})
+    assert entry.level_log() is entry.log  # shared with the store again
+
+
+def test_an_append_whose_shared_state_is_unknown_is_not_shown() -> None:
+    cache = SessionCache(10**6)
+    entry = cache.admit(KEY, loaded("a"), None)
+    # Another session's append has made the user's state 2 meanwhile.
+    cache.extend(KEY, appended("b", first=2, own=[("k", "1")], user=[("u", "3")], user_revision=3))
+    assert shown(entry) == (["a"], {})
+    read = loaded(first=3, own=[("k", "1")], user=[("u", "3")])
+    read.user_revision = 3
+    cache.admit(KEY, read, entry)
+    assert shown(entry) == (["a", "b"], {"k": 1, "user:u": 3})
 
 
 def test_appends_that_arrive_out_of_order() -> None:

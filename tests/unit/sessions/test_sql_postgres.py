@@ -9,14 +9,16 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Engine, NullPool, Pool, event
+from sqlalchemy import Engine, NullPool, Pool, event, text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from ostinato.errors import LeaseLostError, SessionBusyError
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session, revision_of
+from ostinato.sessions.sql import sql_appends
 from ostinato.sessions.sql import sql_pool as _sql_pool
 from ostinato.sessions.sql.postgres_append import number_parameters
-from ostinato.sessions.store.durable_store import Fence, JournalRow, Place
+from ostinato.sessions.store.durable_store import Fence, InboxMessage, JournalRow, Place
 from tests.support.databases import execute, new_database
 from tests.unit.sessions.talk import OWNER, PLACE, STALE, claim, reloaded, said, texts
 
@@ -122,6 +124,49 @@ async def test_a_finished_row_stays_finished(
     fence = await service.append(session, [said("a")], [finished], claim=claim())
     await service.append(session, [said("b")], [ROW], fence=fence)
     assert await service.journal(PLACE, "e-1") == [finished]
+
+
+@pytest.mark.service
+async def test_an_owner_that_waited_for_its_successor_appends_nothing(
+    service: DatabaseSessionService, session: Session, url: str
+) -> None:
+    """A statement that waits for a lock sees other tables as they were before."""
+    fence = await service.append(session, [said("a")], claim=claim())
+    engine = create_async_engine(url)
+    async with engine.connect() as successor:  # its claim brings no event
+        await successor.execute(text("SELECT 1 FROM sessions FOR UPDATE"))
+        two = [said("late"), said("later")]  # more than one statement stores
+        append = asyncio.create_task(service.append(session, two, fence=fence))
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        while not (await successor.execute(text(waits))).scalar_one():
+            assert not append.done()
+            await successor.execute(text("SELECT pg_stat_clear_snapshot()"))
+        await successor.execute(text("UPDATE ostinato_sessions SET owner = 'b', token = token + 1"))
+        await successor.commit()
+    await engine.dispose()
+    with pytest.raises(LeaseLostError):
+        await append
+    assert texts(await reloaded(service, session)) == ["a"]
+
+
+@pytest.mark.service
+async def test_a_message_that_is_withdrawn_meanwhile_stops_no_claim(
+    service: DatabaseSessionService, session: Session, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, inner = DatabaseSessionService(url), sql_appends.fetch_one
+    await other.put_message(PLACE, InboxMessage("e-2", "them", "p", "{}"), 5.0)
+
+    async def fetch_late(db: Any, statement: Any, values: Any) -> Any:
+        if "ostinato_inbox WHERE sid" in str(statement):
+            await other.leave_message(PLACE, "e-2", keep=False)
+        return await inner(db, statement, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sql_appends, "fetch_one", fetch_late)
+        fence = await service.append(session, [said("a")], claim=claim())
+    assert fence == Fence("me", 1)
+    assert await service.messages(PLACE) == []
+    await other.close()
 
 
 @pytest.mark.service

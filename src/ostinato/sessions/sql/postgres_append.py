@@ -1,5 +1,5 @@
 """Appends to PostgreSQL in one statement that commits by itself: it looks whether all is as this
-process remembers it, and stores then, in one round trip in place of seven.
+process remembers it, and stores then, in one round trip in place of eight.
 
 Where it is not so, or an append needs more than that, nothing is done, and DatabaseSessionService
 appends by the transaction of `sql_appends.py`, which knows every rule and tells what is wrong.

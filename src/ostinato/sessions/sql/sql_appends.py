@@ -204,6 +204,8 @@ class SqlAppends:
 
     async def _lock_row(self, db: AsyncConnection, key: Key, names: Mapping[str, Any]) -> _Locked:
         """Lock the session's row, and number what google-adk has appended meanwhile."""
+        if self._dialect.locks_first:
+            await db.execute(self._sql["hold"], names)
         row = await fetch_one(db, self._sql["lock"], names)
         if row is None:
             raise session_not_found(key)
@@ -257,8 +259,9 @@ class SqlAppends:
         if batch.claim is not None:
             first = None
             if locked.waiting is not None:
-                row = await fetch_one(db, self._sql["message"], {**names, "pos": locked.waiting})
-                first = InboxMessage(*row)
+                # It may have been withdrawn since, for which no transaction locks the session.
+                row = await fetch_one(db, self._sql["message"], {**names, "sid": locked.sid})
+                first = None if row is None else InboxMessage(*row)
             held = Lease(
                 place,
                 locked.owner,

@@ -28,6 +28,8 @@ class Dialect:
       skip_locked: what locks the rows of `i`, except those that another transaction has locked.
       exact: collation for exact comparison of texts; empty if that is the database's default.
       longest: how many characters a name of an app, a user or a session may have.
+      locks_first: whether the session's row is locked by a statement of its own, because one that
+        waits for a lock reads the other tables as they were before it waited.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Dialect:
     skip_locked: str
     exact: str = ""
     longest: int = 128
+    locks_first: bool = False
 
     def same(self, column: str, parameter: str) -> str:
         """Return the condition that a column holds just the text of a parameter."""
@@ -139,6 +142,7 @@ POSTGRES = Dialect(
     now="CAST(extract(epoch FROM clock_timestamp()) AS float8)",
     lock="FOR UPDATE OF s",
     skip_locked="FOR UPDATE OF i SKIP LOCKED",
+    locks_first=True,
 )
 MYSQL = Dialect(
     "mysql",

@@ -84,6 +84,7 @@ _ADVANCE = (
 _CLEAR = "DELETE FROM ostinato_journal WHERE sid = :sid AND invocation_id = :invocation"
 
 APPENDS = {
+    "hold": "SELECT 1 FROM sessions WHERE {row} {lock row}",
     "lock": "SELECT s.update_time, CASE WHEN :with_state = 1 THEN {json s.state} END, "
     "CASE WHEN :with_inbox = 1 THEN (SELECT min(i.pos) FROM ostinato_inbox i "
     "WHERE i.sid = o.sid) END, o.sid, o.generation, o.revision, o.last_micros, o.update_micros, "
@@ -108,7 +109,7 @@ APPENDS = {
     "token = :token, expires = {now} + :seconds, invocation_id = :invocation, digest = :digest, "
     "attempts = :attempts, stuck = '', " + _ADVANCE,
     "message": "SELECT invocation_id, owner, process, payload, expires - {now} "
-    "FROM ostinato_inbox WHERE pos = :pos",
+    "FROM ostinato_inbox WHERE sid = :sid ORDER BY pos LIMIT 1",
     "take message": "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation",
     "clear": _CLEAR,
     "journal": "INSERT INTO ostinato_journal (sid, invocation_id, call_id, status, tool, result) "

@@ -140,6 +140,16 @@ class Entry:
                 return True
         return False
 
+    def level_log(self) -> EventLog:
+        """Return the log up to the event that the state is of.
+
+        Events that other processes wrote are known before the state that they led to.
+        """
+        ahead = self.seq - self.own.revision
+        if ahead <= 0 or self.own.revision < 0:
+            return self.log
+        return EventLog(self.log.records[:-ahead], offset=self.log.offset)
+
     def merge_state(self) -> tuple[dict[str, Any], set[str]]:
         """Return a copy of the merged state, and the removed keys."""
         state = copy_state(self.own.value)
@@ -157,20 +167,23 @@ class SessionCache:
 
     Args:
       limit: bytes to keep, about; the session used last stays whatever its size.
+
+    Attributes:
+      lock: held while an entry is changed, and while a view of one is made.
     """
 
     def __init__(self, limit: int) -> None:
+        self.lock = threading.RLock()
         self._limit = limit
         self._size = 0
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._scopes: weakref.WeakValueDictionary[tuple[str, str], Scope] = (
             weakref.WeakValueDictionary()
         )
-        self._lock = threading.Lock()
 
     def find(self, key: Key) -> Entry | None:
         """Return the entry of a session, which is now the one used last."""
-        with self._lock:
+        with self.lock:
             entry = self._entries.get(key)
             if entry is not None:
                 self._entries.move_to_end(key)
@@ -178,7 +191,7 @@ class SessionCache:
 
     def drop(self, key: Key) -> None:
         """Forget a session."""
-        with self._lock:
+        with self.lock:
             self._drop_entry(key)
 
     def admit(self, key: Key, loaded: Loaded, base: Entry | None) -> Entry:
@@ -187,7 +200,7 @@ class SessionCache:
         Args:
           base: the entry whose parts the reader skipped; None if it read everything.
         """
-        with self._lock:
+        with self.lock:
             entry = base or self._entries.get(key)
             if entry is None or entry.sid != loaded.sid:
                 entry = Entry(
@@ -223,7 +236,7 @@ class SessionCache:
 
     def extend(self, key: Key, done: Appended) -> None:
         """Bring a session up to what was just appended, where it stood directly before it."""
-        with self._lock:
+        with self.lock:
             entry = self._entries.get(key)
             if entry is None or entry.sid != done.sid:
                 return
@@ -234,13 +247,17 @@ class SessionCache:
                     return  # events were deleted from outside; the next read finds which are left
                 entry.extend(done.missing_from, done.missing)
             entry.extend(done.first, done.records)
-            if entry.own.revision == done.first - 1:
+            knows_user = entry.user.revision == done.user_revision - 1
+            knows_app = entry.app.revision == done.app_revision - 1
+            if done.user and knows_user:
+                entry.user.write(done.user_revision, done.user)
+            if done.app and knows_app:
+                entry.app.write(done.app_revision, done.app)
+            # State is shown up to the revision of `own`: with all that its events wrote, or not.
+            is_whole = (knows_user or not done.user) and (knows_app or not done.app)
+            if entry.own.revision == done.first - 1 and is_whole:
                 entry.own.write(done.revision, done.own)
                 entry.updated, entry.mark = done.updated, done.mark
-            if done.user and entry.user.revision == done.user_revision - 1:
-                entry.user.write(done.user_revision, done.user)
-            if done.app and entry.app.revision == done.app_revision - 1:
-                entry.app.write(done.app_revision, done.app)
             self._size += entry.size + entry.own.size - before
             if self._size > self._limit:
                 self._evict_entries()

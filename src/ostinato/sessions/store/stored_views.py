@@ -10,7 +10,7 @@ from ..base_session_service import GetSessionConfig, drop_temp_delta
 from ..in_memory_session_service import limit_log
 from ..log.event_log import EventLog, EventRecord
 from ..session import Session, session_on, set_snapshot_token
-from .session_cache import Entry, Scope
+from .session_cache import Entry, Scope, SessionCache
 from .stored_rows import Changes, Key, Loaded, StateRow, split_state
 
 
@@ -33,9 +33,26 @@ def scope_of(rows: Sequence[StateRow]) -> Scope:
     return scope
 
 
+def admit_view(
+    cache: SessionCache,
+    key: Key,
+    loaded: Loaded,
+    base: Entry | None = None,
+    config: GetSessionConfig | None = None,
+) -> Session:
+    """Bring a cached session up to what was read from the store; return a view of it.
+
+    Args:
+      base: the entry whose parts the reader skipped; None if it read everything.
+      config: which events to show.
+    """
+    with cache.lock:  # an append of another thread would get between its log and its state
+        return cached_view(key, cache.admit(key, loaded, base), config)
+
+
 def cached_view(key: Key, entry: Entry, config: GetSessionConfig | None) -> Session:
     """Return the session of a cache's entry; its log is shared where all events are wanted."""
-    return _build_session(key, limit_log(entry.log, config), entry)
+    return _build_session(key, limit_log(entry.level_log(), config), entry)
 
 
 def remembered_view(key: Key, entry: Entry | None) -> Session | None:
