@@ -133,6 +133,8 @@ ENVIRONMENT_READERS = (
     "models.registry",
     *ADAPTERS,
     "artifacts.gcs_artifact_service",
+    "code_executors._kubernetes_client",
+    "processes.container.container_cli",
     "sessions.agent_engine.agent_engine_client",
 )
 
