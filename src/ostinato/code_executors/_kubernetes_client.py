@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -10,11 +11,13 @@ import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from .. import _clock
 from .._optional import need
 from ..errors import AgentConfigError
 from ..features.environment import find_variable
@@ -25,6 +28,7 @@ from ..models.http.transport import HttpTransport
 
 _POD_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PLUGIN_SECONDS = 60.0
+_SPARE_SECONDS = 60.0  # before a token expires
 _EXEC_API = "client.authentication.k8s.io/v1"
 
 
@@ -153,7 +157,7 @@ def find_cluster(kubeconfig_path: str | None, context: str | None) -> ClusterAcc
     if kubeconfig_path is not None:
         try:
             return _read_kubeconfig(Path(kubeconfig_path).expanduser(), context)
-        except (OSError, AgentConfigError) as error:
+        except (OSError, ValueError) as error:
             raise RuntimeError(
                 f"Failed to configure Kubernetes client from provided path. {error}"
             ) from error
@@ -172,7 +176,7 @@ def find_cluster(kubeconfig_path: str | None, context: str | None) -> ClusterAcc
     path = Path(named or "~/.kube/config").expanduser()
     try:
         return _read_kubeconfig(path, context)
-    except (OSError, AgentConfigError) as error:
+    except (OSError, ValueError) as error:
         raise RuntimeError(
             f"Failed to find any valid Kubernetes configuration. This is no pod of a cluster, and "
             f"{error} Set kubeconfig_path or KUBECONFIG."
@@ -223,14 +227,35 @@ def _find_named(entries: list[Any], name: object) -> Any:
 
 def _read_login(folder: Path, user: Mapping[str, Any], config: Path) -> Credential:
     if "exec" in user and user.get("token"):
-        # Plugins keep tokens that are valid, and renew the others.
-        return KeyFunction(lambda: str(_run_plugin(user["exec"], config).get("token", "")))
+        return KeyFunction(_PluginToken(user["exec"], config, user).read)
     if user.get("tokenFile"):
         token = folder / str(user["tokenFile"])
         return KeyFunction(lambda: token.read_text(encoding="ascii").strip())
     if user.get("token"):
         return ApiKey(str(user["token"]), source=str(config))
     return NoCredential()
+
+
+class _PluginToken:
+    """The token of a login program, which is asked again when the token expires.
+
+    Args:
+      plugin: the entry of the kubeconfig.
+      config: its file.
+      first: what the program gave.
+    """
+
+    def __init__(self, plugin: Mapping[str, Any], config: Path, first: Mapping[str, Any]) -> None:
+        self._plugin, self._config, self._given = plugin, config, first
+
+    async def read(self) -> str:
+        """Return the token."""
+        expires = self._given.get("expires")
+        if expires is not None:
+            end = datetime.fromisoformat(expires).timestamp()
+            if _clock.now() > end - _SPARE_SECONDS:
+                self._given = await asyncio.to_thread(_run_plugin, self._plugin, self._config)
+        return str(self._given.get("token", ""))
 
 
 def _run_plugin(plugin: Mapping[str, Any], config: Path) -> dict[str, str]:
@@ -257,6 +282,7 @@ def _run_plugin(plugin: Mapping[str, Any], config: Path) -> dict[str, str]:
         ) from None
     found = {
         "token": status.get("token"),
+        "expires": status.get("expirationTimestamp"),
         "client-certificate-data": _encode(status.get("clientCertificateData")),
         "client-key-data": _encode(status.get("clientKeyData")),
     }

@@ -17,6 +17,7 @@ from ..models.google_credentials import GoogleCredential
 from ._remote_code_executor import RemoteCodeExecutor
 from ._vertex_client import DEFAULT_LOCATION, VertexClient, VertexError
 from .code_execution_utils import CodeExecutionInput, CodeExecutionResult, File
+from .code_executor_context import read_executor_value, store_executor_value
 
 logger = get_logger(__name__)
 
@@ -31,8 +32,8 @@ class AgentEngineSandboxCodeExecutor(RemoteCodeExecutor):
     """Runs Python code in a sandbox of Agent Engine (extra `vertex`).
 
     A sandbox keeps variables and files from run to run. Without `sandbox_resource_name` each
-    session gets its own, whose name is in its state as `sandbox_name`; a sandbox of another engine
-    is not used. Google bounds time, memory and network of the code.
+    session gets its own, whose name is stored with the session; a sandbox of another engine is not
+    used. Google bounds time, memory and network of the code.
 
     Args:
       sandbox_resource_name: a sandbox for all sessions, as
@@ -108,7 +109,8 @@ class AgentEngineSandboxCodeExecutor(RemoteCodeExecutor):
                 engine = await client.wait_for_resource(made)
                 logger.info("Created the Agent Engine %s; name it to use it again.", engine)
                 self.agent_engine_resource_name = engine
-            known = context.session.state.get(_STATE_KEY)
+            state = context.session.state
+            known = state.get(_STATE_KEY) or read_executor_value(state, _STATE_KEY)
             if await _is_running(client, engine, known):
                 return str(known)
             # The same lifetime as google-adk's; Google drops the state of one that is not used.
@@ -119,7 +121,8 @@ class AgentEngineSandboxCodeExecutor(RemoteCodeExecutor):
             }
             made = await client.ask("POST", f"{engine}/sandboxEnvironments", body, repeatable=False)
             name = await client.wait_for_resource(made)
-            context.session.state[_STATE_KEY] = name
+            state[_STATE_KEY] = name
+            store_executor_value(state, _STATE_KEY, name)
             return name
 
 

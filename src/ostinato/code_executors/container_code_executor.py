@@ -258,12 +258,12 @@ def _explain_end(cli: ContainerCli, image: str, status: int, said: str) -> str:
     Raises:
       AgentConfigError: the developer has to mend it.
     """
-    if status in _NO_PROGRAM:
+    if status in _NO_PROGRAM and "python3" in said:
         raise AgentConfigError(
             f"{cli.name}: image {image!r} has no python3 that can be run. Name an image of Python, "
             "such as 'python:3.13-slim'."
         )
-    if status == 125:
+    if status in (125, *_NO_PROGRAM):
         raise cli.error(f"the container of {image!r} cannot be started", said)
     return (
         f"The container ended before the code did (exit status {status}); it may have used more "

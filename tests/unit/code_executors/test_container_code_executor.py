@@ -236,6 +236,7 @@ def test_the_exit_status_cannot_be_forged_into_anything_else(fake: FakeContainer
         ("run", "unknown flag: --pull", 125, "Update it"),
         ("run", "something else", 125, "something else"),
         ("run", "exec: python3: not found", 127, "no python3"),
+        ("run", "crun: setrlimit: Operation not permitted", 126, "cannot be started"),
     ],
 )
 def test_a_developers_fault_is_raised_with_the_remedy(

@@ -334,16 +334,28 @@ async def test_a_login_program_gives_the_token(cluster: Cluster, tmp_path: Path)
     server = config["clusters"][0]["cluster"]["server"]
     code = (
         "import os, json; i = json.loads(os.environ['KUBERNETES_EXEC_INFO']); "
-        "print(json.dumps({'status': {'token': os.environ['GIVEN'] + i['kind']}}))"
+        "open('runs', 'a').write('x'); "
+        "print(json.dumps({'status': {'token': os.environ['GIVEN'] + i['kind'],"
+        " 'expirationTimestamp': os.environ['EXPIRES']}}))"
     )
     plugin = {
         "command": sys.executable,
         "args": ["-c", code],
-        "env": [{"name": "GIVEN", "value": "from-"}],
+        "env": [
+            {"name": "GIVEN", "value": "from-"},
+            {"name": "EXPIRES", "value": "2999-01-01T00:00:00Z"},
+        ],
     }
     write_kubeconfig(tmp_path / "config", server, {"exec": plugin})
     await run(tmp_path)
-    assert cluster.asked[0].headers["authorization"] == "Bearer from-ExecCredential"
+    assert {one.headers["authorization"] for one in cluster.asked} == {"Bearer from-ExecCredential"}
+    runs = tmp_path / "runs"
+    assert runs.read_text() == "x"  # one token for all requests
+    plugin["env"][1]["value"] = "2020-01-01T00:00:00Z"
+    write_kubeconfig(tmp_path / "config", server, {"exec": plugin})
+    cluster.events = [[{"type": "DELETED", "object": {}}]]
+    await run(tmp_path)
+    assert len(runs.read_text()) > 3  # an expired one is asked for again
     write_kubeconfig(tmp_path / "config", server, {"exec": {"command": "false"}})
     with pytest.raises(RuntimeError, match="login program 'false' failed"):
         make(tmp_path)

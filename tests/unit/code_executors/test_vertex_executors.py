@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
+from ostinato import types
+from ostinato.agents import LlmAgent
 from ostinato.code_executors import AgentEngineSandboxCodeExecutor, VertexAiCodeExecutor
 from ostinato.code_executors import _vertex_client as vertex_client
 from ostinato.code_executors._vertex_client import VertexError
@@ -23,6 +25,9 @@ from ostinato.code_executors.code_execution_utils import (
     File,
 )
 from ostinato.errors import AgentConfigError
+from ostinato.models import BaseLlm, LlmRequest, LlmResponse
+from ostinato.runners import Runner
+from ostinato.sessions import InMemorySessionService
 from tests.wire.fake_server import Answer, FakeServer, Received
 
 TOKEN = "secret-token"
@@ -30,6 +35,17 @@ PLACE = "projects/proj/locations/us-central1"
 ENGINE = f"{PLACE}/reasoningEngines/456"
 SANDBOX = f"{ENGINE}/sandboxEnvironments/789"
 EXTENSION = f"{PLACE}/extensions/12"
+
+
+class Answering(BaseLlm):
+    """A model that writes code, and is done when it reads the result."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse]:
+        is_told = "tool_output" in str(llm_request.contents[-1])
+        text = "done" if is_told else "```python\nprint(1)\n```"
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
 
 
 def encode(data: str | bytes) -> str:
@@ -147,7 +163,7 @@ async def test_each_session_gets_a_sandbox_of_its_own_which_is_kept(vertex: Vert
     executor, session = AgentEngineSandboxCodeExecutor(), context()
     await asyncio.gather(run(executor), run(executor, on=session))
     await run(executor, on=session)
-    assert session.session.state == {"sandbox_name": SANDBOX}
+    assert session.session.state["sandbox_name"] == SANDBOX
     assert executor.agent_engine_resource_name == ENGINE
     assert vertex.sent(f"{PLACE}/reasoningEngines") == [{"displayName": "ostinato code sandboxes"}]
     assert vertex.sent(f"{ENGINE}/sandboxEnvironments") == 2 * [
@@ -176,6 +192,22 @@ async def test_a_sandbox_that_cannot_be_used_is_replaced(vertex: Vertex, known: 
     assert [path for _, path, _ in vertex.asked if path == known] == (
         [SANDBOX] if known == SANDBOX else []
     )
+
+
+async def test_the_next_process_finds_a_sessions_sandbox(vertex: Vertex) -> None:
+    service = InMemorySessionService()
+    for _ in range(2):
+        executor = AgentEngineSandboxCodeExecutor(agent_engine_resource_name=ENGINE)
+        agent = LlmAgent(name="a", model=Answering(model="m"), code_executor=executor)
+        runner = Runner(app_name="app", agent=agent, session_service=service)
+        session = await service.get_session(app_name="app", user_id="u", session_id="s")
+        if session is None:
+            await service.create_session(app_name="app", user_id="u", session_id="s")
+        message = types.Content(role="user", parts=[types.Part(text="go")])
+        async for _ in runner.run_async(user_id="u", session_id="s", new_message=message):
+            pass
+    assert len(vertex.sent("/sandboxEnvironments")) == 1
+    assert len(vertex.sent(f"{SANDBOX}:execute")) == 2
 
 
 async def test_a_sandbox_that_is_gone_is_replaced(vertex: Vertex) -> None:
