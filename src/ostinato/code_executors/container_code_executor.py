@@ -265,7 +265,5 @@ def _explain_end(cli: ContainerCli, image: str, status: int, said: str) -> str:
         )
     if status in (125, *_NO_PROGRAM):
         raise cli.error(f"the container of {image!r} cannot be started", said)
-    return (
-        f"The container ended before the code did (exit status {status}); it may have used more "
-        "memory than max_memory_bytes."
-    )
+    reason = said.strip()[-300:] or "it may have used more memory than max_memory_bytes."
+    return f"The container ended before the code did (exit status {status}): {reason}"

@@ -173,6 +173,8 @@ def test_what_fails_is_told(fake: FakeContainers) -> None:
     assert "SIGKILL" in run(fake, "import os; os.kill(os.getpid(), 9)").stderr
     fake.answer("run", "exit 137")
     assert "exit status 137" in run(fake).stderr and "max_memory_bytes" in run(fake).stderr
+    fake.fail("run", "Traceback: OSError: No space left on device")
+    assert run(fake).stderr.endswith("(exit status 1): Traceback: OSError: No space left on device")
 
 
 @pytest.mark.long
