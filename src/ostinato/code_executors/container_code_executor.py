@@ -29,6 +29,7 @@ DEFAULT_IMAGE_TAG = "adk-code-executor:latest"
 _WORK = f"{SCRATCH}/work"
 _FIRST_PROCESS = Path(__file__).with_name("_container_main.py")
 _RUNNER = Path(__file__).with_name("_child_main.py")
+_CONFINE = Path(__file__).parents[1] / "processes" / "sandbox" / "confine_main.py"
 _HEAD_BYTES = 5  # of a frame: its kind and the length of its data
 _LONGEST_NAME = 4_096
 # Beyond the files that are kept some more are sent, so that a note can name them.
@@ -177,6 +178,7 @@ class ContainerCodeExecutor(LocalCodeExecutor):
             "code": code,
             "files": files,
             "runner": _RUNNER.read_text(encoding="utf-8"),
+            "confine": _CONFINE.read_text(encoding="utf-8"),
             "seconds": None if seconds is None else seconds + _SPARE_SECONDS,
             "file_bytes": self.max_file_bytes,
             "files_sent": self.max_output_files + _FILES_NAMED,

@@ -362,6 +362,17 @@ def test_an_attempt_through_code_and_files_changes_no_flag(
     assert code not in call and not [*tmp_path.rglob("evil")]
 
 
+def test_the_code_has_a_filter_of_system_calls_of_its_own(fake: FakeContainers) -> None:
+    given = run(
+        fake,
+        "import ctypes; c = ctypes.CDLL(None, use_errno=True)\n"
+        "print(c.unshare(0x10000000), ctypes.get_errno(), c.prctl(39, 0, 0, 0, 0))\n"
+        "import subprocess, threading; threading.Thread(target=print, args=['ran']).start()\n"
+        "subprocess.run(['true'], check=True)",
+    )
+    assert (given.stdout, given.stderr) == ("-1 1 1\nran\n", "")
+
+
 def test_secrets_of_this_process_reach_neither_program_nor_container(
     fake: FakeContainers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
