@@ -15,7 +15,6 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_absences",
             "_clock",
             "_aclosing",
-            "_later_on",
             "_log",
             "_private_files",
             "_public_address",
@@ -93,7 +92,6 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_adk_mode",
         "_clock",
         "_google_rest",
-        "_later_on",
         "_lazy",
         "_log",
         "_optional",
@@ -137,6 +135,8 @@ ENVIRONMENT_READERS = (
     "models.registry",
     *ADAPTERS,
     "artifacts.gcs_artifact_service",
+    "code_executors._kubernetes_client",
+    "processes.container.container_cli",
     "sessions.agent_engine.agent_engine_client",
 )
 

@@ -1,4 +1,4 @@
-"""The page "From ADK" tells every deviation the tests allow and every name that is not built."""
+"""The page "From ADK" tells every deviation the tests allow and every part that is absent."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import pytest
 from ostinato._absences import ABSENCES
 from tests.golden.deviations import DEVIATIONS
 from tests.surface.absences import DIFFERENCES
-from tests.surface.compare import not_built
-from tests.surface.test_surface import names_not_built
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "from-adk.md"
 
@@ -41,26 +39,3 @@ def test_every_other_way_of_the_surface_is_told(page: str) -> None:
 def test_every_part_that_is_absent_is_told_with_what_to_use(page: str) -> None:
     rows = {f"| {absence.part} | {absence.reason} {absence.instead} |" for absence in ABSENCES}
     assert not [row for row in sorted(rows) if plain(row) not in page]
-
-
-def test_every_name_that_is_not_built_is_told(page: str) -> None:
-    first = page.partition("Other names are not there")[0]
-    rows = dict(re.findall(r"\| ([^|]+) \| ([^|]+) \| [^|]+ \|", first))
-    wrong: list[str] = []
-    for place, value in names_not_built():
-        missing = not_built(value)
-        if missing.name not in re.findall(r"\w+", rows.get(missing.part, "")):
-            wrong.append(f"{place}: not in the row of {missing.part!r}")
-    assert not wrong
-
-
-def test_no_name_is_told_that_is_built() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    table = text.partition("## What is not built yet")[2].partition("\nOther names")[0]
-    told = {
-        name
-        for row in table.splitlines()
-        if row.startswith("| ") and row.count("|") == 4
-        for name in re.findall(r"`(\w+)`", row.split("|")[2])
-    }
-    assert told == {not_built(value).name for _, value in names_not_built()}

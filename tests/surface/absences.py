@@ -129,5 +129,6 @@ DIFFERENCES: list[Difference] = [
         "apps.app:EventsCompactionConfig.summarizer",
         "tools.mcp_tool.mcp_toolset:McpToolsetConfig.auth_scheme",
         "code_executors.base_code_executor:BaseCodeExecutor.timeout_seconds",
+        "code_executors.gke_code_executor:GkeCodeExecutor.timeout_seconds",
     ),
 ]  # fmt: skip

@@ -30,9 +30,6 @@ EXCEPTIONS = {
         "models.capabilities:ModelCapabilities.caching",
         "telemetry.node_tracing:TelemetryContext.otel_context",
     ],
-    "It is for an executor of the program's own to read.": [
-        "code_executors.code_execution_utils:CodeExecutionInput.execution_id"
-    ],
     "It is part of a record that is handed on as a whole, as JSON.": [
         "auth.auth_credential:ServiceAccountCredential.*",
         "auth.auth_schemes:*",

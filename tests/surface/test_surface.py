@@ -12,7 +12,7 @@ import pytest
 
 from ostinato._absences import absence_error
 from tests.surface.absences import ALLOWED_IN_CORE, DIFFERENCES, missing_places
-from tests.surface.compare import Finding, compare, not_built
+from tests.surface.compare import Finding, compare
 from tests.surface.record import to_text
 
 HERE = Path(__file__).parent
@@ -79,29 +79,6 @@ def test_the_record_is_whole_and_in_its_form() -> None:
 def test_what_programs_import_most_is_there(place: str) -> None:
     module, _, name = place.partition(":")
     assert getattr(import_module(f"ostinato.{module}"), name) is not None
-
-
-def names_not_built() -> Iterator[tuple[str, Any]]:
-    """Every name of the surface that exists and raises when used."""
-    for module, names in SURFACE["modules"].items():
-        for name in names:
-            try:
-                value = getattr(import_module(f"ostinato.{module}".rstrip(".")), name, None)
-            except ModuleNotFoundError:
-                continue
-            if not_built(value):
-                yield f"{module}:{name}", value
-
-
-def test_what_is_not_built_says_so_when_used() -> None:
-    found = dict(names_not_built())
-    assert found
-    for place, value in found.items():
-        with pytest.raises(NotImplementedError) as caught:
-            value(name="x")
-        told = str(caught.value)
-        assert told.startswith(f"{not_built(value).name} is not built yet"), (place, told)
-        assert "it comes with" in told and "Until then: " in told and told.endswith("."), told
 
 
 def absent_names(findings: list[Finding]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from ..processes.guarded_process import GuardedProcess
 
@@ -36,6 +37,18 @@ _MAIN = Path(__file__).with_name("_child_main.py")
 _FAR_OVER = 64
 
 
+class Endable(Protocol):
+    """A process that runs once, and that another thread can end."""
+
+    def run(self) -> int:
+        """Run to the end and return the exit status; negative: number of the signal."""
+        ...
+
+    def end(self) -> None:
+        """End it, from any thread."""
+        ...
+
+
 class Child:
     """A child process that runs code.
 
@@ -50,7 +63,7 @@ class Child:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._lock = threading.Lock()
-        self._process: GuardedProcess | None = None
+        self._process: Endable | None = None
         self._over = False
         self.killed_because: str | None = None
 
@@ -86,6 +99,15 @@ class Child:
             stderr=captures[1].add,
             stdin=code.encode("utf-8", "surrogatepass"),
         )
+        status = self.attend(process)
+        return status, captures[0].text(), captures[1].text()
+
+    def attend(self, process: Endable) -> int:
+        """Run a process to its end, within the time limit; once only.
+
+        Returns:
+          What the process returns.
+        """
         with self._lock:
             self._process = process
             if self.killed_because is not None:
@@ -97,13 +119,12 @@ class Child:
             timer.daemon = True
             timer.start()
         try:
-            status = process.run()
+            return process.run()
         finally:
             with self._lock:
                 self._over = True
             if timer is not None:
                 timer.cancel()
-        return status, captures[0].text(), captures[1].text()
 
     def kill(self, reason: str) -> None:
         """End the child and all processes it started; the first reason counts."""

@@ -3,6 +3,8 @@
 Started as a script by `_child.py`; it imports nothing of this package.
 """
 
+from __future__ import annotations
+
 import linecache
 import sys
 import traceback

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, cast
 
 from .. import _clock
 from ..sessions.state import State
@@ -17,6 +17,19 @@ _PROCESSED = "processed_input_files"
 _INPUT_FILES = "_code_executor_input_files"
 _ERROR_COUNTS = "_code_executor_error_counts"
 _RESULTS = "_code_execution_results"
+
+
+def read_executor_value(session_state: MutableMapping[str, Any], key: str) -> Any:
+    """Return what an executor stored in a session, or None."""
+    context: Any = session_state.get(_CONTEXT)
+    return cast("dict[str, Any]", context).get(key) if isinstance(context, dict) else None
+
+
+def store_executor_value(session_state: MutableMapping[str, Any], key: str, value: Any) -> None:
+    """Store a value of an executor; it goes into the store with the result of the running code."""
+    if not isinstance(session_state.get(_CONTEXT), dict):
+        session_state[_CONTEXT] = {}
+    session_state[_CONTEXT][key] = value  # the object that the run's CodeExecutorContext stores
 
 
 class CodeExecutorContext:

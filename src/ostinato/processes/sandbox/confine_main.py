@@ -4,6 +4,8 @@
 (see `main`) and the command. What holds is written as JSON to a pipe, before the command starts.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno as errors
 import json

@@ -1,0 +1,187 @@
+"""VertexClient: requests to the REST resources of Vertex AI that run code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import AgentConfigError, OstinatoError
+from ..features.environment import find_variable
+from ..models.google_credentials import GoogleCredential
+from ..models.http.errors import HttpConnectError, HttpError, HttpStatusError
+from ..models.http.messages import HttpRequest, Timeouts
+from ..models.http.transport import HttpTransport
+
+DEFAULT_LOCATION = "us-central1"
+
+_VERSION = "v1beta1"
+_ATTEMPTS = 4
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
+_OPERATION_S = 600.0
+# What passes by itself. The first two say that nothing was done.
+_NOTHING_DONE = frozenset((429, 503))
+_PASSING = frozenset((*_NOTHING_DONE, 408, 500, 502, 504))
+
+
+async def pause(seconds: float) -> None:
+    """Wait; a function, so that a test can put its own in place."""
+    await asyncio.sleep(seconds)
+
+
+class VertexError(OstinatoError):
+    """Vertex AI refused a request, failed or cannot be reached.
+
+    Args:
+      message: names the resource and the reason; holds no token.
+      status: the HTTP status; None if there was no answer.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class VertexClient:
+    """Asks Vertex AI. An async context manager: leaving it closes the connections.
+
+    Args:
+      credential: the login.
+      location: the region whose server is asked.
+      seconds: how long an answer may take.
+    """
+
+    def __init__(self, credential: GoogleCredential, location: str, seconds: float) -> None:
+        self._credential = credential
+        self._base = find_variable("GOOGLE_VERTEX_BASE_URL")[1].rstrip("/") or _find_host(location)
+        self._timeouts = Timeouts.of(seconds)
+        self._transport = HttpTransport(credential)
+        self.location = location
+
+    async def __aenter__(self) -> VertexClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._transport.aclose()
+
+    async def find_parent(self) -> str:
+        """Return the name of the place where resources are made.
+
+        Raises:
+          AgentConfigError: no project is known.
+        """
+        project = find_variable("GOOGLE_CLOUD_PROJECT")[1]
+        if not project:
+            with _explain_login():
+                project = await self._credential.project() or ""
+        if not project:
+            raise AgentConfigError(
+                "No project of Google Cloud is known: set GOOGLE_CLOUD_PROJECT, or give the "
+                "executor a resource name."
+            )
+        return f"projects/{project}/locations/{self.location}"
+
+    async def ask(
+        self,
+        method: str,
+        name: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> dict[str, Any]:
+        """Send a request and return the answer.
+
+        Args:
+          method: the HTTP method.
+          name: the resource's name, with `:verb` for a method of its own.
+          body: sent as JSON.
+          repeatable: whether it may be sent again when its outcome is unknown.
+
+        Raises:
+          VertexError: refused or failed.
+          AgentConfigError: there is no login.
+        """
+        url = f"{self._base}/{_VERSION}/{quote(name, safe='/:')}"
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"content-type": "application/json"}
+        request = HttpRequest(method, url, headers, data, self._timeouts)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with _explain_login():
+                    answer = (await self._transport.send(request)).text
+                break
+            except HttpError as error:
+                status = error.status if isinstance(error, HttpStatusError) else None
+                unsent = isinstance(error, HttpConnectError) or status in _NOTHING_DONE
+                passing = status is None or status in _PASSING
+                if attempt == _ATTEMPTS or not (unsent or (repeatable and passing)):
+                    raise self._translate(error, name) from error
+            await pause(_FIRST_WAIT_S * 2 ** (attempt - 1))
+        try:
+            return json.loads(answer or "{}")
+        except ValueError as error:
+            said = f"Vertex AI answered {name} with something that is not JSON."
+            raise VertexError(said) from error
+
+    async def wait_for_resource(self, operation: dict[str, Any]) -> str:
+        """Wait for a long-running operation and return the name of the resource that it made.
+
+        Raises:
+          VertexError: it failed, or did not end in time.
+        """
+        waited, wait = 0.0, _FIRST_WAIT_S
+        while not operation.get("done"):
+            if waited >= _OPERATION_S:
+                raise VertexError(
+                    f"Vertex AI did not finish {operation.get('name')!r} within {_OPERATION_S:g} s."
+                )
+            await pause(wait)
+            waited, wait = waited + wait, min(2 * wait, _LONGEST_WAIT_S)
+            operation = await self.ask("GET", operation["name"])
+        if failure := operation.get("error"):
+            message = self._transport.redact(str(failure.get("message")))
+            raise VertexError(f"Vertex AI did not do what was asked: {message}")
+        return str(operation["response"]["name"])
+
+    def _translate(self, error: HttpError, name: str) -> VertexError:
+        if not isinstance(error, HttpStatusError):
+            said = self._transport.redact(str(error))
+            return VertexError(f"Vertex AI did not answer {name}: {said} Check the network.")
+        reason = error.text[:500]
+        with suppress(ValueError, TypeError, KeyError):
+            reason = str(json.loads(error.body)["error"]["message"])[:500]
+        remedy = {
+            401: "Log in again.",
+            403: "Give the account the role roles/aiplatform.user and enable the Vertex AI API.",
+            404: "Check the resource name.",
+            429: "A quota is used up: wait, or ask for a higher one.",
+        }.get(error.status, "")
+        return VertexError(
+            f"Vertex AI answered {name} with {error.status}: {reason} {remedy}".rstrip(),
+            status=error.status,
+        )
+
+
+@contextmanager
+def _explain_login() -> Generator[None]:
+    """Turn errors of google-auth into ours; they may hold what a login server said."""
+    try:
+        yield
+    except Exception as error:  # boundary: google-auth is loaded only when it is needed
+        if not type(error).__module__.startswith("google.auth"):
+            raise
+        raise AgentConfigError(
+            f"There is no login for Vertex AI ({type(error).__name__}): run `gcloud auth "
+            "application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
+        ) from None
+
+
+def _find_host(location: str) -> str:
+    if location == "global":
+        return "https://aiplatform.googleapis.com"
+    return f"https://{location}-aiplatform.googleapis.com"

@@ -1,0 +1,1 @@
+"""Containers of docker or podman: the command line, its safe flags, and one container's life."""

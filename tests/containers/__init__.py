@@ -1,0 +1,1 @@
+"""The attempts of the local sandbox, made in a real container."""
