@@ -50,12 +50,12 @@ def fixture_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_name_is_loaded_when_asked_for(folder: Path) -> None:
     make(folder, "lazy_box")
-    import lazy_box  # pyright: ignore[reportMissingImports]
+    import lazy_box
 
     assert "lazy_box.inner" not in sys.modules
     assert {"write", "loads", "JSONDecoder", "treasure"} <= set(dir(lazy_box))
     assert lazy_box.__all__ == ["write", "loads", "JSONDecoder", "treasure"]
-    from lazy_box import treasure  # pyright: ignore[reportMissingImports]
+    from lazy_box import treasure
 
     assert sys.modules["lazy_box.inner"].treasure is treasure
     assert vars(lazy_box)["treasure"] is treasure  # the next look-up is a plain one
@@ -71,7 +71,7 @@ def test_a_zipped_face_works(folder: Path) -> None:
         archive.writestr("zip_box/inner.py", "treasure = 3\n")
     sys.path.insert(0, str(folder / "z.zip"))
     try:
-        from zip_box import treasure  # pyright: ignore[reportMissingImports]
+        from zip_box import treasure
     finally:
         sys.path.remove(str(folder / "z.zip"))
     assert treasure == 3
@@ -82,7 +82,7 @@ def test_a_face_works_from_bytecode_alone(folder: Path) -> None:
     for source in (folder / "compiled_box").glob("*.py"):
         py_compile.compile(str(source), cfile=str(source.with_suffix(".pyc")), doraise=True)
         source.unlink()
-    import compiled_box  # pyright: ignore[reportMissingImports]
+    import compiled_box
 
     assert "compiled_box.inner" not in sys.modules
     assert compiled_box.__all__ == ["write", "loads", "JSONDecoder", "treasure"]
@@ -93,7 +93,7 @@ def test_the_fallback_is_asked_for_public_names_only(folder: Path) -> None:
     make(folder, "borrowing_box", ", fallback='fractions'")
     import fractions
 
-    import borrowing_box  # pyright: ignore[reportMissingImports]
+    import borrowing_box
 
     assert borrowing_box.Fraction is fractions.Fraction
     with pytest.raises(AttributeError, match="nothing"):
@@ -105,8 +105,8 @@ def test_the_fallback_is_asked_for_public_names_only(folder: Path) -> None:
 def test_a_fallback_that_is_missing_or_itself(folder: Path) -> None:
     make(folder, "poor_box", ", fallback='not_installed_at_all'")
     make(folder, "mirror_box", ", fallback='mirror_box'")
-    import mirror_box  # pyright: ignore[reportMissingImports]
-    import poor_box  # pyright: ignore[reportMissingImports]
+    import mirror_box
+    import poor_box
 
     with pytest.raises(AttributeError, match="not_installed_at_all is not installed"):
         poor_box.nothing  # noqa: B018
