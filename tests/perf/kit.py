@@ -18,6 +18,7 @@ from ostinato.models import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.runners import Runner
+from tests.support.optionals import parts_of
 
 FINAL = "The answer is 5."
 SSE = RunConfig(streaming_mode=StreamingMode.SSE)
@@ -57,7 +58,7 @@ class QuickModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.look(llm_request.contents)
-        answered = llm_request.contents[-1].parts[-1].function_response is not None
+        answered = parts_of(llm_request.contents[-1])[-1].function_response is not None
         self.asked = self.asked if answered else 0
         if stream and self.chunks:
             for _ in range(self.chunks):
@@ -212,7 +213,7 @@ async def calls(run: Callable[[], Awaitable[Any]], times: int = 5, of_loop: bool
         profile.enable()
         await run()
         profile.disable()
-        stats = pstats.Stats(profile)
+        stats: Any = pstats.Stats(profile)
         counts.append(stats.total_calls - (0 if of_loop else loop_calls(stats)))
     return min(counts)
 
