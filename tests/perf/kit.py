@@ -18,7 +18,6 @@ from ostinato.models import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.runners import Runner
-from tests.support.optionals import parts_of
 
 FINAL = "The answer is 5."
 SSE = RunConfig(streaming_mode=StreamingMode.SSE)
@@ -58,7 +57,7 @@ class QuickModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.look(llm_request.contents)
-        answered = parts_of(llm_request.contents[-1])[-1].function_response is not None
+        answered = (llm_request.contents[-1].parts or [])[-1].function_response is not None
         self.asked = self.asked if answered else 0
         if stream and self.chunks:
             for _ in range(self.chunks):
