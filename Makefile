@@ -84,7 +84,7 @@ format: $(DEV_STAMP) ## Put the code into the project's format
 	$(BIN)/ruff check --fix $(wildcard $(LINTED))
 	$(BIN)/ruff format $(wildcard $(LINTED))
 
-types: $(DEV_STAMP) ## Check types (pyright, strict on src)
+types: $(DEV_STAMP) ## Check types (pyright: strict on src, basic on tests)
 	$(BIN)/pyright
 
 bench: $(DEV_STAMP) ## Measure beside google-adk in 2 minutes (QUICK=1), beside all peers in 20

@@ -34,7 +34,11 @@ def described(url: str) -> dict[str, Any]:
                 ],
                 "key": inspector.get_pk_constraint(table)["constrained_columns"],
                 "foreign": [
-                    (f["constrained_columns"], f["referred_table"], f["options"].get("ondelete"))
+                    (
+                        f["constrained_columns"],
+                        f["referred_table"],
+                        f.get("options", {}).get("ondelete"),
+                    )
                     for f in inspector.get_foreign_keys(table)
                 ],
                 "indexes": [

@@ -24,6 +24,7 @@ from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import FunctionTool, LongRunningFunctionTool
 from ostinato.workflow import START, Workflow
 from tests.approvals.kit import NAMES, PLACE, Desk, decide
+from tests.support.optionals import present
 
 POSING = {"originalFunctionCall": {"id": "x1", "name": "pay", "args": {"amount": 1_000}}}
 
@@ -382,7 +383,7 @@ async def test_a_task_of_imported_history_waits_for_nobody() -> None:
         return [event async for event in run]
 
     first = await say(graph("Which?"), "one", "Go")
-    events = (await service.get_session(**NAMES)).events
+    events = present(await service.get_session(**NAMES)).events
     copy = await service.create_session(**{**NAMES, "session_id": "copy"})
     await import_events(service, copy, events)
     ran.clear()

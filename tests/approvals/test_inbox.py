@@ -15,7 +15,7 @@ from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite import sqlite_requests as requests
 from ostinato.sessions.sqlite.sqlite_schema import FORMAT, VERSION
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
-from ostinato.sessions.store.durable_store import CallChanges, CallRequest
+from ostinato.sessions.store.durable_store import CallChanges, CallRequest, Place
 from ostinato.testing import call
 from ostinato.tools import LongRunningFunctionTool
 from tests.approvals.kit import PLACE, Desk, decide
@@ -155,7 +155,7 @@ def test_no_statement_of_the_inbox_reads_a_whole_table_of_a_file(tmp_path: Path)
     db.set_trace_callback(said.append)
     requests.open_requests(db, "desk", None, 10, None)
     requests.open_requests(db, "desk", "ann", 10, 5)
-    requests.release_answers(db, ("desk", "ann", "one"), "m")
+    requests.release_answers(db, Place("desk", "ann", "one"), "m")
     db.set_trace_callback(None)
     said = [one for one in said if not one.startswith("BEGIN")]
     assert len(said) == 3

@@ -237,12 +237,13 @@ def _names_of_class(node: ast.ClassDef) -> set[str]:
         elif isinstance(child, ast.Assign):
             names |= {t.id for t in child.targets if isinstance(t, ast.Name)}
             if any(isinstance(t, ast.Name) and t.id == "__slots__" for t in child.targets):
-                names |= {c.value for c in ast.walk(child.value) if _is_text(c)}
+                names |= {text for c in ast.walk(child.value) if (text := _text_of(c))}
     return names
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _text_of(node: ast.AST) -> str:
+    """Return the text of a constant; empty for any other node."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _is_own_object(node: ast.expr) -> bool:

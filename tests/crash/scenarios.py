@@ -377,7 +377,7 @@ def _graph_agents(tools: Tools) -> SequentialAgent:
     lines = tuple(
         SequentialAgent(name=f"line_{each.name}", sub_agents=[each]) for each in (one, two)
     )
-    flow = Workflow(
+    flow: Any = Workflow(
         name="flow",
         edges=[(START, lines, JoinNode(name="join"), tools.silent("hush"))],
     )

@@ -31,6 +31,7 @@ KNOWN = {"app": "desk", "user": "ann", "session": "s", "name": "kept.txt", "vers
 FIELDS = {"appName": "desk", "userId": "ann", "sessionId": "s"}
 SHOWN = 10
 ROUNDS = 5
+EVERY_CHECK: list[Any] = list(HealthCheck)
 
 
 class Attack:
@@ -61,7 +62,7 @@ class Attack:
     def operation(self, operation: Any, cases: int) -> None:
         """Send an operation so many cases, valid and invalid ones."""
         modes = schemathesis.GenerationMode
-        made = st.one_of(operation.as_strategy(generation_mode=mode) for mode in modes)
+        made = st.one_of([operation.as_strategy(generation_mode=mode) for mode in modes])
 
         self._seed += 1_000_000
 
@@ -71,7 +72,7 @@ class Attack:
             database=None,
             deadline=None,
             phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
+            suppress_health_check=EVERY_CHECK,
         )
         @given(made, st.sampled_from(("nothing", "path", "all", "all")))
         def attack(case: Any, known: str) -> None:

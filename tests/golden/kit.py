@@ -163,7 +163,7 @@ class Kit:
 
     def note(self, *what: Any) -> None:
         """Keep what a hook or tool saw."""
-        self.notes.append(list(what) if len(what) > 1 else what[0])
+        self.notes.append(what[0] if len(what) == 1 else list(what))
 
     # Talking
 

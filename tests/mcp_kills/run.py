@@ -35,7 +35,7 @@ from ostinato.testing import FunctionModel, call
 from ostinato.tools.mcp_tool import McpToolset
 from tests.support.mcp import raw_server
 
-PLACE = {"user_id": "ann", "session_id": "s"}
+PLACE: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
 _ROUND_SECONDS = 60
 _POINTS = ("before", "after", "answered", "at random")
 

@@ -50,11 +50,12 @@ from tests.model.process import (
 from tests.model.provider import Provider
 from tests.model.stepping import Clock
 from tests.model.trees import KINDS, TREES
+from tests.support.optionals import present
 from tests.unit.flows.kit import answer_to
 
 EXPECTED = (RunCancelledError, LeaseLostError, SessionBusyError, StoreError)
 REFUSED = (CallAlreadyAnsweredError, CallNotOpenError, RequestWithdrawnError)
-_NAMES = {"user_id": PLACE.user_id, "session_id": PLACE.session_id}
+_NAMES: dict[str, Any] = {"user_id": PLACE.user_id, "session_id": PLACE.session_id}
 _SETTLING = 4_000  # turns within which everything has to have settled,
 _SETTLING_OF_ONE = 400  # and more for each request that is under way
 _ANSWERABLE = {
@@ -297,7 +298,9 @@ class Machine(RuleBasedStateMachine):
         count = int(part * min([len(records), *kept]))
         if count:
             self.history.pruned(count)
-            self._pruned.update(call for record in records[:count] for call, _ in record.calls)
+            self._pruned.update(
+                call or "" for record in records[:count] for call, _ in record.calls
+            )
             self._pruned.update(_text(record.event()) for record in records[:count])
             stored.log = EventLog(records[count:])
             self.figures["pruned"] += count
@@ -347,7 +350,7 @@ class Machine(RuleBasedStateMachine):
             event.actions.state_delta["front"] = number
 
         async def append() -> None:
-            session = await process.view.get_session(**PLACE._asdict())
+            session = present(await process.view.get_session(**PLACE._asdict()))
             await process.view.append_event(session, event)
 
         self._begin(process, append(), StaleSessionError, StoreError)
@@ -368,7 +371,7 @@ class Machine(RuleBasedStateMachine):
                 author="root",
                 invocation_id=f"past-{number}",
                 content=Content(role="model", parts=[Part(function_call=call)]),
-                long_running_tool_ids={ask.id} if call is ask else None,
+                long_running_tool_ids={present(ask.id)} if call is ask else None,
             )
             for call in (pay, ask)
         ]

@@ -27,6 +27,7 @@ from ostinato.types import Content
 from tests.model.provider import Provider
 from tests.model.stepping import Clock, SteppedLoop
 from tests.model.trees import tree
+from tests.support.optionals import present
 
 PLACE = Place("talk", "ann", "one")
 LEASE_SECONDS = 10.0
@@ -355,7 +356,7 @@ class Process:
 
     async def pay(self, what: str, tool_context: ToolContext) -> str:
         """Pay, once somebody has approved it."""
-        self.history.paid[tool_context.function_call_id] += 1
+        self.history.paid[present(tool_context.function_call_id)] += 1
         return await self._take_effect(tool_context)
 
     async def _take_effect(self, tool_context: ToolContext) -> str:

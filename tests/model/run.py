@@ -22,13 +22,14 @@ from tests.model.machine import Machine
 
 LENGTH = 60  # steps of one machine at most
 _TAKEN = 45  # that it takes at the least, on the average
+EVERY_CHECK: list[Any] = list(HealthCheck)
 SETTINGS = settings(
     stateful_step_count=LENGTH,
     deadline=None,
     database=None,
     print_blob=True,
     phases=(Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=EVERY_CHECK,
 )
 
 

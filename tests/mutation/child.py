@@ -93,7 +93,8 @@ def run_patched(
     _enter(work)
     killer = Killer()
     session.config.pluginmanager.register(killer)
-    factory: Any = session.config._tmp_path_factory
+    config: Any = session.config
+    factory = config._tmp_path_factory
     factory._given_basetemp, factory._basetemp = work / "tmp", None
     try:
         apply()

@@ -50,6 +50,8 @@ def _skipped_lines(source: str) -> set[int]:
     """Lines that run for type checkers only, and assignments that are no behaviour."""
     lines: set[int] = set()
     for node in ast.walk(parse(source)):
+        if not isinstance(node, ast.stmt):
+            continue
         names: list[str] = []
         if isinstance(node, ast.Assign):
             names = [ast.unparse(target) for target in node.targets]

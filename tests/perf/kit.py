@@ -57,7 +57,7 @@ class QuickModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.look(llm_request.contents)
-        answered = llm_request.contents[-1].parts[-1].function_response is not None
+        answered = (llm_request.contents[-1].parts or [])[-1].function_response is not None
         self.asked = self.asked if answered else 0
         if stream and self.chunks:
             for _ in range(self.chunks):
@@ -212,7 +212,7 @@ async def calls(run: Callable[[], Awaitable[Any]], times: int = 5, of_loop: bool
         profile.enable()
         await run()
         profile.disable()
-        stats = pstats.Stats(profile)
+        stats: Any = pstats.Stats(profile)
         counts.append(stats.total_calls - (0 if of_loop else loop_calls(stats)))
     return min(counts)
 

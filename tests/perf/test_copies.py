@@ -11,6 +11,7 @@ import pytest
 from ostinato import types
 from ostinato.models.llm_request import LlmRequest
 from tests.perf.kit import Bench, QuickModel, ReadingModel, expected_requests, kept
+from tests.support.optionals import parts_of
 
 CONTENTS = 4  # that a turn adds
 MAX_COPY = 16
@@ -25,8 +26,8 @@ class Nosy:
 
     async def __call__(self, callback_context: Any, llm_request: LlmRequest) -> None:
         if self.edits:
-            assert llm_request.contents[0].parts[0].text != "edited"
-            llm_request.contents[0].parts[0].text = "edited"
+            assert parts_of(llm_request.contents[0])[0].text != "edited"
+            parts_of(llm_request.contents[0])[0].text = "edited"
             self.edits -= 1
 
 

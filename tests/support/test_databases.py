@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url
@@ -16,7 +17,7 @@ from tests.support import databases, throwaway_postgres
 from tests.support.databases import SERVERS, execute, new_database, server_url
 from tests.support.throwaway_postgres import postgres_binaries
 
-KEY = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
+KEY: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
 SILENT = {
     "postgres": "postgresql+asyncpg://postgres@127.0.0.1:1/test",
     "mariadb": "mysql+aiomysql://root@127.0.0.1:1/test",

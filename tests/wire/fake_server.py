@@ -62,7 +62,7 @@ class Answer:
     def pieces(self) -> list[bytes]:
         """The body in the pieces it is sent in."""
         body = self.body
-        if self.is_stream:
+        if isinstance(body, list) and self.is_stream:
             return list(body)
         if isinstance(body, bytes):
             return [body]

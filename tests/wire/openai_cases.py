@@ -25,6 +25,7 @@ from ostinato.models.retry_policy import RetryPolicy
 from ostinato.testing import Conversation
 from ostinato.testing.event_trace import trace
 from ostinato.types import FinishReason
+from tests.support.optionals import parts_of
 from tests.wire.asking import ask, fails, offered, request, texts
 from tests.wire.fake_server import Answer, FakeServer
 from tests.wire.turns import Call, Turn
@@ -58,7 +59,7 @@ async def test_thoughts_come_as_thoughts(script: Any, stream: bool) -> None:
     async with FakeServer(script.answers([turn], stream=stream)) as server:
         got = await ask(script.llm(server.url), request(), stream=stream)
     assert got[-1].content is not None
-    thought, text = got[-1].content.parts or ()
+    thought, text = parts_of(got[-1])
     assert (thought.thought, thought.text, text.text) == (True, "Let me see, is it?", "Yes.")
 
 

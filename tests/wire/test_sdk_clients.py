@@ -11,6 +11,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from anthropic.lib.vertex import AsyncAnthropicVertex
 from google import genai
 
 from ostinato import types
@@ -158,7 +159,7 @@ async def test_azures_client_chooses_the_deployments_path() -> None:
 async def test_vertex_clients_change_the_request_as_they_do() -> None:
     script = import_module("tests.wire.anthropic.script")
     async with FakeServer(script.answers([Turn("Yes.")], stream=False)) as server:
-        client = anthropic.AsyncAnthropicVertex(
+        client = AsyncAnthropicVertex(
             project_id="p", region="r", access_token="t", base_url=server.url
         )
         llm = AnthropicLlm(model="claude-sonnet-4-6", http_client=client, **ONCE)

@@ -61,7 +61,9 @@ def _tool(item: Any) -> Any:
 
 
 if TYPE_CHECKING:
-    SchemaUnion = dict[Any, Any] | type | Schema | python_types.GenericAlias
+    SchemaUnion = (
+        dict[Any, Any] | type | Schema | python_types.GenericAlias | python_types.UnionType
+    )
     ToolListUnion = list[ToolUnion]
 else:
     SchemaUnion = Annotated[

@@ -1,5 +1,7 @@
 """Agents in YAML: what their files make of them, and what they do."""
 
+from typing import Any
+
 from ..kit import FILES
 from ..registry import scenario
 
@@ -25,7 +27,7 @@ def plain(value):
 
 def about(agent):
     """What an agent is, in plain data."""
-    found = {"class": type(agent).__name__}
+    found: dict[str, Any] = {"class": type(agent).__name__}
     for name in PLAIN:
         value = getattr(agent, name, None)
         if isinstance(value, (str, int)) and value not in ("", False):

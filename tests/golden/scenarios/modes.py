@@ -1,6 +1,8 @@
 """Agent modes: tasks that talk with the user until they are done, agents that run once, and what is
 seen where."""
 
+from typing import Any
+
 from pydantic import BaseModel
 
 from ..registry import scenario
@@ -29,7 +31,7 @@ def _once(kit, name, *replies, **fields):
     return kit.agent(name, *replies, mode="single_turn", **fields)
 
 
-def _done(kit, result="Done.", **args):
+def _done(kit, result: Any = "Done.", **args):
     return kit.call("finish_task", **(args or {"result": result}))
 
 

@@ -580,7 +580,8 @@ async def wf_dynamic_node_fails_and_is_caught(kit: Kit) -> None:
     async def parent(ctx: Any, node_input: Any) -> Any:
         try:
             await ctx.run_node(fail, 1)
-        except Exception as error:
+        except Exception as raised:
+            error: Any = raised
             kit.note(type(error).__name__, str(error.error), error.error_node_path)
         return "went on"
 

@@ -191,6 +191,7 @@ def answer_request(call: types.FunctionCall) -> dict[str, Any]:
     """Return a client's answer to a request for a confirmation or a credential."""
     if call.name == "adk_request_confirmation":
         return {"confirmed": True}
+    assert call.args is not None
     config = dict(call.args["authConfig"])
     config["exchangedAuthCredential"] = {
         "authType": "oauth2",

@@ -58,7 +58,7 @@ def list_tools(params: dict) -> dict:
     if not pages:
         return {"tools": [describe(name) for name in reversed(TOOLS)]}
     page = int(params.get("cursor") or 0)
-    result = {"tools": [describe(f"tool_{page:03}")]}
+    result: dict = {"tools": [describe(f"tool_{page:03}")]}
     if page + 1 < pages:
         result["nextCursor"] = str(page + 1)
     elif OPTIONS.get("loop"):

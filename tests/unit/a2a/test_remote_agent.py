@@ -54,7 +54,7 @@ class Near:
     async def ask(self, message: Any, *, streaming: bool = False) -> list[Event]:
         """Return the events of a turn."""
         service = self.runner.session_service
-        names = {"app_name": "near", "user_id": "u", "session_id": "s"}
+        names: dict[str, Any] = {"app_name": "near", "user_id": "u", "session_id": "s"}
         if await service.get_session(**names) is None:
             await service.create_session(**names)
         mode = StreamingMode.SSE if streaming else StreamingMode.NONE

@@ -149,7 +149,8 @@ def test_tools_of_any_class(write: Write) -> None:
               "- name: ExampleTool\n  args: {examples: [{input: {parts: [{text: a}]}, output: []}]}"
               "\n- name: desk.tools.look_up\n", leaf=LEAF)
     )  # fmt: skip
-    function, as_tool, example, plain = agent.tools
+    tools: list[Any] = agent.tools
+    function, as_tool, example, plain = tools
     assert isinstance(function, FunctionTool) and function.name == "look_up"
     assert isinstance(as_tool, AgentTool) and as_tool.name == "leaf"
     assert isinstance(example, ExampleTool)

@@ -113,7 +113,7 @@ class SlowModel(BaseLlm):
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(**fields)
-        self.__dict__.update(asked=asyncio.Event(), go=asyncio.Event(), cancelled=False)
+        vars(self).update(asked=asyncio.Event(), go=asyncio.Event(), cancelled=False)
 
     async def generate_content_async(
         self, llm_request: Any, stream: bool = False
@@ -122,7 +122,7 @@ class SlowModel(BaseLlm):
         try:
             await self.__dict__["go"].wait()
         except asyncio.CancelledError:
-            self.__dict__["cancelled"] = True
+            vars(self)["cancelled"] = True
             raise
         yield LlmResponse(content=types.ModelContent("Slow."))
 

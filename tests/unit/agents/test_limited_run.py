@@ -20,9 +20,10 @@ from ostinato.runners import InMemoryRunner
 from ostinato.testing import final_text
 from ostinato.tools import AgentTool
 from ostinato.workflow import START, NodeTimeoutError, RetryConfig, Workflow
+from tests.support.optionals import parts_of, present
 
 TWICE = RetryConfig(max_attempts=2, initial_delay=0)
-WHO = {"user_id": "ann", "session_id": "one"}
+WHO: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 
 
 def said(text: str, **fields: Any) -> LlmResponse:
@@ -182,7 +183,7 @@ async def test_guardrails_of_the_app_hold_for_the_second_attempt() -> None:
     checked: list[str] = []
 
     def check(context: Any, content: types.Content) -> None:
-        checked.append(content.parts[0].text)
+        checked.append(present(parts_of(content)[0].text))
 
     model = Failing()
     root = agent(model, retry_config=TWICE)

@@ -90,8 +90,9 @@ def test_a_clone_has_no_parent_and_clones_below_it() -> None:
     agent("root", sub_agents=[middle])
     twin = middle.clone(update={"name": "twin"})
     assert twin.parent_agent is None and twin.name == "twin"
-    assert twin.sub_agents[0] is not leaf and twin.sub_agents[0].parent_agent is twin
-    assert twin.sub_agents[0].tools == [weather] and twin.sub_agents[0].tools is not leaf.tools
+    below: Any = twin.sub_agents[0]
+    assert below is not leaf and below.parent_agent is twin
+    assert below.tools == [weather] and below.tools is not leaf.tools
     assert leaf.parent_agent is middle
 
 
@@ -388,8 +389,10 @@ def test_every_callback_may_be_one_or_a_list_or_none(hook: str) -> None:
     def two(**_: Any) -> None: ...
 
     field, listed = f"{hook}_callback", f"canonical_{hook}_callbacks"
-    assert getattr(agent(**{field: one}), listed) == [one]
-    assert getattr(agent(**{field: [one, two]}), listed) == [one, two]
+    single: dict[str, Any] = {field: one}
+    several: dict[str, Any] = {field: [one, two]}
+    assert getattr(agent(**single), listed) == [one]
+    assert getattr(agent(**several), listed) == [one, two]
     assert getattr(agent(), listed) == []
 
 
@@ -464,4 +467,5 @@ def test_settings_of_none_are_empty_settings() -> None:
 def test_what_is_no_callback_is_refused_at_construction(hook: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=r"is not a callback\. Give a function"):
         LlmAgent(name="clerk", **{hook: value})
-    assert LlmAgent(name="clerk", **{hook: [print, mock.Mock()]})
+    callbacks: dict[str, Any] = {hook: [print, mock.Mock()]}
+    assert LlmAgent(name="clerk", **callbacks)

@@ -12,7 +12,7 @@ from ostinato.apps import App, ResumabilityConfig
 from ostinato.events import Event
 from ostinato.testing import ScriptedModel, call, final_text, trace
 from ostinato.tools import LongRunningFunctionTool
-from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to, check_paired
+from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to, check_paired, model_of
 
 
 def ask(what: str = "it") -> None:
@@ -53,12 +53,12 @@ async def test_an_agent_pauses_at_a_long_running_call_and_ends_after_the_answer(
     talk = resumable(agent, store)
     first = await talk.say()
     (wanted,) = asked(first)
-    assert ended(first) == [] and len(agent.model.requests) == 1
+    assert ended(first) == [] and len(model_of(agent).requests) == 1
     second = await talk.answer(wanted, {"ok": 1})
     assert spoken(second) == ["clerk: Thanks."] and ended(second) == ["clerk"]
     assert {e.invocation_id for e in await talk.stored()} == {first[0].invocation_id}
-    assert agent.model.requests[-1].function_responses[-1].response == {"ok": 1}
-    await talk.check_goes_on(agent.model)
+    assert model_of(agent).requests[-1].function_responses[-1].response == {"ok": 1}
+    await talk.check_goes_on(model_of(agent))
 
 
 @pytest.mark.spec(208, 209)
@@ -77,7 +77,7 @@ async def test_a_sequence_pauses_and_goes_on_where_it_was(store: Store, by_id: b
     second = await talk.answer(wanted, {"ok": 1}, **options)
     assert spoken(second) == ["two: Two.", "three: 3"]
     assert ended(second) == ["two", "three", "line"]
-    assert len(one.model.requests) == 1
+    assert len(model_of(one).requests) == 1
     await talk.check_sound()
 
 
@@ -116,7 +116,7 @@ async def test_open_calls_of_parallel_agents_are_answered_in_any_order(
     third = await talk.answer(calls[order[1]], {"n": 2})
     assert [s.split(":")[0] for s in spoken(third)] == [agents[calls[order[1]].id]]
     assert ended(third)[-1] == "both"
-    assert [len(a.model.requests) for a in (left, right, quick)] == [2, 2, 1]
+    assert [len(model_of(a).requests) for a in (left, right, quick)] == [2, 2, 1]
     await talk.check_sound()
 
 
@@ -129,7 +129,7 @@ async def test_open_calls_of_parallel_agents_may_be_answered_in_one_message(stor
     assert sorted(spoken(events)) == ["left: L.", "right: R."]
     assert ended(events)[-1] == "both"
     for agent in (left, right):
-        check_paired(agent.model.requests[-1].contents)
+        check_paired(model_of(agent).requests[-1].contents)
     await talk.check_sound()
 
 
@@ -142,13 +142,13 @@ async def test_several_open_calls_of_one_response_wait_for_all_answers(
     talk = resumable(agent, store)
     calls = asked(await talk.say())
     second = await talk.answer(calls[order[0]], {"n": order[0]})
-    assert spoken(second) == [] and len(agent.model.requests) == 1
+    assert spoken(second) == [] and len(model_of(agent).requests) == 1
     third = await talk.answer(calls[order[1]], {"n": order[1]})
     assert spoken(third) == ["clerk: Thanks."]
-    given = [r.response for r in agent.model.requests[-1].function_responses]
+    given = [r.response for r in model_of(agent).requests[-1].function_responses]
     assert sorted(g["n"] for g in given if g) == [0, 1]
-    check_paired(agent.model.requests[-1].contents)
-    await talk.check_goes_on(agent.model)
+    check_paired(model_of(agent).requests[-1].contents)
+    await talk.check_goes_on(model_of(agent))
 
 
 @pytest.mark.spec(208, 66)
@@ -182,7 +182,7 @@ async def test_an_invocation_that_has_ended_is_not_run_again(store: Store, shell
     first = await talk.say()
     before = len(await talk.stored())
     assert await talk.say(None, invocation_id=first[0].invocation_id) == []
-    assert len(agent.model.requests) == 1 and len(await talk.stored()) == before
+    assert len(model_of(agent).requests) == 1 and len(await talk.stored()) == before
 
 
 async def crashed(store: Store, talk: Talk, keep: int) -> str:
@@ -287,7 +287,7 @@ async def test_a_long_running_tool_that_gives_nothing_ends_the_run_at_once(store
     talk = Talk(agent, store)
     events = await talk.say()
     assert len(events) == 1 and events[0].is_final_response()
-    assert len(agent.model.requests) == 1
+    assert len(model_of(agent).requests) == 1
 
 
 @pytest.mark.spec(207)

@@ -21,6 +21,7 @@ from ostinato.models.llm_response import LlmResponse
 from ostinato.runners import InMemoryRunner, Runner
 from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import AgentTool, FunctionTool, LongRunningFunctionTool
+from tests.support.optionals import present
 from tests.unit.flows.kit import SESSION, USER, Store, Talk
 from tests.unit.flows.kit import memory as memory
 from tests.unit.flows.kit import store as store
@@ -96,7 +97,7 @@ async def test_what_the_agent_raises_reaches_the_caller_of_both() -> None:
     [
         (Bill, '{"total": 3}', Bill(total=3)),
         (list[Bill], '[{"total": 3}]', [Bill(total=3)]),
-        (types.Schema(type="OBJECT"), '{"total": 3}', {"total": 3}),
+        (types.Schema(type=types.Type.OBJECT), '{"total": 3}', {"total": 3}),
     ],
 )
 def test_an_output_schema_gives_objects(schema: Any, text: str, output: Any) -> None:
@@ -296,7 +297,7 @@ async def test_make_deps_makes_them_for_runs_that_are_passed_none(is_async: bool
     )
     app = App(name="talk", root_agent=agent, make_deps=make_later if is_async else make)
     runner = InMemoryRunner(app=app)
-    place = {"user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
     await runner.session_service.create_session(app_name="talk", **place, state={"tier": "gold"})
     async for _ in runner.run_async(**place, new_message="x"):
         pass
@@ -381,5 +382,5 @@ def test_a_typed_context_is_no_parameter_for_the_model(annotation: Any) -> None:
         return city
 
     tool.__annotations__["where"] = annotation
-    declaration = FunctionTool(tool)._get_declaration()
-    assert list(declaration.parameters_json_schema["properties"]) == ["city"]
+    declaration = present(FunctionTool(tool)._get_declaration())
+    assert list(present(declaration.parameters_json_schema)["properties"]) == ["city"]

@@ -23,7 +23,7 @@ from ostinato.tools import ToolContext
 from ostinato.workflow import FunctionNode, Workflow
 from tests.unit.workflow.kit import adk_ways
 
-WHO = {"user_id": "ann", "session_id": "one"}
+WHO: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 
 
 class Item(BaseModel):

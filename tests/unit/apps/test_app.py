@@ -48,7 +48,8 @@ def test_a_root_of_another_type_is_a_type_error_and_a_missing_one_a_validation_e
     for root in ("str", 5):
         with pytest.raises(TypeError, match=f"app 'desk' must be .* got {type(root).__name__}"):
             App(name="desk", root_agent=root)
-    for missing in ({}, {"root_agent": None}):
+    nothing: list[dict[str, Any]] = [{}, {"root_agent": None}]
+    for missing in nothing:
         with pytest.raises(ValidationError, match="needs a root_agent"):
             App(name="desk", **missing)
 
@@ -101,7 +102,8 @@ def test_an_in_memory_runner_brings_its_own_services() -> None:
 @pytest.mark.spec(210)
 def test_a_compaction_config_takes_both_names_of_its_interval() -> None:
     for field in ("compaction_interval", "compaction_invocation_threshold"):
-        config = EventsCompactionConfig(**{field: 2, "overlap_size": 1})
+        settings: dict[str, Any] = {field: 2, "overlap_size": 1}
+        config = EventsCompactionConfig(**settings)
         assert (config.compaction_interval, config.overlap_size) == (2, 1)
         assert config.token_threshold is None and config.summarizer is None
 

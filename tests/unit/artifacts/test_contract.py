@@ -17,11 +17,12 @@ from ostinato.artifacts import (
 from ostinato.artifacts.artifact_util import get_artifact_uri
 from ostinato.errors import InputValidationError
 from ostinato.types import Blob, FileData, FunctionCall, Part
+from tests.support.optionals import present
 from tests.unit.artifacts.fake_gcs import gcs_service, serving
 
-OWNER = {"app_name": "app", "user_id": "ann"}
-S1 = {**OWNER, "session_id": "s1"}
-S2 = {**OWNER, "session_id": "s2"}
+OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
+S1: dict[str, Any] = {**OWNER, "session_id": "s1"}
+S2: dict[str, Any] = {**OWNER, "session_id": "s2"}
 
 
 @pytest.fixture(params=["memory", "file", "gcs"])
@@ -117,7 +118,7 @@ async def test_later_changes_do_not_reach_what_is_stored(service: BaseArtifactSe
     await service.save_artifact(filename="p", artifact=part, custom_metadata=metadata, **S1)
     part.text = "changed"
     metadata["a"].append(2)
-    loaded = await service.load_artifact(filename="p", **S1)
+    loaded = present(await service.load_artifact(filename="p", **S1))
     assert loaded == text("kept")
     loaded.text = "changed"
     version = await service.get_artifact_version(filename="p", **S1)
@@ -202,7 +203,7 @@ async def test_a_session_artifact_needs_its_session(service: BaseArtifactService
         {"app_name": "APP%2F", "user_id": "ann", "session_id": "s1"},
     ],
 )
-async def test_owners_are_apart(service: BaseArtifactService, other: dict[str, str]) -> None:
+async def test_owners_are_apart(service: BaseArtifactService, other: dict[str, Any]) -> None:
     for name in ("a", "user:a"):
         await service.save_artifact(filename=name, artifact=text("mine"), **S1)
         assert await service.load_artifact(filename=name, **other) is None

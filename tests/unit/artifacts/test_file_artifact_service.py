@@ -19,7 +19,7 @@ from ostinato.artifacts import FileArtifactService
 from ostinato.errors import InputValidationError, StoreError
 from ostinato.types import Part
 
-S1 = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
+S1: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
 
 
 def files(root: Path) -> set[str]:
@@ -43,7 +43,7 @@ async def test_nothing_is_written_outside_the_root(tmp_path: Path) -> None:
     root = tmp_path / "in" / "root"
     service = FileArtifactService(root)
     for odd in ["...", "../../out", "/abs", "a/b", "C:\\x", "x" * 200]:
-        owner = {"app_name": odd, "user_id": odd, "session_id": odd}
+        owner: dict[str, Any] = {"app_name": odd, "user_id": odd, "session_id": odd}
         await service.save_artifact(filename="f", artifact=Part(text=odd), **owner)
         assert await service.load_artifact(filename="f", **owner) == Part(text=odd)
     assert all(path.startswith("in/root/apps/") for path in files(tmp_path))

@@ -18,7 +18,7 @@ from ostinato.errors import InputValidationError, MissingExtraError, StoreError
 from ostinato.types import Blob, FileData, Part
 from tests.unit.artifacts.fake_gcs import FakeBucket, Fault, Stored, gcs_service, serving
 
-S1 = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
+S1: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_names_that_begin_alike_are_apart(bucket: FakeBucket) -> None:
 @pytest.mark.parametrize("session_id", ["user", "%75ser", "a/b", "a%2Fb", "user/user:pic"])
 async def test_a_session_s_id_stays_one_segment(bucket: FakeBucket, session_id: str) -> None:
     service = gcs_service(bucket)
-    odd = {**S1, "session_id": session_id}
+    odd: dict[str, Any] = {**S1, "session_id": session_id}
     await service.save_artifact(filename="user:pic", artifact=text("shared"), **S1)
     await service.save_artifact(filename="a", artifact=text("x"), **odd)
     assert await service.list_artifact_keys(**odd) == ["a", "user:pic"]
@@ -135,7 +135,7 @@ async def test_sessions_whose_ids_look_alike_are_apart(bucket: FakeBucket) -> No
     service = gcs_service(bucket)
     ids = ["user", "%75ser", "a/b", "a%2Fb", "a%252Fb", "%0A"]
     for session_id in ids:
-        owner = {**S1, "session_id": session_id}
+        owner: dict[str, Any] = {**S1, "session_id": session_id}
         assert await service.save_artifact(filename="a", artifact=text(session_id), **owner) == 0
     for session_id in ids:
         loaded = await service.load_artifact(filename="a", **{**S1, "session_id": session_id})
@@ -348,7 +348,7 @@ async def test_metadata_and_names_that_do_not_fit_are_refused(bucket: FakeBucket
         await service.save_artifact(
             filename="a", artifact=text("x"), custom_metadata={"k": "é" * 4096}, **S1
         )
-    long = {"app_name": "你" * 100, "user_id": "你" * 100, "session_id": "你" * 100}
+    long: dict[str, Any] = {"app_name": "你" * 100, "user_id": "你" * 100, "session_id": "你" * 100}
     with pytest.raises(InputValidationError, match="1024"):
         await service.save_artifact(filename="你" * 50, artifact=text("x"), **long)
     assert bucket.requests == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ostinato import types
@@ -27,7 +29,7 @@ async def test_the_event_maps_each_name_to_its_newest_version() -> None:
         app=App(name="talk", root_agent=LlmAgent(name="clerk", model=model, tools=[write]))
     )
     runner.auto_create_session = True
-    who = {"user_id": "ann", "session_id": "one"}
+    who: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
     events: list[Event] = [e async for e in runner.run_async(**who, new_message="Go")]
     answers = [event for event in events if event.get_function_responses()]
     given = [r.response for event in answers for r in event.get_function_responses()]
@@ -36,7 +38,7 @@ async def test_the_event_maps_each_name_to_its_newest_version() -> None:
     assert deltas == [{"a.txt": 1, "b.txt": 0}, {"a.txt": 3, "b.txt": 1}]
     service = runner.artifact_service
     assert service is not None
-    place = {"app_name": "talk", **who}
+    place: dict[str, Any] = {"app_name": "talk", **who}
     assert await service.list_versions(**place, filename="a.txt") == [0, 1, 2, 3]
     texts = []
     for version in (0, 3, None):
@@ -48,7 +50,7 @@ async def test_the_event_maps_each_name_to_its_newest_version() -> None:
 
 async def test_what_is_kept_in_memory_can_be_looked_at() -> None:
     service = InMemoryArtifactService()
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     for name, text in (("f.txt", "one"), ("f.txt", "two"), ("user:g.txt", "three")):
         await service.save_artifact(**place, filename=name, artifact=types.Part(text=text))
     found = service.artifacts

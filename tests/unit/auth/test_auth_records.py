@@ -36,7 +36,7 @@ from ostinato.auth.auth_schemes import (
 from ostinato.auth.auth_tool import AuthConfig, AuthToolArguments
 from ostinato.auth.tool_confirmation import ToolConfirmation
 
-API_KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
+API_KEY: dict[str, Any] = {"type": "apiKey", "in": "header", "name": "X-Key"}
 CODE_FLOW = OAuth2(
     flows=OAuthFlows(
         authorizationCode=OAuthFlowAuthorizationCode(
@@ -75,15 +75,18 @@ KEYS: list[tuple[AuthConfig, str]] = [
         AuthConfig(auth_scheme=HTTPBearer(bearerFormat="JWT")),
         "adk_http_3e922d755264ee81_",
     ),
-    (AuthConfig(auth_scheme=CustomAuthScheme(type="x", foo=1)), "adk_x_c432d16d2a54b09f_"),
+    (
+        AuthConfig(auth_scheme=CustomAuthScheme(type="x", foo=1)),  # pyright: ignore[reportCallIssue]
+        "adk_x_c432d16d2a54b09f_",
+    ),
     (
         AuthConfig(
-            auth_scheme=HTTPBase(scheme="basic", foo="z"),
+            auth_scheme=HTTPBase(scheme="basic", foo="z"),  # pyright: ignore[reportCallIssue]
             raw_auth_credential=AuthCredential(
                 auth_type=AuthCredentialTypes.HTTP,
                 http=HttpAuth(
                     scheme="basic",
-                    credentials=HttpCredentials(username="u", password="p", more=1),
+                    credentials=HttpCredentials(username="u", password="p", more=1),  # pyright: ignore[reportCallIssue]
                 ),
             ),
         ),

@@ -218,7 +218,7 @@ async def test_token_of_the_developer_is_used(idp: IdentityProvider) -> None:
 
 def account(idp: IdentityProvider, **fields: Any) -> AuthCredential:
     key = ServiceAccountCredential(
-        type_="service_account",
+        type="service_account",
         project_id="p",
         private_key_id="canary-key-id",
         private_key=SERVICE_KEY.as_pem(private=True).decode(),
@@ -456,7 +456,9 @@ async def test_scheme_has_one_provider(no_providers: None) -> None:
         CredentialManager.register_auth_provider(VaultProvider(KEY))
 
     class Nothing(VaultProvider):
-        supported_auth_schemes = ()
+        @property
+        def supported_auth_schemes(self) -> Any:
+            return ()
 
     with pytest.raises(AgentConfigError, match="Nothing names no scheme"):
         CredentialManager.register_auth_provider(Nothing(KEY))

@@ -1,6 +1,7 @@
 """One contract for all credential services, and what sets each apart."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +23,9 @@ class FakeSession:
     user_id: str = "ann"
 
 
-@dataclass
-class FakeContext:
-    session: FakeSession = field(default_factory=FakeSession)
-    state: dict[str, Any] = field(default_factory=dict)
+def fake_context(session: FakeSession | None = None, state: dict[str, Any] | None = None) -> Any:
+    """Return what the services use of a context."""
+    return SimpleNamespace(session=session or FakeSession(), state={} if state is None else state)
 
 
 def config(key: str | None = "api_key") -> AuthConfig:
@@ -43,7 +43,7 @@ def service(request: pytest.FixtureRequest) -> BaseCredentialService:
 
 
 async def test_contract_loads_what_was_saved(service: BaseCredentialService) -> None:
-    context = FakeContext()
+    context = fake_context()
     assert await service.load_credential(config(None), context) is None
     await service.save_credential(config("one"), context)
     await service.save_credential(config("two"), context)
@@ -52,7 +52,7 @@ async def test_contract_loads_what_was_saved(service: BaseCredentialService) -> 
 
 
 async def test_contract_saving_none_removes(service: BaseCredentialService) -> None:
-    context = FakeContext()
+    context = fake_context()
     await service.save_credential(config(), context)
     await service.save_credential(config(None), context)
     assert await service.load_credential(config(), context) is None
@@ -62,26 +62,26 @@ async def test_contract_saving_none_removes(service: BaseCredentialService) -> N
 async def test_contract_owners_are_apart(
     service: BaseCredentialService, other: FakeSession
 ) -> None:
-    await service.save_credential(config(), FakeContext())
-    assert await service.load_credential(config(), FakeContext(other)) is None
+    await service.save_credential(config(), fake_context())
+    assert await service.load_credential(config(), fake_context(other)) is None
 
 
 async def test_memory_shares_among_a_users_sessions_and_hands_out_copies() -> None:
     service = InMemoryCredentialService()
-    await service.save_credential(config("k"), FakeContext())
-    loaded = await service.load_credential(config(), FakeContext())
+    await service.save_credential(config("k"), fake_context())
+    loaded = await service.load_credential(config(), fake_context())
     assert loaded is not None
     loaded.api_key = "changed"
-    again = await service.load_credential(config(), FakeContext())
+    again = await service.load_credential(config(), fake_context())
     assert again is not None
     assert again.api_key == "k"
 
 
 async def test_session_state_is_read_back_after_it_became_json() -> None:
-    service, context = SessionStateCredentialService(), FakeContext()
+    service, context = SessionStateCredentialService(), fake_context()
     await service.save_credential(config("k"), context)
     stored = context.state["ck"].model_dump(mode="json", by_alias=True)
-    loaded = await service.load_credential(config(), FakeContext(state={"ck": stored}))
+    loaded = await service.load_credential(config(), fake_context(state={"ck": stored}))
     assert loaded == config("k").exchanged_auth_credential
     with pytest.raises(InputValidationError, match="'ck'"):
-        await service.load_credential(config(), FakeContext(state={"ck": "a bare string"}))
+        await service.load_credential(config(), fake_context(state={"ck": "a bare string"}))

@@ -34,7 +34,7 @@ NUMBERS = {"expires_at": 1, "expires_in": 2}
 def everything() -> AuthCredential:
     """A credential whose every secret field says so, and every other one does not."""
     known = {"token_endpoint_auth_method": "client_secret_basic", **NUMBERS}
-    oauth2 = {
+    oauth2: dict[str, Any] = {
         name: f"canary-{name}" if name in SECRET_OAUTH2 else f"plain-{name}"
         for name in OAuth2Auth.model_fields
         if name not in known
@@ -55,7 +55,7 @@ def everything() -> AuthCredential:
         service_account=ServiceAccount(
             service_account_credential=ServiceAccountCredential(**key), scopes=["plain-scope"]
         ),
-        oauth2=OAuth2Auth(**oauth2, **known, **{"vendor_password": "canary-unknown"}),
+        oauth2=OAuth2Auth(**oauth2, **known, vendor_password="canary-unknown"),  # pyright: ignore[reportCallIssue]
         **{"vendor_secret": "canary-unknown"},
     )
 

@@ -39,6 +39,7 @@ from ostinato.tools.authenticated_function_tool import AuthenticatedFunctionTool
 from ostinato.tools.base_tool import BaseTool
 from ostinato.tools.base_toolset import BaseToolset
 from ostinato.tools.function_tool import FunctionTool
+from tests.support.optionals import present
 from tests.unit.auth.identity_provider import CLIENT_SECRET, IdentityProvider
 from tests.unit.auth.kit import code_flow, config_of, oauth2_of, pkce_config
 
@@ -171,7 +172,9 @@ async def test_a_client_may_be_told_the_secret_and_exchange_the_code_itself(
     given = oauth2_of(told.exchanged_auth_credential)
     given.auth_response_uri = idp.consent(given.auth_uri or "")
     credential = (
-        await OAuth2CredentialExchanger().exchange(told.exchanged_auth_credential, told.auth_scheme)
+        await OAuth2CredentialExchanger().exchange(
+            present(told.exchanged_auth_credential), told.auth_scheme
+        )
     ).credential
     await talk.say(answer_to(asked, accessToken=oauth2_of(credential).access_token))
     assert box.tokens == [oauth2_of(credential).access_token]

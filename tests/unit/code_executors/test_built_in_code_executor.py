@@ -9,6 +9,8 @@ from ostinato.code_executors import BuiltInCodeExecutor
 from ostinato.code_executors.code_execution_utils import CodeExecutionInput
 from ostinato.models.llm_request import LlmRequest
 
+from .kit import NO_CONTEXT
+
 GOOD = [
     "gemini-2.0-flash",
     "gemini-2.5-pro",
@@ -52,4 +54,4 @@ def test_any_model_counts_while_the_check_of_names_is_disabled(
 
 def test_runs_no_code_itself() -> None:
     with pytest.raises(NotImplementedError, match="UnsafeLocalCodeExecutor"):
-        BuiltInCodeExecutor().execute_code(None, CodeExecutionInput("1"))
+        BuiltInCodeExecutor().execute_code(NO_CONTEXT, CodeExecutionInput("1"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ostinato import types
@@ -11,12 +13,13 @@ from ostinato.code_executors.code_execution_utils import (
     CodeExecutionUtils,
     File,
 )
+from tests.support.optionals import parts_of
 
 DELIMITERS: list[tuple[str, str]] = BaseCodeExecutor.model_fields["code_block_delimiters"].default
 RESULT_DELIMITERS = ("```tool_output\n", "\n```")
 
 
-def text(value: str, **fields: object) -> types.Part:
+def text(value: str, **fields: Any) -> types.Part:
     return types.Part(text=value, **fields)
 
 
@@ -81,7 +84,7 @@ def test_first_code_is_found_and_what_follows_it_dropped(parts, found, left) -> 
     if left is not ...:
         assert content.parts == left
     elif found is not None:
-        assert content.parts[-1] == code(found)
+        assert parts_of(content)[-1] == code(found)
 
 
 def test_parts_of_a_content_are_not_edited() -> None:
@@ -139,7 +142,7 @@ def test_code_and_results_become_text(parts, role, texts) -> None:
     content = types.Content(role="model", parts=parts)
     CodeExecutionUtils.convert_code_execution_parts(content, DELIMITERS[0], RESULT_DELIMITERS)
     assert content.role == role
-    assert [part.text for part in content.parts] == texts
+    assert [part.text for part in parts_of(content)] == texts
 
 
 def test_encoded_file_content() -> None:

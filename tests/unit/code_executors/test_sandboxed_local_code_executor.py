@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,8 @@ from ostinato.errors import AgentConfigError
 from ostinato.processes.sandbox import sandbox as sandbox_module
 from ostinato.processes.sandbox.sandbox import MECHANISMS, SandboxReport, probe_sandbox
 from tests.support.escapes import GROUPS, Escape, write_attempts
+
+from .kit import NO_CONTEXT
 
 pytestmark = [
     pytest.mark.long,
@@ -46,8 +49,8 @@ def fixture_mechanism(
     probe_sandbox.cache_clear()
 
 
-def make(mechanism: str, **settings: object) -> SandboxedLocalCodeExecutor:
-    small = {
+def make(mechanism: Any, **settings: Any) -> SandboxedLocalCodeExecutor:
+    small: dict[str, Any] = {
         "timeout_seconds": 20,
         "max_memory_bytes": 300_000_000,
         "max_processes": 24,
@@ -57,9 +60,9 @@ def make(mechanism: str, **settings: object) -> SandboxedLocalCodeExecutor:
     return SandboxedLocalCodeExecutor(mechanism=mechanism, **{**small, **settings})
 
 
-def run(code: str, mechanism: str, *files: File, **settings: object) -> CodeExecutionResult:
+def run(code: str, mechanism: str, *files: File, **settings: Any) -> CodeExecutionResult:
     wanted = CodeExecutionInput(code=code, input_files=list(files))
-    return make(mechanism, **settings).execute_code(None, wanted)
+    return make(mechanism, **settings).execute_code(NO_CONTEXT, wanted)
 
 
 @pytest.fixture(name="outside")
@@ -179,7 +182,9 @@ async def test_a_cancelled_caller_ends_it(mechanism: str) -> None:
     mark = f"ostinato-cancelled-{os.getpid()}"
     code = f"import sys, subprocess; subprocess.run(['/bin/sh', '-c', 'sleep 50; echo {mark}'])"
     executor = make(mechanism)
-    task = asyncio.create_task(executor.execute_code_async(None, CodeExecutionInput(code=code)))
+    task = asyncio.create_task(
+        executor.execute_code_async(NO_CONTEXT, CodeExecutionInput(code=code))
+    )
     async with asyncio.timeout(20):
         await asyncio.to_thread(_wait_for_process, mark)
     task.cancel()
@@ -213,10 +218,10 @@ def test_a_protection_that_is_required_and_missing_stops_the_run(
     monkeypatch.setattr(sandbox_module, "probe_sandbox", lambda mechanism: weak)
     executor = SandboxedLocalCodeExecutor(required=("files", "disk"))
     with pytest.raises(AgentConfigError, match="landlock: no protection of files, disk"):
-        executor.execute_code(None, CodeExecutionInput(code="1"))
+        executor.execute_code(NO_CONTEXT, CodeExecutionInput(code="1"))
     with pytest.raises(AgentConfigError, match="Unknown protections"):
         SandboxedLocalCodeExecutor(required=("luck",)).execute_code(
-            None, CodeExecutionInput(code="1")
+            NO_CONTEXT, CodeExecutionInput(code="1")
         )
 
 

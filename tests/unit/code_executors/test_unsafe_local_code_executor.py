@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -21,12 +22,14 @@ from ostinato.code_executors.code_execution_utils import (
     File,
 )
 
+from .kit import NO_CONTEXT
+
 pytestmark = [pytest.mark.spec(167), pytest.mark.long]
 
 
-def run(code: str, *files: File, **settings: object) -> CodeExecutionResult:
+def run(code: str, *files: File, **settings: Any) -> CodeExecutionResult:
     executor = UnsafeLocalCodeExecutor(**settings)
-    return executor.execute_code(None, CodeExecutionInput(code=code, input_files=list(files)))
+    return executor.execute_code(NO_CONTEXT, CodeExecutionInput(code=code, input_files=list(files)))
 
 
 @pytest.fixture
@@ -261,7 +264,7 @@ def test_state_is_refused() -> None:
 async def test_the_loop_goes_on_meanwhile() -> None:
     executor = UnsafeLocalCodeExecutor()
     work = asyncio.create_task(
-        executor.execute_code_async(None, CodeExecutionInput("print(sum(range(10**6)))"))
+        executor.execute_code_async(NO_CONTEXT, CodeExecutionInput("print(sum(range(10**6)))"))
     )
     turns = 0
     while not work.done():
@@ -278,7 +281,7 @@ writer.write(b"x")
 while True: pass
 """
     executor = UnsafeLocalCodeExecutor(timeout_seconds=None)
-    work = asyncio.create_task(executor.execute_code_async(None, CodeExecutionInput(code)))
+    work = asyncio.create_task(executor.execute_code_async(NO_CONTEXT, CodeExecutionInput(code)))
     reader = await asyncio.wait_for(asyncio.to_thread(open, pipe, "rb", buffering=0), 60)
     with reader:
         assert await asyncio.wait_for(asyncio.to_thread(reader.read, 1), 60) == b"x"
@@ -292,7 +295,7 @@ async def test_cancelling_before_the_start_starts_nothing(tmp_path: Path) -> Non
     executor = UnsafeLocalCodeExecutor()
     target = tmp_path / "made"
     work = asyncio.create_task(
-        executor.execute_code_async(None, CodeExecutionInput(f"open({str(target)!r}, 'w')"))
+        executor.execute_code_async(NO_CONTEXT, CodeExecutionInput(f"open({str(target)!r}, 'w')"))
     )
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

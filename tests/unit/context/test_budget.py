@@ -62,7 +62,7 @@ async def test_a_response_costs_what_its_tokens_do(
         (None, 0),
     ],
 )
-async def test_tokens_are_the_total_or_the_sum(usage: dict[str, int] | None, tokens: int) -> None:
+async def test_tokens_are_the_total_or_the_sum(usage: dict[str, Any] | None, tokens: int) -> None:
     spending = BudgetUsage(Budget())
     spending.count(None if usage is None else Usage(**usage), "m")
     assert spending.tokens == tokens

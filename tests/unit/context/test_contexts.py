@@ -26,6 +26,7 @@ from ostinato.sessions import Session
 from ostinato.sessions.state import State
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools.tool_context import ToolContext
+from tests.support.optionals import parts_of, present
 from tests.unit.flows.kit import responses
 
 KEY = AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key="k")
@@ -71,9 +72,9 @@ def test_a_readonly_context_s_state_follows_the_session_and_refuses_writes() -> 
     state: Any = ReadonlyContext(ctx).state
     assert isinstance(state, MappingProxyType) and not hasattr(state, "has_delta")
     with pytest.raises(TypeError):
-        state["k"] = 2
+        state["k"] = 2  # pyright: ignore[reportIndexIssue]
     with pytest.raises(TypeError):
-        del state["k"]
+        del state["k"]  # pyright: ignore[reportIndexIssue]
     ctx.session.state["k"] = 3
     assert state["k"] == 3
 
@@ -116,10 +117,10 @@ async def test_a_callback_saves_loads_and_lists_artifacts_and_its_event_names_th
     assert await context.save_artifact("note.txt", note) == 0
     assert await context.save_artifact("note.txt", types.Part(text="two")) == 1
     assert context.actions.artifact_delta == {"note.txt": 1}
-    assert (await context.load_artifact("note.txt")).text == "two"
-    assert (await context.load_artifact("note.txt", version=0)).text == "one"
+    assert present(await context.load_artifact("note.txt")).text == "two"
+    assert present(await context.load_artifact("note.txt", version=0)).text == "one"
     assert await context.list_artifacts() == ["note.txt"]
-    assert (await context.get_artifact_version("note.txt", 0)).version == 0
+    assert present(await context.get_artifact_version("note.txt", 0)).version == 0
 
 
 @pytest.mark.spec(42)
@@ -190,7 +191,7 @@ async def test_a_tool_searches_memory_for_what_this_user_of_this_app_said() -> N
         session.events = [Event(author="user", content=content)]
         await ctx.memory_service.add_session_to_memory(session)
     found = await ToolContext(ctx, function_call_id="call-1").search_memory("tea")
-    assert [m.content.parts[0].text for m in found.memories] == ["Ann likes tea"]
+    assert [parts_of(m)[0].text for m in found.memories] == ["Ann likes tea"]
 
 
 @pytest.mark.spec(43)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ostinato import types
-from ostinato.agents import BaseAgent
 from ostinato.apps import App, ResumabilityConfig
+from ostinato.context.node import BaseNode
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.sessions.log.resume import RERUN
@@ -21,8 +21,8 @@ from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import trace
 
 _ID = re.compile(r"adk-[0-9a-f]{8}-[0-9a-f-]{27}")
-PLACE = {"app_name": "talk", "user_id": "ann", "session_id": "one"}
-WHO = {"user_id": "ann", "session_id": "one"}
+PLACE: dict[str, Any] = {"app_name": "talk", "user_id": "ann", "session_id": "one"}
+WHO: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 
 
 class Killed(BaseException):
@@ -104,7 +104,7 @@ class Scenario:
       legs: the messages, or what makes them of the log.
     """
 
-    def __init__(self, tree: Callable[[World], BaseAgent], *legs: Any) -> None:
+    def __init__(self, tree: Callable[[World], BaseNode], *legs: Any) -> None:
         self.tree = tree
         self.legs: Sequence[Any] = legs or ("Go",)
 
@@ -161,10 +161,9 @@ class Life:
             if len(messages) > self.leg:  # it had got there, and then the process died
                 run = runner.run_async(**WHO, invocation_id=messages[-1].invocation_id)
             else:
-                message = self.scenario.legs[self.leg]
-                run = runner.run_async(
-                    **WHO, new_message=message(log) if callable(message) else message
-                )
+                message: Any = self.scenario.legs[self.leg]
+                message = message(log) if isinstance(message, Callable) else message
+                run = runner.run_async(**WHO, new_message=message)
             async for _ in run:
                 pass
             self.leg += 1

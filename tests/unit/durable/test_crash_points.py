@@ -197,8 +197,13 @@ def corrected(world: World) -> BaseAgent:
             return call("book")
         return '{"city": "Rome"}' if "does not match the schema" in seen else "Rome"
 
-    tools, both = [booking(world)], {"output_schema": Trip, "output_key": "trip"}
-    first = LlmAgent(name="first", model=Native(turn), tools=tools, **both)
+    first = LlmAgent(
+        name="first",
+        model=Native(turn),  # pyright: ignore[reportCallIssue]
+        tools=[booking(world)],
+        output_schema=Trip,
+        output_key="trip",
+    )
     last = LlmAgent(name="last", model=FunctionModel(lambda _: "Last."))
     return SequentialAgent(name="line", sub_agents=[first, last])
 

@@ -16,6 +16,7 @@ from ostinato.context.guardrail import GUARDRAIL, Guardrail, GuardrailResult
 from ostinato.events import Event
 from ostinato.testing import FunctionModel, call
 from ostinato.workflow import START, FunctionNode, Workflow
+from tests.support.optionals import present
 from tests.unit.durable.crash import Life, Scenario, World, flagged, lines_by_branch, unanswered
 from tests.unit.durable.test_crash_points import clerk
 from tests.unit.durable.test_crashes_in_tasks import desk
@@ -117,7 +118,7 @@ TREES: dict[str, tuple[Callable[[World, Guards], Any], tuple[str, ...]]] = {
 
 def results(log: list[Event]) -> Counter[tuple[str, str, bool]]:
     """How often the log says what each guardrail found."""
-    found = [event.custom_metadata[GUARDRAIL] for event in log if _is_result(event)]
+    found = [present(event.custom_metadata)[GUARDRAIL] for event in log if _is_result(event)]
     return Counter((one["name"], one["stage"], one["tripwire"]) for one in found)
 
 

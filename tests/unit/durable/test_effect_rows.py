@@ -26,7 +26,7 @@ from ostinato.testing.scenario import Scenario
 from ostinato.tools import FunctionTool
 
 PLACE = Place("app", "ann", "s")
-NAMES = {"user_id": "ann", "session_id": "s"}
+NAMES: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
 
 
 def pay(amount: int) -> dict[str, Any]:

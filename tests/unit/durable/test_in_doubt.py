@@ -14,6 +14,7 @@ from ostinato.agents import LlmAgent
 from ostinato.errors import AgentConfigError
 from ostinato.testing import call, trace
 from ostinato.tools import BaseTool, FunctionTool
+from tests.support.optionals import present
 from tests.unit.durable.crash import Killed, Life, Scenario, World, calls_named, flagged
 from tests.unit.durable.test_crash_points import answer, step_model
 
@@ -120,7 +121,8 @@ async def test_a_person_is_asked(quick_path: Path, approved: bool, confirming: b
     assert await life.process()
     log = await life.log()
     hints = [
-        c.args["toolConfirmation"]["hint"] for c in calls_named(log, "adk_request_confirmation")
+        present(c.args)["toolConfirmation"]["hint"]
+        for c in calls_named(log, "adk_request_confirmation")
     ]
     assert "interrupted" in hints[-1] and len(hints) == (2 if confirming else 1)
     assert list(life.world.effects.values()) == [2 if approved else 1]

@@ -16,6 +16,7 @@ from ostinato.sessions.session import log_of
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import FunctionModel, call, final_text
 from ostinato.tools import LongRunningFunctionTool
+from tests.support.optionals import present
 from tests.unit.durable.crash import PLACE, WHO, Life, Scenario, World, calls_named
 from tests.unit.durable.test_crash_points import answer, asking, clerk
 
@@ -33,8 +34,9 @@ def asker(world: World, name: str, count: int = 1) -> LlmAgent:
 
 def side_by_side(world: World) -> BaseAgent:
     """Two branches, one of them a sequence below a transfer; three calls wait."""
-    deep = SequentialAgent(name="deep", sub_agents=[asker(world, "inner"), asker(world, "tail", 0)])
-    deep.sub_agents[1].model = FunctionModel(lambda _: "tail done.")
+    tail = asker(world, "tail", 0)
+    tail.model = FunctionModel(lambda _: "tail done.")
+    deep = SequentialAgent(name="deep", sub_agents=[asker(world, "inner"), tail])
     turns = (call("transfer_to_agent", agent_name="deep"),)
     guide = clerk(world, "guide", *turns, tools=[], sub_agents=[deep])
     return ParallelAgent(name="fan", sub_agents=[asker(world, "pair", 2), guide])
@@ -42,7 +44,7 @@ def side_by_side(world: World) -> BaseAgent:
 
 def telling(number: int) -> Any:
     def leg(log: Any) -> Any:
-        asked = sorted(calls_named(log, "ask"), key=lambda c: c.args["what"])
+        asked = sorted(calls_named(log, "ask"), key=lambda c: present(c.args)["what"])
         return answer(asked[number], {"n": number})
 
     return leg
@@ -131,7 +133,7 @@ async def test_a_cancelled_long_running_call_stays_open_only_if_its_tool_had_beg
     async def ask() -> None:
         await waits.wait()
 
-    hook = {} if begun else {"before_tool_callback": waits.wait}
+    hook: dict[str, Any] = {} if begun else {"before_tool_callback": waits.wait}
     agent = LlmAgent(
         name="clerk",
         model=FunctionModel(lambda _: call("ask")),

@@ -38,6 +38,12 @@ def turn(
     )
 
 
+def recorded(invocation: Invocation) -> IntermediateData:
+    """Return what the agent did on the way to its answer."""
+    assert isinstance(invocation.intermediate_data, IntermediateData)
+    return invocation.intermediate_data
+
+
 def case(eval_id: str, *turns: Invocation, **fields: Any) -> EvalCase:
     return EvalCase(eval_id=eval_id, conversation=list(turns), **fields)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ RECORDED: dict[str, Any] = json.loads(
 
 
 @pytest.fixture(autouse=True)
-def _keep_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+def _keep_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: list[Any] = []
     register = LLMRegistry.register
     monkeypatch.setattr(LLMRegistry, "register", lambda cls: (made.append(cls), register(cls))[1])

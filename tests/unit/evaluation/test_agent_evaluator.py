@@ -16,7 +16,9 @@ from ostinato.evaluation.agent_evaluator import AgentEvaluator
 from ostinato.evaluation.eval_config import EvalConfig
 from ostinato.evaluation.evaluation_generator import EvaluationGenerator
 from ostinato.evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_from_file
+from ostinato.models.request_text import instruction_text
 from ostinato.sessions import Session
+from tests.support.optionals import parts_of, present
 
 from .builders import agent, case, eval_set, said, text, turn
 
@@ -27,10 +29,11 @@ RESPONSE = EvalConfig(criteria={"response_match_score": 1.0})
 def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A module `evaluated_shop` whose agent answers with the message."""
     made: Any = ModuleType("evaluated_shop")
-    made.agent = ModuleType("evaluated_shop.agent")
-    made.agent.root_agent = agent(said)
+    module: Any = ModuleType("evaluated_shop.agent")
+    made.agent = module
+    module.root_agent = agent(said)
     monkeypatch.setitem(sys.modules, "evaluated_shop", made)
-    monkeypatch.setitem(sys.modules, "evaluated_shop.agent", made.agent)
+    monkeypatch.setitem(sys.modules, "evaluated_shop.agent", module)
     return made
 
 
@@ -105,7 +108,7 @@ async def test_an_initial_session_goes_with_the_old_form_only(tmp_path: Path) ->
     session.write_text('{"state": {"who": "Ann"}}')
     old.write_text(json.dumps([{"query": "q", "reference": "For Ann", "expected_tool_use": []}]))
     new.write_text(format_eval_set(eval_set(case("x", turn("q", "z")))))
-    root = agent(lambda req: req.config.system_instruction.splitlines()[0], instruction="For {who}")
+    root = agent(lambda req: instruction_text(req.config).splitlines()[0], instruction="For {who}")
     (tmp_path / "test_config.json").write_text('{"criteria": {"response_match_score": 1}}')
     await AgentEvaluator.evaluate(root, str(old), initial_session_file=str(session))
     with pytest.raises(InputValidationError, match="session_input of its cases"):
@@ -161,7 +164,7 @@ def test_old_data_is_migrated(tmp_path: Path) -> None:
     old.write_text(json.dumps([{"query": "q", "reference": "r"}]))
     AgentEvaluator.migrate_eval_data_to_new_schema(str(old), str(new))
     read = load_eval_set_from_file(str(new), "x")
-    assert read.eval_cases[0].conversation[0].final_response == text("model", "r")
+    assert present(read.eval_cases[0].conversation)[0].final_response == text("model", "r")
 
 
 async def test_responses_are_generated_with_a_reset(module: Any) -> None:
@@ -171,7 +174,9 @@ async def test_responses_are_generated_with_a_reset(module: Any) -> None:
         eval_set(case("a", turn("one"), turn("two"))), "evaluated_shop", repeat_num=2
     )
     assert len(resets) == 2
-    texts = [[one.final_response.parts[0].text for one in run] for run in found.responses]
+    texts = [
+        [parts_of(present(one.final_response))[0].text for one in run] for run in found.responses
+    ]
     assert texts == [["one", "two"], ["one", "two"]]
 
 

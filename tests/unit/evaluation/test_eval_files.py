@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from ostinato.evaluation.local_eval_sets_manager import (
 )
 from tests.evaluation_sets.run_sets import list_sets
 
-from .builders import case, eval_set, text, turn
+from .builders import case, eval_set, recorded, text, turn
 
 
 @pytest.mark.parametrize("file", list_sets(), ids=lambda file: file.name)
@@ -81,7 +82,7 @@ def test_old_turns_become_one_case() -> None:
     ]
     read = parse_eval_set(json.dumps(old), "f", "name")
     (turn_read,) = read.eval_cases[0].conversation or []
-    data = turn_read.intermediate_data
+    data = recorded(turn_read)
     assert read.eval_cases[0].eval_id == "name"
     assert data.tool_uses == [types.FunctionCall(name="t", args={"a": 1})]
     assert data.tool_responses[0].response == {"result": "done"}
@@ -130,7 +131,7 @@ def test_a_config_is_read_in_both_spellings(tmp_path: Path) -> None:
         '"response_match_score": 0.5}, "userSimulatorConfig": {"model": "m"}}'
     )
     config = get_evaluation_criteria_or_default(str(file))
-    criterion = config.criteria["tool_trajectory_avg_score"]
+    criterion: Any = config.criteria["tool_trajectory_avg_score"]
     read = ToolTrajectoryCriterion.model_validate(criterion.model_dump())
     assert read.match_type is ToolTrajectoryCriterion.MatchType.IN_ORDER
     assert config.criteria["response_match_score"] == 0.5

@@ -20,8 +20,9 @@ from ostinato.evaluation.judge import Judge
 from ostinato.evaluation.llm_as_judge_utils import Label, get_text_from_content
 from ostinato.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from ostinato.evaluation.rubric_based_evaluator import DefaultAutoRaterResponseParser
+from tests.support.optionals import parts_of
 
-from .builders import turn
+from .builders import recorded, turn
 
 VALID = '{"reasoning": "", "is_the_agent_response_valid": "valid"}'
 INVALID = '{"reasoning": "", "is_the_agent_response_valid": "invalid"}'
@@ -223,7 +224,7 @@ def test_metrics_of_googles_sdk_say_what_to_use(name: str) -> None:
 
 def test_intermediate_texts_can_be_part_of_the_answer() -> None:
     one = turn("q", "end")
-    one.intermediate_data.intermediate_responses = [("a", [turn("before").user_content.parts[0]])]
+    recorded(one).intermediate_responses = [("a", [parts_of(turn("before").user_content)[0]])]
     whole = get_text_from_content(one, include_intermediate_responses_in_final=True)
     assert whole == "before\nend"
     assert get_text_from_content(one) == "end"

@@ -40,8 +40,9 @@ from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.testing import FunctionModel, call
 from ostinato.tools.agent_tool import AgentTool
 from ostinato.types import GenerateContentResponseUsageMetadata
+from tests.support.optionals import parts_of, present
 
-from .builders import agent, case, eval_set, has_result, said, text, turn
+from .builders import agent, case, eval_set, has_result, recorded, said, text, turn
 
 RESPONSE = EvalConfig(criteria={"response_match_score": 1.0})
 
@@ -112,7 +113,9 @@ async def test_each_case_has_a_session_of_its_own() -> None:
     cases = [case("one", turn("a")), case("two", turn("a"), turn("b"))]
     found = {one.eval_case_id: one for one in await infer(service_of(root, *cases))}
     assert len({one.session_id for one in found.values()}) == 2
-    answers = [one.final_response.parts[0].text for one in found["two"].inferences]
+    answers = [
+        parts_of(present(one.final_response))[0].text for one in present(found["two"].inferences)
+    ]
     assert answers == ["1", "2"]
 
 
@@ -188,9 +191,8 @@ async def test_the_plugins_of_an_app_run() -> None:
 
 async def test_tools_answer_from_the_case() -> None:
     one = turn("w", '{"sky": "rain"}', [("weather", {"city": "Rome"})])
-    one.intermediate_data.tool_responses = turn(
-        responses=[("weather", {"sky": "rain"})]
-    ).intermediate_data.tool_responses
+    mocks = turn(responses=[("weather", {"sky": "rain"})])
+    recorded(one).tool_responses = recorded(mocks).tool_responses
     config = EvalConfig.model_validate({**RESPONSE.model_dump(), "tool_mocks": {}})
     run = await evaluate_set(agent(ask_weather, [weather]), eval_set(case("a", one)), config)
     assert run.results[0].final_eval_status is EvalStatus.PASSED
@@ -360,7 +362,7 @@ async def test_calls_of_an_agent_tool_are_traced() -> None:
     calls = [(one.path, one.name, one.inner) for one in invocation.call_trace or []]
     assert calls == [("helper", "expert", False), ("helper/expert", "weather", True)]
     assert found.usage is not None and found.usage[0].model_calls == 4
-    assert set(invocation.app_details.agent_details) == {"helper", "expert"}
+    assert set(present(invocation.app_details).agent_details) == {"helper", "expert"}
 
 
 async def test_an_unknown_metric_is_no_verdict() -> None:
@@ -384,7 +386,8 @@ def test_a_wrong_criterion_is_refused(
     name: str, threshold: float, extra: Any, message: str
 ) -> None:
     config = EvalConfig.model_validate({"criteria": {name: {"threshold": threshold, **extra}}})
-    metric = EvalMetric(metric_name=name, threshold=threshold, criterion=config.criteria[name])
+    criterion: Any = config.criteria[name]
+    metric = EvalMetric(metric_name=name, threshold=threshold, criterion=criterion)
     with pytest.raises(InputValidationError, match=message):
         DEFAULT_METRIC_EVALUATOR_REGISTRY.get_evaluator(metric)
 

@@ -26,6 +26,7 @@ from ostinato.evaluation.simulation.user_simulator import (
 )
 from ostinato.evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from ostinato.events.event import Event
+from tests.support.optionals import parts_of, present
 
 from .builders import agent, case, eval_set, text, turn
 
@@ -43,7 +44,7 @@ async def messages(user: Any, most: int = 5) -> list[str]:
         message: NextUserMessage = await user.get_next_user_message([])
         if message.status is not Status.SUCCESS:
             return [*found, message.status.value]
-        found.append(message.user_message.parts[0].text)
+        found.append(present(parts_of(present(message.user_message))[0].text))
     return found
 
 

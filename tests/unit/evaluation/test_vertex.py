@@ -44,7 +44,8 @@ class Answers:
 def evaluation(metric: Any, threshold: float, **fields: Any) -> facade.VertexEvaluation:
     criterion = facade.VertexCriterion(threshold=threshold, location="europe-west4", **fields)
     eval_metric = EvalMetric(metric_name="m", threshold=threshold, criterion=criterion)
-    return facade.VertexEvaluation(metric, eval_metric, Login())
+    login: Any = Login()
+    return facade.VertexEvaluation(metric, eval_metric, login)
 
 
 async def test_a_score_is_asked_for_each_response(monkeypatch: pytest.MonkeyPatch) -> None:

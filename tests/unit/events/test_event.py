@@ -17,11 +17,12 @@ from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.events import Event, EventActions, EventCompaction, NodeInfo, UiWidget
 from ostinato.events import event as event_module
 from ostinato.models.llm_response import LlmResponse
+from tests.support.optionals import parts_of
 
 CALL = types.Part(function_call=types.FunctionCall(id="1", name="t", args={}))
 RESPONSE = types.Part(function_response=types.FunctionResponse(id="1", name="t", response={}))
 CODE_RESULT = types.Part(
-    code_execution_result=types.CodeExecutionResult(outcome="OUTCOME_OK", output="3")
+    code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="3")
 )
 TEXT = types.Part(text="words")
 
@@ -222,7 +223,7 @@ def test_a_message_may_be_parts_and_can_be_set_later(message: Any, texts: list[s
     later.message = message
     for one in (made, later):
         assert isinstance(one.content, types.UserContent) and one.message is one.content
-        assert [part.text for part in one.content.parts] == texts
+        assert [part.text for part in parts_of(one)] == texts
 
 
 @pytest.mark.spec(174)
@@ -244,7 +245,7 @@ def test_a_message_that_is_a_content_stays_it_and_none_clears_it() -> None:
     assert made.content == content
     assert Event(author="a", message=None, content=content).content is content
     with pytest.raises(ValidationError, match="cannot make a Part of a int"):
-        Event(author="a", message=5)
+        Event(author="a", message=5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="cannot make a Part of a int"):
         made.message = 5
 
@@ -257,7 +258,7 @@ def test_a_subclass_s_field_of_a_shorthand_s_name_is_its_own() -> None:
             message: str = "none"  # pyright: ignore[reportIncompatibleMethodOverride]
             state: dict[str, Any] | None = None
 
-    made = Note(author="a", message="Hi", state={"k": 1}, route="left")
+    made = Note(author="a", message="Hi", state={"k": 1}, route="left")  # pyright: ignore[reportCallIssue]
     assert (made.message, made.content, made.state) == ("Hi", None, {"k": 1})
     assert made.actions == EventActions(route="left")
     made.message = "Ho"

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ostinato import types
-from ostinato.agents import BaseAgent
+from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.artifacts import InMemoryArtifactService
+from ostinato.context.node import BaseNode
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
@@ -20,6 +21,7 @@ from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import ScriptedModel, final_text
 from ostinato.utils.context_utils import Aclosing
+from tests.support.optionals import present
 
 USER, SESSION = "ann", "one"
 
@@ -38,7 +40,7 @@ class Store:
     def _made(self) -> Any:
         if isinstance(self._place, str):
             return DatabaseSessionService(self._place)
-        return SqliteSessionService(self._place, synchronous="NORMAL")
+        return SqliteSessionService(present(self._place), synchronous="NORMAL")
 
     @asynccontextmanager
     async def reopened(self) -> AsyncIterator[Any]:
@@ -73,7 +75,7 @@ async def memory() -> AsyncIterator[Store]:
 class Talk:
     """A runner with one session over a store; remembers what it was handed."""
 
-    def __init__(self, root: BaseAgent | App, store: Store, **app: Any) -> None:
+    def __init__(self, root: BaseNode | App, store: Store, **app: Any) -> None:
         made = root if isinstance(root, App) else App(name="talk", root_agent=root, **app)
         self.store = store
         self.seen: list[Event] = []
@@ -144,6 +146,12 @@ class Talk:
         assert model.requests[-1].texts[-1] == "And now?"
         check_paired(model.requests[-1].contents)
         await self.check_sound()
+
+
+def model_of(agent: LlmAgent) -> ScriptedModel:
+    """Return the scripted model of an agent."""
+    assert isinstance(agent.model, ScriptedModel)
+    return agent.model
 
 
 def answer_to(*pairs: Any) -> types.Content:

@@ -16,6 +16,7 @@ from ostinato.models import FallbackModel, LlmResponse
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.provider_llm import ProviderLlm
 from ostinato.testing import FunctionModel, ScriptedModel, call, final_text
+from tests.support.optionals import parts_of, present
 
 from .kit import Store, Talk
 
@@ -75,7 +76,7 @@ async def test_a_malformed_call_is_explained_to_the_model_in_that_request_only(
     await talk.say(run_config=config())
     first, second, third = (len(request.contents) for request in model.requests)
     hint = model.requests[1].contents[-1]
-    assert hint.role == "user" and "print(default_api.book(" in hint.parts[0].text
+    assert hint.role == "user" and "print(default_api.book(" in present(parts_of(hint)[0].text)
     assert (second - first, third - first) == (1, 2)  # the call and its result, no hint
 
 

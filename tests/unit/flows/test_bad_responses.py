@@ -15,6 +15,7 @@ from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
 from ostinato.testing import FunctionModel, ScriptedModel, call, chunks, final_text
 from ostinato.tools import BaseTool
+from tests.support.optionals import present
 
 from .kit import Store, Talk, once
 
@@ -109,7 +110,7 @@ async def test_a_response_of_blanks_or_thoughts_alone_is_an_error_that_keeps_the
     "part",
     [
         types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")),
-        types.Part(executable_code=types.ExecutableCode(code="1", language="PYTHON")),
+        types.Part(executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON)),
     ],
 )
 async def test_a_response_of_media_or_code_is_an_answer(memory: Store, part: types.Part) -> None:
@@ -409,7 +410,7 @@ async def test_a_transfer_to_an_agent_that_was_not_offered_goes_back_to_the_mode
     root, model = family(call("transfer_to_agent", agent_name=target), "Sorry.")
     talk = Talk(root, store)
     assert final_text(await talk.say("Go")) == "Sorry."
-    error = model.requests[1].function_responses[-1].response["error"]
+    error = present(model.requests[1].function_responses[-1].response)["error"]
     assert repr(target) in error and error.count("left") == 1
     await talk.check_goes_on(model)
 
@@ -420,7 +421,7 @@ async def test_a_model_cannot_transfer_where_the_agent_disallows_it(memory: Stor
     root, model = family(*turns, disallow_transfer_to_parent=True, sub_agents=[kid])
     talk = Talk(root, memory)
     assert final_text(await talk.say("Go")) == "Sorry."
-    assert "kid" in model.requests[1].function_responses[-1].response["error"]
+    assert "kid" in present(model.requests[1].function_responses[-1].response)["error"]
 
 
 @pytest.mark.spec(154, 155)

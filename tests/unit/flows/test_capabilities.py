@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from ostinato.agents import LlmAgent
 from ostinato.models.capabilities import ModelCapabilities
 from ostinato.testing import ScriptedModel, call
+from tests.support.optionals import parts_of
 
 from .kit import Store, Talk
 
@@ -52,11 +53,11 @@ async def test_the_model_s_capability_decides_how_output_is_structured(
     memory: Store, can: dict[str, bool], tools: list[Any], native: bool
 ) -> None:
     answer = '{"points": 3}' if native else call("set_model_response", points=3)
-    model = Able([answer])
+    model = Able([answer])  # pyright: ignore[reportCallIssue]
     model.can = ModelCapabilities(**can)
     agent = LlmAgent(name="clerk", model=model, tools=tools, output_schema=Score)
     events = await Talk(agent, memory).say()
     config = model.requests[0].config
     assert (config.response_schema is not None) is native
     assert ("set_model_response" in str(config.tools)) is not native
-    assert events[-1].content.parts[0].text == '{"points": 3}'
+    assert parts_of(events[-1])[0].text == '{"points": 3}'

@@ -17,7 +17,7 @@ from ostinato.runners import InMemoryRunner
 from ostinato.testing import ScriptedModel
 
 pytestmark = pytest.mark.spec(214)
-WHO = {"user_id": "ann", "session_id": "one"}
+WHO: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 
 
 class Provider:

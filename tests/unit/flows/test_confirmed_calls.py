@@ -23,8 +23,8 @@ async def test_arguments_that_the_function_does_not_take_are_not_shown() -> None
             return "done"
         return call("pay", amount=5000, **{"amount ": 1, "to\u200b": "Bob", "note": "harmless"})
 
-    tools = [FunctionTool(pay, require_confirmation=True)]
-    runner = InMemoryRunner(Agent(name="clerk", model=FunctionModel(answer), tools=tools))
+    tool = FunctionTool(pay, require_confirmation=True)
+    runner = InMemoryRunner(Agent(name="clerk", model=FunctionModel(answer), tools=[tool]))
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     asked = await _run(runner, session.id, types.UserContent(parts=[types.Part(text="pay")]))
     (request,) = [one for one in asked if one.name == "adk_request_confirmation"]

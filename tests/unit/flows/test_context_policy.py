@@ -24,6 +24,7 @@ from ostinato.sessions import InMemorySessionService
 from ostinato.telemetry.recorder import RECORDERS, SpanRecord
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import AgentTool
+from tests.support.optionals import parts_of, present
 from tests.unit.flows.kit import Store, Talk
 
 SIZE = 200_000
@@ -65,9 +66,9 @@ class Reader(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         self.sizes.append(measure(llm_request))
-        last = llm_request.contents[-1].parts[-1]
+        last = parts_of(llm_request.contents[-1])[-1]
         if last.text is None:
-            answer = last.function_response
+            answer = present(last.function_response)
             if answer.name == "read_result":
                 self.found.append(json.dumps(answer.response))
             yield self.say(types.Part(text="Done."))
@@ -75,7 +76,7 @@ class Reader(BaseLlm):
             yield self.call("fetch", number=int(last.text.split()[1]))
         else:
             number = int(last.text.split()[1])
-            refs = [r.response.get("ref") for r in read_responses(llm_request)]
+            refs = [present(r.response).get("ref") for r in read_responses(llm_request)]
             ref = [one for one in refs if one][number]
             yield self.call("read_result", ref=ref, pattern="NEEDLE-")
 
@@ -113,8 +114,8 @@ async def test_fifty_large_results_stay_below_the_limit_and_can_all_be_found(
                 pass
     assert max(model.sizes) < 80_000  # fifty results have 10,000,000
     assert [find_needle(n) in text for n, text in enumerate(model.found)] == [True] * 50
-    session = await runner.session_service.get_session(
-        app_name="desk", user_id="ann", session_id="s"
+    session = present(
+        await runner.session_service.get_session(app_name="desk", user_id="ann", session_id="s")
     )
     logged = sum(len(event.model_dump_json()) for event in session.events)
     assert (logged < 1_000_000) is keeps_artifacts
@@ -166,7 +167,7 @@ async def test_a_model_reads_on_and_searches_in_bounds(memory: Store) -> None:
         "ok",
     )
     events = await talk.say("read")
-    results = [r.response for e in events for r in e.get_function_responses()]
+    results = [r.response or {} for e in events for r in e.get_function_responses()]
     past, page, many, one, *wrong, regex = results
     assert past["text"] == "" and "next_offset" not in past
     assert len(page["text"]) == 400 and page["next_offset"] == 405
@@ -206,7 +207,8 @@ async def test_parallel_results_share_the_limit(memory: Store) -> None:
     )
     sent = model.requests[-1].contents[-1]
     assert len(sent.model_dump_json()) < 45_000
-    assert all(p.function_response.response["truncated"] for p in sent.parts or ())
+    answers = [present(p.function_response) for p in sent.parts or ()]
+    assert all(present(answer.response)["truncated"] for answer in answers)
 
 
 async def test_an_app_without_a_policy_sends_and_stores_everything(memory: Store) -> None:

@@ -62,7 +62,7 @@ async def hooks_of(*turns: Any, **answers: Any) -> list[str]:
 
     agent = LlmAgent(
         name="clerk",
-        model=Model(list(turns)),
+        model=Model(list(turns)),  # pyright: ignore[reportCallIssue]
         tools=[tool],
         **{f"{name}_callback": callback(name) for name in HOOKS},
     )

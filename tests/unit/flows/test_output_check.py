@@ -16,6 +16,7 @@ from ostinato.agents.run_config import StreamingMode
 from ostinato.errors import ModelRetriesExceededError
 from ostinato.models import LlmResponse
 from ostinato.testing import FunctionModel, ScriptedModel, call, chunks, final_text
+from tests.support.optionals import parts_of
 
 from .kit import Store, Talk
 
@@ -47,7 +48,7 @@ async def test_the_model_is_told_what_was_wrong_and_answers_again(
     talk = Talk(clerk(model), store)
     events = await talk.say()
     assert [e.is_final_response() for e in events] == [False, False, True]
-    assert events[0].content.parts[0].text == wrong
+    assert parts_of(events[0])[0].text == wrong
     _, said, correction = texts(model, 1)
     assert said == f"model: {wrong}"
     assert reason in correction and "does not match the schema" in correction

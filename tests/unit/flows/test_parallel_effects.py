@@ -223,17 +223,19 @@ def test_of_two_widgets_with_one_id_the_later_stays() -> None:
 
 def test_every_field_of_actions_has_a_merge_and_no_call_is_changed_by_it() -> None:
     """A field that holds several things needs a rule of its own: nothing may get lost."""
+    one: dict[str, Any] = {"1": {"hint": "one"}}
+    two: dict[str, Any] = {"2": {"hint": "two"}}
     first = EventActions(
         state_delta={"a": {"x": 1}},
         artifact_delta={"f": 3, "g": 0},
-        requested_tool_confirmations={"1": {"hint": "one"}},
+        requested_tool_confirmations=one,
         agent_state={"a": {"x": 1}},
         skip_summarization=True,
     )
     second = EventActions(
         state_delta={"a": {"y": 2}, "b": None},
         artifact_delta={"f": 2, "h": 1},
-        requested_tool_confirmations={"2": {"hint": "two"}},
+        requested_tool_confirmations=two,
         agent_state={"a": {"y": 2}},
     )
     before = (first.model_copy(deep=True), second.model_copy(deep=True))

@@ -65,7 +65,8 @@ class Unusual:
 @pytest.mark.parametrize("hook", HOOKS)
 async def test_a_callback_that_returns_the_wrong_type_is_named(store: Store, hook: str) -> None:
     model, tools = scene(hook)
-    agent = LlmAgent(name="clerk", model=model, tools=tools, **{hook: once(Unusual())})
+    hooks: dict[str, Any] = {hook: once(Unusual())}
+    agent = LlmAgent(name="clerk", model=model, tools=tools, **hooks)
     talk = Talk(agent, store)
     error = await talk.fails()
     assert isinstance(error, CallbackError), error
@@ -134,7 +135,8 @@ async def test_a_callback_that_raises_leaves_a_valid_session(store: Store, hook:
             raise raised.pop()
 
     model, tools = scene(hook)
-    agent = LlmAgent(name="clerk", model=model, tools=tools, **{hook: breaks})
+    hooks: dict[str, Any] = {hook: breaks}
+    agent = LlmAgent(name="clerk", model=model, tools=tools, **hooks)
     talk = Talk(agent, store)
     error = await talk.fails()
     assert "broken callback" in str(error)
@@ -219,7 +221,8 @@ async def test_the_first_answer_of_a_list_counts_and_later_ones_are_not_asked(
     ],
 )
 async def test_a_false_answer_counts_as_none(memory: Store, hook: str, falsy: Any) -> None:
-    agent = LlmAgent(name="clerk", model=ScriptedModel(["Done."]), **{hook: lambda *_, **__: falsy})
+    hooks: dict[str, Any] = {hook: lambda *_, **__: falsy}
+    agent = LlmAgent(name="clerk", model=ScriptedModel(["Done."]), **hooks)
     plugin = plugin_with(hook, lambda **_: falsy)
     (event,) = await Talk(agent, memory, plugins=[plugin]).say()
     assert event.content and event.content.parts and event.content.parts[0].text == "Done."
@@ -260,8 +263,8 @@ async def test_the_last_false_result_of_a_list_of_tool_callbacks_counts(memory: 
     async def answer(hook: str, *values: Any) -> Any:
         model, tools = scene(hook)
         model.add("Done.")
-        callbacks = [lambda *_, value=value, **__: value for value in values]  # pyright: ignore
-        agent = LlmAgent(name="clerk", model=model, tools=tools, **{hook: callbacks})
+        hooks: dict[str, Any] = {hook: [lambda *_, value=value, **__: value for value in values]}
+        agent = LlmAgent(name="clerk", model=model, tools=tools, **hooks)
         events = await Talk(agent, memory).say()
         return events[1].get_function_responses()[0].response
 

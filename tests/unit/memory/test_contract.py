@@ -38,7 +38,7 @@ def said(text: str, **fields: Any) -> Event:
 
 
 def session(*events: Event, **fields: Any) -> Session:
-    owner = {"id": "s1", "app_name": "app", "user_id": "ann"}
+    owner: dict[str, Any] = {"id": "s1", "app_name": "app", "user_id": "ann"}
     return Session(**{**owner, "events": list(events), **fields})
 
 
@@ -220,7 +220,7 @@ async def test_adding_a_session_again_replaces_it(service: BaseMemoryService) ->
 
 
 async def test_events_are_added_once(service: BaseMemoryService) -> None:
-    owner = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
+    owner: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s1"}
     await service.add_session_to_memory(session(said("one fox")))
     await service.add_events_to_memory(events=[said("one fox"), said("two fox")], **owner)
     await service.add_events_to_memory(events=[said("two fox")], **owner)
@@ -230,7 +230,7 @@ async def test_events_are_added_once(service: BaseMemoryService) -> None:
 async def test_events_without_a_session_have_a_place_of_their_own(
     service: BaseMemoryService,
 ) -> None:
-    owner = {"app_name": "app", "user_id": "ann"}
+    owner: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
     await service.add_events_to_memory(events=[said("one fox")], **owner)
     await service.add_events_to_memory(events=[said("one fox")], **owner)
     await service.add_session_to_memory(session(said("two fox")))

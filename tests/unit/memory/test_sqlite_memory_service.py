@@ -29,7 +29,7 @@ from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import load_memory, preload_memory
 from ostinato.types import Content, Part
 
-OWNER = {"app_name": "app", "user_id": "ann"}
+OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
 Make = Callable[..., SqliteMemoryService]
 
 

@@ -22,7 +22,7 @@ class Time:
     def __init__(self) -> None:
         self.now = 1000.0
         self.waits: list[float] = []
-        self.on_wait: Callable[[], None] = lambda: None
+        self.on_wait: Callable[[], object] = lambda: None
 
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)

@@ -12,6 +12,7 @@ from ostinato.errors import ProviderError
 from ostinato.models import BaseLlm, LlmRequest, LlmResponse
 from ostinato.models.capabilities import ModelCapabilities
 from ostinato.models.provider_llm import ProviderLlm
+from tests.support.optionals import parts_of
 
 KEY = "sk-SECRET-0123456789"
 
@@ -123,10 +124,10 @@ async def told(llm: BaseLlm, request: LlmRequest | None = None) -> list[Any]:
     """What a model answers: texts, partial ones in a tuple, `...` for a restart."""
     found: list[Any] = []
     async for response in llm.generate_content_async(request or LlmRequest(), stream=True):
-        if response.partial and not response.content.parts:
+        if response.partial and not parts_of(response):
             assert response.custom_metadata == {"restarted": True}
             found.append(...)
             continue
-        text = response.content.parts[0].text
+        text = parts_of(response)[0].text
         found.append((text,) if response.partial else text)
     return found

@@ -46,7 +46,7 @@ def test_it_is_where_google_adk_has_it_with_its_fields() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         FallbackModel(models=[])
     with pytest.raises(ValueError, match="names and BaseLlm"):
-        FallbackModel(models=[3])
+        FallbackModel(models=[3])  # pyright: ignore[reportArgumentType]
 
 
 async def test_the_first_model_answers_alone_where_it_can(time: Time) -> None:
@@ -182,7 +182,7 @@ async def test_names_become_models_on_first_use() -> None:
 
 async def test_closing_closes_all(time: Time) -> None:
     members = [failing("Hello"), failing(model="second")]
-    fallback = FallbackModel(models=members)
+    fallback = FallbackModel(models=[*members])
     await fallback.aclose()
     await told(fallback)
     await fallback.aclose()

@@ -10,6 +10,7 @@ from typing import Any
 from ostinato import types
 from ostinato.models.client_per_loop import ClientPerLoop
 from ostinato.models.converted import Converted
+from tests.support.optionals import parts_of, present
 
 
 def content(text: str) -> types.Content:
@@ -21,8 +22,8 @@ def test_a_content_is_converted_once_for_as_long_as_it_lives() -> None:
     made: list[str] = []
 
     def convert(content: types.Content) -> dict[str, Any]:
-        made.append(content.parts[0].text)
-        return {"text": content.parts[0].text}
+        made.append(present(parts_of(content)[0].text))
+        return {"text": parts_of(content)[0].text}
 
     history = [content(str(n)) for n in range(10)]
     first = [converted.of(c, convert) for c in history]

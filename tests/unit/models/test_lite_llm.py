@@ -138,7 +138,9 @@ async def test_proofs_of_thoughts_and_calls_go_back() -> None:
 async def test_options_go_to_litellm_and_keys_stay_hidden() -> None:
     model, client = llm(whole(Turn("Yes.")), api_key=KEY, api_base="http://x", drop_params=True)
     assert KEY not in repr(model) and KEY not in str(model.model_dump())
-    await ask(model, request(max_output_tokens=5, response_schema=types.Schema(type="OBJECT")))
+    await ask(
+        model, request(max_output_tokens=5, response_schema=types.Schema(type=types.Type.OBJECT))
+    )
     asked = client.asked[0]
     assert (asked["api_key"], asked["api_base"], asked["drop_params"]) == (KEY, "http://x", True)
     assert (asked["max_tokens"], asked["tools"]) == (5, None)

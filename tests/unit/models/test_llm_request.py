@@ -13,6 +13,7 @@ from ostinato.models.cache_metadata import CacheMetadata
 from ostinato.models.context_cache_config import ContextCacheConfig
 from ostinato.models.llm_request import LlmRequest
 from ostinato.tools import BaseTool, FunctionTool
+from tests.support.optionals import parts_of, present
 
 
 class Place(BaseModel):
@@ -104,17 +105,17 @@ def test_of_a_content_the_text_is_appended_and_the_rest_referred_to_as_user_cont
     ]
 
 
-@pytest.mark.parametrize("present", [types.UserContent("a"), [types.Part(text="a")], ["a", "b"]])
+@pytest.mark.parametrize("earlier", [types.UserContent("a"), [types.Part(text="a")], ["a", "b"]])
 def test_nothing_is_appended_to_an_instruction_that_is_no_text(
-    present: Any, caplog: pytest.LogCaptureFixture
+    earlier: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    request = LlmRequest(config=types.GenerateContentConfig(system_instruction=present))
+    request = LlmRequest(config=types.GenerateContentConfig(system_instruction=earlier))
     before = request.config.model_copy(deep=True)
     caplog.set_level(logging.WARNING, "ostinato")
     assert request.append_instructions(["x"]) == []
     assert request.config == before
     (record,) = caplog.records
-    assert "not a str" in record.getMessage() and type(present).__name__ in record.getMessage()
+    assert "not a str" in record.getMessage() and type(earlier).__name__ in record.getMessage()
     blob = types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png"))
     added = request.append_instructions(types.UserContent([types.Part(text="t"), blob]))
     assert request.contents == added and len(added) == 1
@@ -135,7 +136,7 @@ def test_declarations_of_all_tools_are_gathered_in_one_tool() -> None:
     request.append_tools([one])
     request.append_tools([two])
     assert request.tools_dict == {"weather": one, "book": two}
-    (only,) = request.config.tools
+    (only,) = present(request.config.tools)
     assert names(only) == ["weather", "book"]
 
 
@@ -144,7 +145,7 @@ def test_a_tool_that_holds_no_declarations_is_left_alone() -> None:
     search = types.Tool(google_search=types.GoogleSearch())
     request = LlmRequest(config=types.GenerateContentConfig(tools=[search]))
     request.append_tools([FunctionTool(weather)])
-    first, second = request.config.tools
+    first, second = present(request.config.tools)
     assert first is search and names(second) == ["weather"]
 
 
@@ -160,7 +161,7 @@ def test_declarations_that_another_request_shares_are_not_changed() -> None:
     shared = types.Tool(function_declarations=[types.FunctionDeclaration(name="a")])
     request = LlmRequest(config=types.GenerateContentConfig(tools=[shared]))
     request.append_tools([FunctionTool(weather)])
-    assert names(request.config.tools[0]) == ["a", "weather"] and names(shared) == ["a"]
+    assert names(present(request.config.tools)[0]) == ["a", "weather"] and names(shared) == ["a"]
 
 
 @pytest.mark.spec(99)
@@ -185,5 +186,5 @@ def test_own_contents_may_be_edited_without_the_history_seeing_it() -> None:
     kept = types.Content(role="user", parts=[types.Part(text="Hi")])
     request = LlmRequest(contents=[kept])
     own = request.own_contents()
-    own[0].parts[0].text = "changed"
-    assert request.contents is own and kept.parts[0].text == "Hi"
+    parts_of(own[0])[0].text = "changed"
+    assert request.contents is own and parts_of(kept)[0].text == "Hi"

@@ -21,7 +21,10 @@ def created(**fields: Any) -> LlmResponse:
 def test_a_candidate_with_parts_is_content_whatever_its_finish_reason() -> None:
     grounding = types.GroundingMetadata(web_search_queries=["q"])
     candidate = types.Candidate(
-        content=HELLO, finish_reason="MAX_TOKENS", grounding_metadata=grounding, avg_logprobs=-0.5
+        content=HELLO,
+        finish_reason=types.FinishReason.MAX_TOKENS,
+        grounding_metadata=grounding,
+        avg_logprobs=-0.5,
     )
     usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=3)
     made = created(candidates=[candidate], usage_metadata=usage, model_version="m-1")
@@ -35,13 +38,15 @@ def test_a_candidate_with_parts_is_content_whatever_its_finish_reason() -> None:
 @pytest.mark.spec(119)
 def test_a_candidate_that_stopped_is_no_error_though_it_is_empty() -> None:
     empty = types.Content(role="model", parts=[])
-    made = created(candidates=[types.Candidate(content=empty, finish_reason="STOP")])
+    made = created(
+        candidates=[types.Candidate(content=empty, finish_reason=types.FinishReason.STOP)]
+    )
     assert made.content == empty and made.error_code is None
 
 
 @pytest.mark.spec(119)
 def test_a_candidate_without_content_is_an_error_named_after_its_finish_reason() -> None:
-    candidate = types.Candidate(finish_reason="SAFETY", finish_message="Not this.")
+    candidate = types.Candidate(finish_reason=types.FinishReason.SAFETY, finish_message="Not this.")
     made = created(candidates=[candidate])
     assert made.content is None
     assert (made.error_code, made.error_message) == ("SAFETY", "Not this.")
@@ -57,7 +62,7 @@ def test_only_the_first_candidate_counts() -> None:
 @pytest.mark.spec(119)
 def test_a_blocked_prompt_is_an_error_with_the_reason() -> None:
     feedback = types.GenerateContentResponsePromptFeedback(
-        block_reason="BLOCKLIST", block_reason_message="A listed word."
+        block_reason=types.BlockedReason.BLOCKLIST, block_reason_message="A listed word."
     )
     made = created(prompt_feedback=feedback)
     assert (made.error_code, made.error_message) == ("BLOCKLIST", "A listed word.")

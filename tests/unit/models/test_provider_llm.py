@@ -22,6 +22,7 @@ from ostinato.errors import (
 )
 from ostinato.models import RetryPolicy
 from ostinato.runners import InMemoryRunner
+from tests.support.optionals import parts_of
 
 from .kit import KEY, Scripted, SdkError, told
 
@@ -168,7 +169,7 @@ async def test_closing_a_runner_closes_the_models_of_its_tree_and_they_work_agai
     await runner.close()
     assert [llm.closed for llm in (root, child, aside)] == [1, 1, 1]
     (event,) = await runner.run_debug("Hi", quiet=True)
-    assert event.content.parts[0].text == "Hi"
+    assert parts_of(event)[0].text == "Hi"
     await runner.close()
 
 

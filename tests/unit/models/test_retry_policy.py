@@ -18,6 +18,7 @@ from ostinato.errors import (
     ModelTimeoutError,
 )
 from ostinato.models import LlmRequest, RetryPolicy
+from tests.support.optionals import parts_of
 
 from .conftest import Time
 from .kit import KEY, Own, Scripted, SdkError, piece, told, whole
@@ -97,7 +98,7 @@ async def test_classes_and_statuses_can_be_chosen(time: Time) -> None:
 async def test_after_a_part_was_handed_on_a_failure_is_raised(time: Time) -> None:
     llm = Scripted.of([piece("Hel"), SdkError("cut")], "Hello")
     responses = llm.generate_content_async(LlmRequest(), stream=True)
-    assert (await anext(responses)).content.parts[0].text == "Hel"
+    assert parts_of(await anext(responses))[0].text == "Hel"
     with pytest.raises(ModelAnswerError):
         await anext(responses)
     assert time.waits == []
@@ -155,7 +156,7 @@ async def test_a_model_of_one_s_own_can_run_by_a_policy(time: Time) -> None:
     own = Own.of(ConnectionError("reset"), TimeoutError(), "Hello")
     policy = RetryPolicy()
     responses = policy.run(lambda: own.generate_content_async(LlmRequest()), model="own")
-    assert [r.content.parts[0].text async for r in responses] == ["Hello"]
+    assert [parts_of(r)[0].text async for r in responses] == ["Hello"]
     own = Own.of(ModelTimeoutError("slow"), ModelConnectionError("gone"), ValueError("mine"))
     with pytest.raises(ValueError, match="mine"):
         responses = policy.run(lambda: own.generate_content_async(LlmRequest()), model="own")

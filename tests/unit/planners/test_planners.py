@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ostinato import types
 from ostinato.models.llm_request import LlmRequest
 from ostinato.planners import BuiltInPlanner, PlanReActPlanner
+from tests.support.optionals import present
+
+NO_CONTEXT: Any = None  # these planners do not read it
+
 
 TAGS = ["PLANNING", "REPLANNING", "REASONING", "ACTION", "FINAL_ANSWER"]
 
 
-def text(value: str, **fields: object) -> types.Part:
+def text(value: str, **fields: Any) -> types.Part:
     return types.Part(text=value, **fields)
 
 
-def thought(value: str, **fields: object) -> types.Part:
+def thought(value: str, **fields: Any) -> types.Part:
     return types.Part(text=value, thought=True, **fields)
 
 
@@ -31,13 +37,13 @@ def test_built_in_planner_sets_its_thinking_config() -> None:
     request.config.thinking_config = types.ThinkingConfig(thinking_budget=9)
     planner.apply_thinking_config(request)
     assert request.config.thinking_config == config
-    assert planner.build_planning_instruction(None, request) is None
-    assert planner.process_planning_response(None, [text("/*PLANNING*/ x")]) is None
+    assert planner.build_planning_instruction(NO_CONTEXT, request) is None
+    assert planner.process_planning_response(NO_CONTEXT, [text("/*PLANNING*/ x")]) is None
 
 
 @pytest.mark.spec(163)
 def test_instruction_names_every_tag() -> None:
-    instruction = PlanReActPlanner().build_planning_instruction(None, LlmRequest())
+    instruction = PlanReActPlanner().build_planning_instruction(NO_CONTEXT, LlmRequest())
     for tag in TAGS:
         assert f"/*{tag}*/" in instruction
 
@@ -82,11 +88,11 @@ def test_instruction_names_every_tag() -> None:
 )
 def test_response_is_split(parts: list[types.Part], read: list[types.Part]) -> None:
     before = [part.model_copy() for part in parts]
-    found = PlanReActPlanner().process_planning_response(None, parts)
+    found = present(PlanReActPlanner().process_planning_response(NO_CONTEXT, parts))
     assert [p.to_json_dict() for p in found] == [p.to_json_dict() for p in read]
     assert parts == before, "the response's own parts are not edited"
 
 
 @pytest.mark.spec(163)
 def test_nothing_to_read() -> None:
-    assert PlanReActPlanner().process_planning_response(None, []) is None
+    assert PlanReActPlanner().process_planning_response(NO_CONTEXT, []) is None

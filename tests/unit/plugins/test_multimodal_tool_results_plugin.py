@@ -16,6 +16,7 @@ from ostinato.plugins.multimodal_tool_results_plugin import (
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import FunctionTool
 from ostinato.tools.tool_context import ToolContext
+from tests.support.optionals import parts_of, present
 from tests.unit.tools.contexts import make_context
 
 
@@ -56,7 +57,7 @@ async def test_the_next_request_has_the_parts() -> None:
     await talk.say("Sure?")
     (answer,) = model.requests[1].function_responses
     assert answer.response == {"result": {"inline_data": {"mime_type": "image/png"}}}
-    assert model.requests[1].contents[-1].parts[1:] == [image(b"\xff\x00")]
+    assert parts_of(model.requests[1].contents[-1])[1:] == [image(b"\xff\x00")]
     assert image(b"\xff\x00") not in model.requests[2].parts
     stored = [event.model_dump_json() for event in (await talk.session()).events]
     assert not any('"data"' in event for event in stored)
@@ -68,7 +69,7 @@ async def test_parts_of_several_tools_come_in_the_order_of_their_calls() -> None
     shown = model.requests[1].contents[-1].parts or []
     assert [bool(part.function_response) for part in shown] == [True] * 3 + [False] * 3
     assert shown[3:] == [types.Part(text="a dot"), image(b"dot"), image(b"\xff\x00")]
-    assert shown[1].function_response.response == {"a": 1}
+    assert present(shown[1].function_response).response == {"a": 1}
 
 
 async def test_they_may_stay_in_the_session() -> None:
@@ -77,7 +78,7 @@ async def test_they_may_stay_in_the_session() -> None:
     await talk.say("Draw")
     await talk.say("Sure?")
     for request in model.requests[1:]:
-        assert request.contents[2].parts[1:] == [types.Part(text="a dot"), image(b"dot")]
+        assert parts_of(request.contents[2])[1:] == [types.Part(text="a dot"), image(b"dot")]
 
 
 @pytest.mark.parametrize("name", ["plain", "mixed"])
@@ -86,7 +87,11 @@ async def test_other_results_are_left_alone(name: str) -> None:
     await talk_with(model).say("Go")
     assert len(model.requests[1].contents[-1].parts or []) == 1
     (answer,) = model.requests[1].function_responses
-    assert answer.response == {"a": 1} if name == "plain" else "text" in answer.response["result"]
+    assert (
+        answer.response == {"a": 1}
+        if name == "plain"
+        else "text" in present(answer.response)["result"]
+    )
 
 
 async def test_runs_beside_each_other_do_not_mix() -> None:
@@ -125,7 +130,7 @@ async def test_parts_that_a_tool_lists_in_the_state_are_shown_once() -> None:
     talk = Conversation(agent, plugins=[MultimodalToolResultsPlugin()])
     await talk.say("Draw")
     await talk.say("Sure?")
-    assert model.requests[1].contents[-1].parts[1:] == [image(b"dot")]
+    assert parts_of(model.requests[1].contents[-1])[1:] == [image(b"dot")]
     assert image(b"dot") not in model.requests[2].parts
     assert PARTS_RETURNED_BY_TOOLS_ID not in (await talk.session()).state
 

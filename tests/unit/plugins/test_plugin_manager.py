@@ -148,7 +148,8 @@ async def test_cancelling_is_not_an_error_of_the_plugin() -> None:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await PluginManager([Plugin("p")]).run_before_run_callback(invocation_context=None)
+        context: Any = None
+        await PluginManager([Plugin("p")]).run_before_run_callback(invocation_context=context)
 
 
 @pytest.mark.spec(159)

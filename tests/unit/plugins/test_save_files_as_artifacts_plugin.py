@@ -15,7 +15,7 @@ from ostinato.sessions import InMemorySessionService
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import load_artifacts
 
-PLACE = {"app_name": "app", "user_id": "user", "session_id": "session"}
+PLACE: dict[str, Any] = {"app_name": "app", "user_id": "user", "session_id": "session"}
 
 
 def file(data: bytes, name: str | None = None) -> types.Part:
@@ -70,7 +70,9 @@ async def test_a_file_becomes_an_artifact_that_the_model_can_load() -> None:
 async def test_versions_are_noted_once() -> None:
     model = ScriptedModel(["One.", "Two."])
     agents = [Agent(name=name, model=model) for name in ("one", "two")]
-    talk = talk_with(model, InMemoryArtifactService(), SequentialAgent(name="s", sub_agents=agents))
+    talk = talk_with(
+        model, InMemoryArtifactService(), SequentialAgent(name="s", sub_agents=[*agents])
+    )
     await talk.say([file(b"a", "a.png"), file(b"b", "a.png"), file(b"c")])
     name = f"artifact_{talk.events[0].invocation_id}_2"
     noted = [event.actions.artifact_delta for event in talk.events if event.actions.artifact_delta]

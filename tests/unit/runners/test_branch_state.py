@@ -20,6 +20,7 @@ from ostinato.sessions import (
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import ToolContext
 from ostinato.workflow import START, JoinNode, Workflow
+from tests.support.optionals import present
 from tests.unit.flows.kit import SESSION, Talk
 from tests.unit.runners.owners import PLACE, Owner
 from tests.unit.runners.owners import two_owners as two_owners
@@ -85,7 +86,7 @@ async def run(runner: Runner, relay: Relay) -> dict[str, Any]:
 
 def as_parallel(relay: Relay) -> BaseAgent:
     agents = [branch("one", relay.write_first), branch("two", relay.write_second)]
-    return ParallelAgent(name="root", sub_agents=agents)
+    return ParallelAgent(name="root", sub_agents=[*agents])
 
 
 def as_graph(relay: Relay) -> Any:
@@ -127,10 +128,10 @@ async def test_branches_that_count_lose_no_update(service: Any) -> None:
         )
         for number in range(4)
     ]
-    root = ParallelAgent(name="root", sub_agents=agents)
+    root = ParallelAgent(name="root", sub_agents=[*agents])
     runner = Runner(agent=root, app_name="app", session_service=service)
     events = [event async for event in runner.run_async(**OWNER, new_message="Go.")]
-    numbers = [r.response["result"] for e in events for r in e.get_function_responses()]
+    numbers = [present(r.response)["result"] for e in events for r in e.get_function_responses()]
     assert sorted(numbers) == list(range(1, 13))
     assert (await service.get_session(**KEY)).state == {"n": 12}
     await runner.close()
@@ -266,7 +267,7 @@ async def test_a_cancelled_commit_counts_when_the_run_is_sealed(
     task = asyncio.create_task(read())
     with pytest.raises(asyncio.CancelledError):
         await task
-    session = await service.get_session(**KEY)
+    session = present(await service.get_session(**KEY))
     assert session.state["n"] == "newer"
     await runner.close()
     await service.close()
@@ -282,7 +283,11 @@ async def test_the_later_write_of_another_process_is_stored(two_owners: list[Own
     async def pay(tool_context: ToolContext) -> str:
         """Pay."""
         tool_context.state["before"] = "run"
-        key = {"app_name": PLACE.app_name, "user_id": PLACE.user_id, "session_id": SESSION}
+        key: dict[str, Any] = {
+            "app_name": PLACE.app_name,
+            "user_id": PLACE.user_id,
+            "session_id": SESSION,
+        }
         other = await two.service.get_session(**key)
         assert other is not None
         actions = EventActions(state_delta={"before": "out", "after": "out"})

@@ -8,6 +8,7 @@ import pytest
 
 from ostinato.agents import LlmAgent
 from ostinato.errors import LeaseLostError, RunCancelledError
+from ostinato.events import Event
 from ostinato.testing import ScriptedModel, call, final_text
 from tests.unit.flows.kit import SESSION, USER, Store, Talk
 from tests.unit.runners.owners import PLACE, Owner
@@ -39,12 +40,8 @@ class Work:
         return ""
 
 
-def answers(log: list[object]) -> list[str]:
-    return [
-        str(response.response)
-        for event in log
-        for response in event.get_function_responses()  # type: ignore[attr-defined]
-    ]
+def answers(log: list[Event]) -> list[str]:
+    return [str(response.response) for event in log for response in event.get_function_responses()]
 
 
 async def test_cancel_ends_model_call_and_tools_and_leaves_the_session_in_order(

@@ -237,14 +237,15 @@ class Hanging(BaseLlm):
 async def cancel_when(reached: asyncio.Event, talk: Talk, how: str) -> None:
     """Start a run, and stop it when it has got somewhere."""
     if how == "timeout":
+        scope = asyncio.timeout(None)
+
+        async def expire() -> None:
+            await reached.wait()
+            scope.reschedule(asyncio.get_running_loop().time())
+
+        waiting = asyncio.create_task(expire())
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(None) as scope:
-
-                async def expire() -> None:
-                    await reached.wait()
-                    scope.reschedule(asyncio.get_running_loop().time())
-
-                waiting = asyncio.create_task(expire())
+            async with scope:
                 await talk.say()
         await waiting
         return
@@ -355,7 +356,8 @@ async def test_a_task_cancelled_inside_a_hook_leaves_a_valid_session(
         await asyncio.Event().wait()
 
     model = ScriptedModel([call("book"), "Done."])
-    talk = Talk(LlmAgent(name="root", model=model, tools=[book], **{hook: hang}), store)
+    hooks: dict[str, Any] = {hook: hang}
+    talk = Talk(LlmAgent(name="root", model=model, tools=[book], **hooks), store)
     await cancel_when(reached, talk, "cancel")
     await talk.check_goes_on(fresh_ending(talk))
 

@@ -16,7 +16,7 @@ from ostinato.events import Event, EventActions
 from ostinato.events.event_actions import EventCompaction
 from ostinato.models import LlmResponse
 from ostinato.testing import ScriptedModel, call, final_text
-from tests.unit.flows.kit import SESSION, USER, Store, Talk
+from tests.unit.flows.kit import SESSION, USER, Store, Talk, model_of
 
 
 class Notes:
@@ -55,7 +55,7 @@ async def test_the_window_is_one_and_two_and_then_two_to_four(store: Store) -> N
         events = await talk.say(f"Q{n}")
         assert [final_text([e]) for e in events] == [f"A{n}"]
     assert notes.given == [["Q1", "A1", "Q2", "A2"], ["Q2", "A2", "Q3", "A3", "Q4", "A4"]]
-    texts = agent.model.requests[-1].texts
+    texts = model_of(agent).requests[-1].texts
     assert "Q1" not in texts and "A4" not in texts and texts[-1] == "Q5"
     assert any("S2" in t for t in texts)
     assert sum(e.actions.compaction is not None for e in await talk.stored()) == 2
@@ -68,8 +68,8 @@ async def test_a_summary_that_fails_does_not_end_the_conversation(store: Store) 
     talk = compacting(store, Notes(fails=True), agent)
     await talk.say("Q1")
     await talk.say("Q2")
-    await talk.check_goes_on(agent.model)
-    assert "Q1" in agent.model.requests[-1].texts
+    await talk.check_goes_on(model_of(agent))
+    assert "Q1" in model_of(agent).requests[-1].texts
 
 
 @pytest.mark.spec(211)
@@ -95,7 +95,7 @@ async def test_the_token_threshold_compacts_and_keeps_the_newest_events(store: S
     for n in range(1, 4):
         await talk.say(f"Q{n}")
     assert notes.given[0] == ["Q1", "A1"]
-    texts = agent.model.requests[-1].texts
+    texts = model_of(agent).requests[-1].texts
     assert "Q1" not in texts and texts[-1] == "Q3"
     await talk.check_sound()
 
@@ -124,7 +124,7 @@ async def test_a_summary_never_parts_a_call_from_its_response(store: Store) -> N
     talk = compacting(store, Notes(), agent, overlap_size=0)
     await talk.say("Q1")
     await talk.say("Q2")
-    await talk.check_goes_on(agent.model)
+    await talk.check_goes_on(model_of(agent))
 
 
 def test_token_settings_have_to_come_together() -> None:
@@ -164,8 +164,8 @@ async def test_a_rewind_takes_history_state_and_artifacts_back(store: Store) -> 
     place = {"app_name": "talk", "user_id": USER, "session_id": SESSION}
     part = await artifacts.load_artifact(**place, filename="note.txt")
     assert part is not None and part.text == "v1"
-    await talk.check_goes_on(agent.model)
-    assert agent.model.requests[-1].texts == ["Q1", "A1", "And now?"]
+    await talk.check_goes_on(model_of(agent))
+    assert model_of(agent).requests[-1].texts == ["Q1", "A1", "And now?"]
 
 
 @pytest.mark.spec(100)
@@ -181,7 +181,7 @@ async def test_a_rewind_to_the_start_restores_the_state_a_session_was_made_with(
     await rewind(talk, runs[0][0].invocation_id)
     state = await talk.state()
     assert state["last"] == "given" and state["other"] == 1
-    agent.model.add("never asked")
+    model_of(agent).add("never asked")
     agent.model = model = ScriptedModel()
     await talk.check_goes_on(model)
     assert model.requests[-1].texts == ["And now?"]
@@ -196,8 +196,8 @@ async def test_rewinds_may_follow_each_other(store: Store) -> None:
     third = await talk.say("Q3")
     await rewind(talk, third[0].invocation_id)
     await talk.say("Q4")
-    assert agent.model.requests[-1].texts == ["Q1", "A1", "Q4"]
-    await talk.check_goes_on(agent.model)
+    assert model_of(agent).requests[-1].texts == ["Q1", "A1", "Q4"]
+    await talk.check_goes_on(model_of(agent))
 
 
 async def test_a_rewind_to_an_unknown_invocation_is_an_error_and_stores_nothing(

@@ -16,6 +16,7 @@ from ostinato.events import Event
 from ostinato.models import LlmResponse
 from ostinato.runners import Runner
 from ostinato.testing import FunctionModel, ScriptedModel, call, final_text, trace
+from tests.support.optionals import parts_of
 from tests.unit.flows.kit import SESSION, USER, Store, Talk, check_paired, responses, unanswered
 
 
@@ -78,7 +79,7 @@ async def test_runs_on_different_sessions_run_side_by_side(memory: Store) -> Non
 
     model = FunctionModel(
         lambda request: (
-            "Done." if request.contents[-1].parts[-1].function_response else call("meet")
+            "Done." if parts_of(request.contents[-1])[-1].function_response else call("meet")
         )
     )
     talk = Talk(LlmAgent(name="clerk", model=model, tools=[meet]), memory)

@@ -18,7 +18,7 @@ from tests.unit.runners.owners import two_owners as two_owners
 from tests.unit.runners.test_busy_sessions import Gate, words
 from tests.unit.runners.test_recovery import left_open
 
-NAMES = {"user_id": USER, "session_id": SESSION}
+NAMES: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
 LEFT = ["left", "To the left one."]
 
 
@@ -86,13 +86,15 @@ async def test_a_caller_that_gave_up_may_ask_again_at_once(two_owners: list[Owne
     root = LlmAgent(name="root", model=ScriptedModel([]), tools=[gate.wait])
     await left_open(one, digest=tree_digest(root))
 
-    async def expire(scope: asyncio.Timeout) -> None:
+    scope = asyncio.timeout(None)
+
+    async def expire() -> None:
         await gate.begun.wait()
         scope.reschedule(asyncio.get_running_loop().time())
 
+    expiring = asyncio.create_task(expire())
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(None) as scope:
-            expiring = asyncio.create_task(expire(scope))
+        async with scope:
             await talk.say("mine")
     await expiring
     asyncio.get_running_loop().call_soon(gate.let.set)

@@ -14,7 +14,7 @@ from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
 from ostinato.testing import FunctionModel, call
 
-PLACE = {"user_id": "ann", "session_id": "s1"}
+PLACE: dict[str, Any] = {"user_id": "ann", "session_id": "s1"}
 
 
 @pytest.fixture(autouse=True)

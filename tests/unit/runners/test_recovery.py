@@ -18,6 +18,7 @@ from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.store.durable_store import Claim, InboxMessage, JournalRow
 from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import LongRunningFunctionTool
+from tests.support.optionals import present
 from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to, check_paired
 from tests.unit.runners.owners import PLACE, Owner
 from tests.unit.runners.owners import two_owners as two_owners
@@ -210,7 +211,9 @@ async def test_a_parked_invocation_is_passed_by_though_others_have_spoken_since(
     await left_in_a_call(one.service, ["pay"])
     talk = two.talk(["To the new one."], [pay, note])
     assert await outcomes(two) == [("e-left", "stuck")]
-    session = await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    session = present(
+        await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    )
     await one.service.append_event(session, Event(author="front", invocation_id="e-front"))
     assert final_text(await talk.say("new")) == "To the new one."
     check_paired(two.last.runner.agent.model.requests[-1].contents)
@@ -229,7 +232,9 @@ async def test_a_parked_invocation_is_passed_by_by_an_answer_to_another_one(
     talk = two.talk([call("order"), "Ordered.", "It is here."], [])
     talk.runner.agent.tools = [LongRunningFunctionTool(order), pay]
     asked = [c for e in await talk.say("order") for c in e.get_function_calls()]
-    session = await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    session = present(
+        await one.service.get_session(app_name="talk", user_id=USER, session_id=SESSION)
+    )
     paying = types.FunctionCall(id="id of pay", name="pay", args={})
     content = types.Content(role="model", parts=[types.Part(function_call=paying)])
     events = [said("left"), Event(author="root", invocation_id="e-left", content=content)]
@@ -250,7 +255,7 @@ async def test_one_whose_agents_have_changed_is_parked_and_resumed_when_asked_fo
     talk = two.talk(["To the left one."])
     (stuck,) = await talk.runner.resume_open()
     assert stuck.outcome == "stuck" and "agents have changed" in stuck.reason
-    place = {"user_id": USER, "session_id": SESSION}
+    place: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
     events = [e async for e in talk.runner.run_async(**place, invocation_id="e-left")]
     assert final_text(events) == "To the left one."
     assert await two.service.open_leases(stuck=True) == []

@@ -23,6 +23,7 @@ from ostinato.sessions.log.resume import RERUN
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.tools import FunctionTool
 from ostinato.utils.context_utils import Aclosing
+from tests.support.optionals import present
 from tests.unit.durable.crash import PLACE, WHO, DyingStore, Killed, unanswered
 from tests.unit.flows.kit import Store, Talk, answer_to
 from tests.unit.flows.live.kit import (
@@ -171,8 +172,8 @@ class Desk(Life):
             self.paid += 1
             return "paid"
 
-        tools = [FunctionTool(pay, require_confirmation=True, in_doubt="rerun")]
-        root = LlmAgent(name="root", model=model, tools=tools)
+        tool = FunctionTool(pay, require_confirmation=True, in_doubt="rerun")
+        root = LlmAgent(name="root", model=model, tools=[tool])
         return Runner(app_name="talk", agent=root, session_service=store, auto_create_session=True)
 
     async def ask(self) -> types.Content:
@@ -277,7 +278,7 @@ async def test_a_turn_in_writing_goes_on_after_a_live_one(store: Store) -> None:
             self.requests.append(llm_request)
             yield text("Written")
 
-    model = Both([HEARD, text("Spoken"), DONE])
+    model = Both([HEARD, text("Spoken"), DONE])  # pyright: ignore[reportCallIssue]
     talk, queue = Talk(LlmAgent(name="root", model=model), store), LiveRequestQueue()
     queue.send_content(said("Hi"))
     await converse(talk, queue)
@@ -322,7 +323,7 @@ async def test_the_users_ids_may_be_those_of_a_session(memory: Store) -> None:
     run = talk.runner.run_live(session=session, live_request_queue=queue)
     async with Aclosing(run) as events:
         assert lines([await anext(events)]) == ["root a"]
-    assert (await talk.stored())[0].content.role == "user"
+    assert present((await talk.stored())[0].content).role == "user"
 
 
 async def test_metadata_of_the_run_is_on_every_event(memory: Store) -> None:

@@ -25,7 +25,7 @@ from ostinato.runners import InMemoryRunner, Runner
 from ostinato.sessions import InMemorySessionService
 from ostinato.sessions.base_session_service import GetSessionConfig
 from ostinato.testing import ScriptedModel, call, final_text, trace
-from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to, responses
+from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to, model_of, responses
 
 INVOCATION = re.compile(r"e-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -102,7 +102,8 @@ def test_a_runner_takes_an_app_or_an_agent_with_a_name_not_both_or_neither() -> 
     assert Runner(app=app, session_service=service).app_name == "talk"
     assert Runner(app=app, app_name="other", session_service=service).app_name == "other"
     assert Runner(agent=answering(), app_name="x", session_service=service).app_name == "x"
-    for wrong in ({}, {"agent": answering()}, {"app": app, "agent": answering()}):
+    either: list[dict[str, Any]] = [{}, {"agent": answering()}, {"app": app, "agent": answering()}]
+    for wrong in either:
         with pytest.raises(ValueError, match="app"):
             Runner(session_service=service, **wrong)
 
@@ -180,7 +181,7 @@ async def test_an_invalid_session_or_user_id_is_refused_before_anything_is_store
     store: Store, name: str, which: str
 ) -> None:
     runner = Talk(answering(), store).runner
-    place = {"user_id": USER, "session_id": SESSION, which: name}
+    place: dict[str, Any] = {"user_id": USER, "session_id": SESSION, which: name}
     with pytest.raises((InputValidationError, SessionNotFoundError)):
         async for _ in runner.run_async(**place, new_message="Hi"):
             pass
@@ -219,7 +220,7 @@ async def test_the_user_message_hook_may_change_what_is_stored_and_sent(store: S
     message = said("Hi")
     talk = Talk(agent, store, plugins=[Polite(name="polite")])
     await talk.say(message)
-    assert agent.model.requests[0].texts == ["Please: Hi"]
+    assert model_of(agent).requests[0].texts == ["Please: Hi"]
     assert trace(await talk.stored())[0] == "user: Please: Hi"
     assert message == said("Hi")
 
@@ -231,7 +232,7 @@ async def test_the_state_delta_rides_on_the_user_s_event(store: Store) -> None:
     given = {"language": "French", "temp:x": 1}
     await talk.say("Hi", state_delta=given)
     assert (await talk.stored())[0].actions.state_delta == {"language": "French"}
-    assert "Speak French." in agent.model.requests[0].instruction
+    assert "Speak French." in model_of(agent).requests[0].instruction
     assert (await talk.state())["language"] == "French"
     assert given == {"language": "French", "temp:x": 1}
 
@@ -258,8 +259,8 @@ async def test_an_answer_goes_to_the_branch_and_the_agent_of_its_call(store: Sto
     await talk.answer(asked, {"ok": True})
     answer = next(e for e in await talk.stored() if e.author == "user" and e.branch)
     assert answer.branch == "both.left"
-    assert left.model.requests[-1].function_responses[-1].response == {"ok": True}
-    assert len(right.model.requests) == 1
+    assert model_of(left).requests[-1].function_responses[-1].response == {"ok": True}
+    assert len(model_of(right).requests) == 1
 
 
 async def test_an_answer_to_a_call_that_never_was_is_refused_and_not_stored(store: Store) -> None:
@@ -479,11 +480,11 @@ async def test_get_session_config_limits_what_the_run_loads(store: Store) -> Non
     await talk.say("Q2")
     config = RunConfig(get_session_config=GetSessionConfig(num_recent_events=1))
     await talk.say("Q3", run_config=config)
-    assert agent.model.requests[-1].texts == ["A2", "Q3"]
+    assert model_of(agent).requests[-1].texts == ["A2", "Q3"]
     assert len(await talk.stored()) == 6
-    agent.model.add("A4")
+    model_of(agent).add("A4")
     await talk.say("Q4")
-    assert agent.model.requests[-1].texts == ["Q1", "A1", "Q2", "A2", "Q3", "A3", "Q4"]
+    assert model_of(agent).requests[-1].texts == ["Q1", "A1", "Q2", "A2", "Q3", "A3", "Q4"]
 
 
 async def test_events_that_a_callback_edits_show_in_the_next_request_and_not_in_the_store(
@@ -497,7 +498,7 @@ async def test_events_that_a_callback_edits_show_in_the_next_request_and_not_in_
     talk = Talk(agent, store)
     await talk.say("my secret")
     await talk.say("Q2")
-    assert agent.model.requests[-1].texts == ["A1", "Q2"]
+    assert model_of(agent).requests[-1].texts == ["A1", "Q2"]
     assert "user: my secret" in trace(await talk.stored())
     await talk.check_sound()
 
@@ -511,7 +512,7 @@ async def test_events_inserted_by_a_callback_show_in_the_next_request_only(store
     agent = answering("A1", before_agent_callback=whisper)
     talk = Talk(agent, store)
     await talk.say("Q1")
-    assert agent.model.requests[-1].texts == ["Whisper", "Q1"]
+    assert model_of(agent).requests[-1].texts == ["Whisper", "Q1"]
     assert trace(await talk.stored()) == ["user: Q1", "clerk: A1"]
 
 
@@ -522,7 +523,7 @@ async def test_an_event_that_the_caller_edits_changes_nothing_in_the_store(store
         event.content.parts[0].text = "edited"
         event.actions.state_delta["x"] = 1
     await talk.say("Q2")
-    assert agent.model.requests[-1].texts == ["Q1", "A1", "Q2"]
+    assert model_of(agent).requests[-1].texts == ["Q1", "A1", "Q2"]
     assert trace(await talk.stored()) == ["user: Q1", "clerk: A1", "user: Q2", "clerk: A2"]
 
 
@@ -532,7 +533,7 @@ async def test_a_run_and_its_result_do_not_depend_on_one_event_loop() -> None:
 
     def in_own_loop(runner: Any, text: str) -> list[str]:
         async def run() -> list[str]:
-            place = {"user_id": USER, "session_id": SESSION}
+            place: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
             return trace([e async for e in runner.run_async(**place, new_message=text)])
 
         return asyncio.run(run())

@@ -23,6 +23,7 @@ from ostinato.plugins import BasePlugin
 from ostinato.sessions import InMemorySessionService
 from ostinato.testing import ScriptedModel, call, final_text
 from ostinato.tools import AgentTool, LongRunningFunctionTool
+from tests.support.optionals import parts_of
 from tests.unit.flows.kit import SESSION, USER, Store, Talk, answer_to
 
 
@@ -63,7 +64,7 @@ def asks(
 async def stored(talk: Talk, *events: Event) -> None:
     """Put events into the session as if an earlier run had left them."""
     service = talk.store.service
-    place = {"app_name": "talk", "user_id": USER, "session_id": SESSION}
+    place: dict[str, Any] = {"app_name": "talk", "user_id": USER, "session_id": SESSION}
     session = await service.create_session(**place)
     for event in events:
         await service.append_event(session, event)
@@ -169,7 +170,7 @@ async def test_a_file_in_a_message_is_an_artifact_only_on_demand(memory: Store, 
         app_name="talk", user_id=USER, session_id=SESSION
     )
     assert keys == (["note.txt"] if save else [])
-    (part,) = (await talk.stored())[0].content.parts
+    (part,) = parts_of((await talk.stored())[0])
     assert (part.inline_data is None) is save
 
 
@@ -286,9 +287,11 @@ async def test_a_rewind_waits_for_the_run_that_holds_the_session(store: Store) -
     talk = Talk(Waits(name="waits"), store)
     run = asyncio.create_task(talk.say("Hi", idempotency_key="k"))
     await started.wait()
-    ((user,), place) = (await talk.stored(), {"user_id": USER, "session_id": SESSION})
+    (user,) = await talk.stored()
     rewind = asyncio.create_task(
-        talk.runner.rewind_async(**place, rewind_before_invocation_id=user.invocation_id)
+        talk.runner.rewind_async(
+            user_id=USER, session_id=SESSION, rewind_before_invocation_id=user.invocation_id
+        )
     )
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -330,7 +333,7 @@ async def test_compaction_without_a_summarizer_asks_the_model_of_the_tree(memory
     await talk.say("Hi")
     compaction = (await talk.stored())[-1].actions.compaction
     assert compaction is not None
-    assert compaction.compacted_content.parts[0].text == "Short."
+    assert parts_of(compaction.compacted_content)[0].text == "Short."
 
 
 @pytest.mark.spec(29)
@@ -402,7 +405,8 @@ async def test_effects_of_an_agent_callback_go_with_state_or_content_only(
         if writes:
             callback_context.state["k"] = 1
 
-    child = LlmAgent(name="child", model=ScriptedModel(["1", "2"]), **{hook: escalate})
+    hooks: dict[str, Any] = {hook: escalate}
+    child = LlmAgent(name="child", model=ScriptedModel(["1", "2"]), **hooks)
     loop = LoopAgent(name="loop", max_iterations=2, sub_agents=[child])
     events = await Talk(loop, memory).say()
     if writes:

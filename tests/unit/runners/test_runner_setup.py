@@ -64,13 +64,14 @@ class Looks(BaseAgent):
 @pytest.mark.spec(3)
 async def test_every_service_and_setting_reaches_the_run() -> None:
     agent = Looks(name="looks", seen=[])
+    summarizer: Any = object()
     app = App(
         name="talk",
         root_agent=agent,
         context_cache_config=ContextCacheConfig(),
         resumability_config=ResumabilityConfig(is_resumable=True),
         events_compaction_config=EventsCompactionConfig(
-            compaction_interval=50, overlap_size=1, summarizer=object()
+            compaction_interval=50, overlap_size=1, summarizer=summarizer
         ),
         tool_errors="feedback",
     )
@@ -132,13 +133,14 @@ def test_what_a_runner_may_be_made_of_is_said() -> None:
     app = App(name="talk", root_agent=answering())
     both = r"^Give the Runner either app, or agent and plugins; not both\.$"
     neither = r"^Give the Runner either app, or agent and app_name\.$"
-    for wrong, said in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"app": app, "agent": answering()}, both),
         ({"app": app, "plugins": []}, both),
         ({"agent": answering()}, neither),
         ({"app_name": "talk"}, neither),
         ({"agent": answering(), "app_name": ""}, neither),
-    ):
+    ]
+    for wrong, said in cases:
         with pytest.raises(AgentConfigError, match=said):
             Runner(session_service=service, **wrong)
     with pytest.raises(AgentConfigError, match="Only one of app, agent, or node"):
@@ -546,7 +548,9 @@ async def test_a_verbose_debug_run_has_a_line_for_each_kind_of_part(capsys: Any)
         types.Part(text="a plan", thought=True),
         types.Part(function_call=types.FunctionCall(name="book", args={"to": "x" * 90})),
         types.Part(function_response=types.FunctionResponse(name="book", response={"r": "y" * 99})),
-        types.Part(executable_code=types.ExecutableCode(code="1 + 1", language="PYTHON")),
+        types.Part(
+            executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON)
+        ),
         types.Part(code_execution_result=types.CodeExecutionResult(output="2" * 101)),
         types.Part(inline_data=picture),
         types.Part(inline_data=types.Blob(data=b"123")),

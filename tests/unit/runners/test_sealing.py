@@ -40,13 +40,14 @@ async def run_with(*events: Event, service: Any = None) -> tuple[InvocationConte
     await service.create_session(app_name="app", user_id="user", session_id="s")
     session = await store.load(Place("app", "user", "s"))
     await store.commit(session, events)
+    commit: Any = partial(store.commit, session)
     ctx = InvocationContext(
         session_service=service,
         invocation_id="e-1",
         agent=LlmAgent(name="clerk", model=ScriptedModel()),
         session=session,
         branch="root.clerk",
-        services=RunServices(commit=partial(store.commit, session)),
+        services=RunServices(commit=commit),
     )
     return ctx, store
 

@@ -75,7 +75,8 @@ def test_agents_side_by_side_keep_their_messages_apart() -> None:
         event({"text": "aa"}, author="a"),
     )
     assert seen[-1] == ("closed", "aa", False)
-    assert [(one.text, type(one)) for one in pieces.end()] == [("b", Closed)]
+    ended: list[Any] = pieces.end()
+    assert [(one.text, type(one)) for one in ended] == [("b", Closed)]
 
 
 def test_calls_results_files_and_state() -> None:

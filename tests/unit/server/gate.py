@@ -8,6 +8,7 @@ from typing import Any
 
 from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_response import LlmResponse
+from ostinato.types import Content, Part
 
 
 class Gate:
@@ -57,4 +58,5 @@ class GateLlm(BaseLlm):
 
 
 def _says(text: str, **more: Any) -> LlmResponse:
-    return LlmResponse(content={"role": "model", "parts": [{"text": text}]}, **more)
+    content = Content(role="model", parts=[Part(text=text)])
+    return LlmResponse(content=content, **more)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.optionals import present
 from tests.unit.server.conftest import Serve, Served
 
 OPERATION = "generate_content"
@@ -28,7 +29,7 @@ async def shown(serve: Serve, tmp_path: Path) -> AsyncIterator[Served]:
             message = {"role": "user", "parts": [{"text": text}]}
             body = {"appName": "desk", "userId": "ann", "sessionId": "s1", "newMessage": message}
             assert (await served.ask("POST", "/run", body)).is_success
-        await served.host.services.spans.flush()
+        await present(served.host.services.spans).flush()
         yield served
 
 

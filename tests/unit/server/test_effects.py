@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ PATH = "/apps/desk/users/ann/sessions/s/effects"
 
 
 async def keep(served: Served, user: str, *calls: str) -> None:
-    service = served.host.services.sessions
+    service: Any = served.host.services.sessions
     session: Session = await service.create_session(app_name="desk", user_id=user, session_id="s")
     rest = (1, "done", "", "", "FunctionTool")
     rows = [

@@ -328,7 +328,7 @@ async def test_words_answer_the_question_of_an_mcp_tool(
 ) -> None:
     async with listening(replace(settings, agents=flows)) as live:
         async with Client(f"{live.client.base_url}/mcp") as client:
-            first = await client.call_tool("one", {"message": "number"})
+            first: Any = await client.call_tool("one", {"message": "number"})
             assert "What about number?" in first.content[0].text
             session = first.structured_content["session"]
             refused = await client.call_tool("one", {"message": "many", "session": session})

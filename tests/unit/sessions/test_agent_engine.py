@@ -200,6 +200,8 @@ async def test_a_token_is_renewed_when_it_is_due(
     renewed: list[int] = []
 
     class Short(Credentials):
+        token: str | None
+
         def refresh(self, request: Any) -> None:
             renewed.append(1)
             self.token = f"t{len(renewed)}"

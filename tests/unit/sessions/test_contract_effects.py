@@ -30,7 +30,7 @@ from tests.unit.sessions.talk import begin, claim, said
 
 KEPT = ["file", "sql file"]
 SERVERS = ["postgres", "mariadb"]
-NAMES = {"app_name": "app", "user_id": "ann"}
+NAMES: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
 
 
 STORES = [*KEPT, *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
@@ -54,7 +54,7 @@ def keep_ledger(service: Any, settings: EffectSettings) -> None:
     """Let a store keep a ledger, as one that is made with these settings does."""
     service._effect_writer = writer = EffectWriter(settings)
     if isinstance(service, DatabaseSessionService):
-        service._effect_rows.writer = service._postgres._effects = writer
+        service._appends.effects.writer = service._postgres._effects = writer
 
 
 def row(call: str, tool: str = "pay", resolution: str = "") -> JournalRow:

@@ -274,7 +274,7 @@ async def test_cancelling(store: Store, session: Session) -> None:
 async def test_a_claim_within_another_session_needs_the_fence_of_that_one(
     store: Store, session: Session, clock: Clock
 ) -> None:
-    names = {"app_name": PLACE.app_name, "user_id": PLACE.user_id}
+    names: dict[str, Any] = {"app_name": PLACE.app_name, "user_id": PLACE.user_id}
     await store.create_session(**names, session_id="outer")
     outer = Place(PLACE.app_name, PLACE.user_id, "outer")
 

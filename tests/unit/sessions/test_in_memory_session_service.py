@@ -33,7 +33,7 @@ async def test_sessions_live_as_long_as_the_service_and_are_its_own() -> None:
 @pytest.mark.spec(192)
 async def test_programs_for_google_adk_keep_any_object_and_get_a_copy() -> None:
     service = InMemorySessionService()
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     with adk_ways():
         made = await service.create_session(**place, state={"list": [1], "thing": Thing()})
     made.state["list"].append(2)
@@ -45,7 +45,7 @@ async def test_programs_for_google_adk_keep_any_object_and_get_a_copy() -> None:
 @pytest.mark.parametrize("value", [object(), float("nan"), b"a", {1}, [Thing()], "\ud800"])
 async def test_a_state_that_no_other_store_takes_is_refused(value: Any) -> None:
     service = InMemorySessionService()
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     with pytest.raises(InputValidationError, match="State key 'k' holds a value that JSON"):
         await service.create_session(**place, state={"k": value})
     session = await service.create_session(**place, state={"temp:k": value})
@@ -62,7 +62,7 @@ async def test_a_state_that_no_other_store_takes_is_refused(value: Any) -> None:
 @pytest.mark.spec(192)
 async def test_what_is_stored_can_be_looked_at() -> None:
     service = InMemorySessionService()
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     state = {"x": 1, "app:y": 2, "user:z": 3, "temp:t": 4}
     session = await service.create_session(**place, state=state)
     await service.create_session(app_name="app", user_id="bob", session_id="s")
@@ -184,7 +184,7 @@ async def test_events_keep_their_class() -> None:
 
 def test_it_can_be_used_without_an_event_loop() -> None:
     service = InMemorySessionService()
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     made = service.create_session_sync(**place)
     assert made.id == "s"
     assert service.get_session_sync(**place) == made

@@ -175,7 +175,7 @@ def test_json_both_ways() -> None:
 
 def test_unknown_fields_are_refused() -> None:
     with pytest.raises(ValueError, match="extra"):
-        Session(**OWNER, nope=1)
+        Session(**OWNER, nope=1)  # pyright: ignore[reportCallIssue]
 
 
 def test_copy_state() -> None:

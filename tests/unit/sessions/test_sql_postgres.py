@@ -20,6 +20,7 @@ from ostinato.sessions.sql import sql_pool as _sql_pool
 from ostinato.sessions.sql.postgres_append import number_parameters
 from ostinato.sessions.store.durable_store import Fence, InboxMessage, JournalRow, Place
 from tests.support.databases import execute, new_database
+from tests.support.optionals import present
 from tests.unit.sessions.talk import OWNER, PLACE, STALE, claim, reloaded, said, texts
 
 KEY: dict[str, Any] = {**OWNER, "session_id": "s1"}
@@ -230,7 +231,7 @@ async def test_an_append_whose_answer_was_lost_is_stored_once(
 ) -> None:
     torn = Torn(monkeypatch)
     torn.times = 1
-    fence = await service.append(session, [said("a", {"n": 1})], claim=claim(revision=0))
+    fence = present(await service.append(session, [said("a", {"n": 1})], claim=claim(revision=0)))
     assert fence == Fence("me", 1)
     torn.times = 1
     await service.append(session, [said("b", {"n": 2})], [ROW], fence=fence)

@@ -815,7 +815,7 @@ async def test_a_part_that_is_loaded_again_knows_what_others_wrote_meanwhile(
     tmp_path: Path, count: int
 ) -> None:
     one, other = (SqliteSessionService(tmp_path / "s.db") for _ in range(2))
-    place = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"app_name": "app", "user_id": "ann", "session_id": "s"}
     made = await one.create_session(**place)
     await one.append_event(made, note("first"))
     for text in ("second", "third"):

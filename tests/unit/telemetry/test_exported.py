@@ -223,7 +223,7 @@ async def test_metrics_count_calls_tokens_and_errors(
     data = figures.get_metrics_data()
     assert data is not None
     (scope,) = data.resource_metrics[0].scope_metrics
-    points = {m.name: list(m.data.data_points) for m in scope.metrics}
+    points: dict[str, list[Any]] = {m.name: list(m.data.data_points) for m in scope.metrics}
     durations = points["gen_ai.client.operation.duration"]
     assert sum(p.count for p in durations) == 2
     assert {p.attributes.get("error.type") for p in durations} == {None, "RuntimeError"}
@@ -255,7 +255,7 @@ async def test_a_message_that_waits_keeps_the_trace_of_its_sender(
     spans: Any, tmp_path: Path
 ) -> None:
     store = SqliteSessionService(tmp_path / "s.db")
-    names = {"user_id": "ann", "session_id": "one"}
+    names: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
     agent = LlmAgent(name="clerk", model=ScriptedModel(["Done."]))
     runner = Runner(app_name="desk", agent=agent, session_service=store, auto_create_session=True)
     with trace.get_tracer("test").start_as_current_span("sender") as sender:

@@ -18,6 +18,7 @@ from ostinato.testing import FunctionModel, ScriptedModel, call
 from ostinato.tools import FunctionTool, agent_tool
 from ostinato.tools.agent_tool import AgentTool
 from ostinato.tools.model_mistake import ModelMistake
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 
 
@@ -110,7 +111,7 @@ def test_an_input_schema_gives_the_parameters_also_of_a_shells_first_agent() -> 
     for tool in (AgentTool(agent), AgentTool(make_shell(agent, make_agent("other")))):
         assert tool._get_declaration().parameters_json_schema == Order.model_json_schema()
     with_model = make_agent(sub_agents=[agent])
-    schema = AgentTool(with_model)._get_declaration().parameters_json_schema
+    schema = present(AgentTool(with_model)._get_declaration().parameters_json_schema)
     assert list(schema["properties"]) == ["request"]
 
 
@@ -174,8 +175,10 @@ async def test_the_last_text_is_the_result_without_thoughts() -> None:
 
 @pytest.mark.spec(129)
 async def test_code_and_its_result_count_as_text() -> None:
-    code = types.Part(executable_code=types.ExecutableCode(code="1+1", language="PYTHON"))
-    outcome = types.CodeExecutionResult(outcome="OUTCOME_OK", output="2")
+    code = types.Part(
+        executable_code=types.ExecutableCode(code="1+1", language=types.Language.PYTHON)
+    )
+    outcome = types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="2")
     context = make_context(spawn=Spawned([said(code, types.Part(code_execution_result=outcome))]))
     answer = await AgentTool(make_agent()).run_async(args={"request": "?"}, tool_context=context)
     assert answer == "1+1\n2"
@@ -279,8 +282,8 @@ def asker() -> Agent:
         """Pay."""
         raise AssertionError("nobody approved it")
 
-    tools = [FunctionTool(pay, require_confirmation=True)]
-    return Agent(name="cook", model=ScriptedModel([call("pay")]), tools=tools)
+    tool = FunctionTool(pay, require_confirmation=True)
+    return Agent(name="cook", model=ScriptedModel([call("pay")]), tools=[tool])
 
 
 async def test_an_agent_that_asks_a_person_has_not_answered() -> None:

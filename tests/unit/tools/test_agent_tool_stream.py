@@ -16,6 +16,7 @@ from ostinato.execution.stream_items import Said, StreamItems
 from ostinato.sessions.base_session_service import HIDDEN_PREFIX
 from ostinato.testing import ScriptedModel, call, chunks, final_text
 from ostinato.tools import AgentTool
+from tests.support.optionals import parts_of, present
 from tests.unit.flows.kit import USER, Store, Talk
 from tests.unit.flows.kit import memory as memory
 from tests.unit.flows.kit import store as store
@@ -40,7 +41,7 @@ def children(events: list[Event]) -> list[tuple[Event, ParentCall]]:
 
 
 def said(event: Event) -> str:
-    return "".join(p.text or "" for p in event.content.parts) if event.content else ""
+    return "".join(p.text or "" for p in parts_of(event)) if event.content else ""
 
 
 async def test_the_agents_events_come_live_between_call_and_response(store: Store) -> None:
@@ -52,7 +53,7 @@ async def test_the_agents_events_come_live_between_call_and_response(store: Stor
         (0, False), (1, True), (2, True), (3, True), (4, False), (5, False),
     ]  # fmt: skip
     for event, place in seen:
-        assert place == ParentCall(asked.id, "helper", [asked.id], complete=True)
+        assert place == ParentCall(present(asked.id), "helper", [present(asked.id)], complete=True)
         assert event.partial and not event.is_final_response()
         assert event.invocation_id == events[0].invocation_id
         assert event.author == "helper" and event.branch == f"helper@{asked.id}"
@@ -102,7 +103,8 @@ async def test_an_agent_as_a_tool_of_an_agent_as_a_tool_has_both_calls_as_its_pa
     events = await Talk(root, memory).say()
     first, asked = events[0].get_function_calls()[0], events[1].get_function_calls()[0]
     deep = next((e, place) for e, place in children(events) if e.author == "inner")
-    assert deep[1] == ParentCall(asked.id, "inner", [first.id, asked.id], complete=True)
+    path = [present(first.id), present(asked.id)]
+    assert deep[1] == ParentCall(path[-1], "inner", path, complete=True)
     assert deep[0].branch == f"outer@{first.id}.inner@{asked.id}"
 
 
@@ -112,7 +114,7 @@ async def test_agents_side_by_side_are_told_apart_by_their_calls(memory: Store) 
         for name in ("one", "two")
     ]
     model = ScriptedModel([[call("one", request="?"), call("two", request="?")], "Done."])
-    events = await Talk(LlmAgent(name="root", model=model, tools=tools), memory).say()
+    events = await Talk(LlmAgent(name="root", model=model, tools=[*tools]), memory).say()
     ids = {c.name: c.id for c in events[0].get_function_calls()}
     assert {(e.author, place.call_id) for e, place in children(events)} == set(ids.items())
     assert len(events[-2].get_function_responses()) == 2
@@ -167,7 +169,8 @@ async def test_artifacts_of_the_agent_are_the_callers(memory: Store) -> None:
         return "drawn"
 
     root = team(call("draw"), "Helped.")
-    root.tools[0].agent.tools = [draw]
+    tool: Any = root.tools[0]
+    tool.agent.tools = [draw]
     talk = Talk(root, memory)
     events = await talk.say()
     assert events[-2].actions.artifact_delta == {"drawing": 0}

@@ -56,8 +56,8 @@ async def test_nothing_runs_before_the_user_has_confirmed(tmp_path: Path) -> Non
 @pytest.mark.spec(146)
 async def test_a_run_with_confirmation(tmp_path: Path) -> None:
     model = ScriptedModel([call("execute_bash", command="pwd"), "Done."])
-    tools = [ExecuteBashTool(workspace=tmp_path)]
-    talk = Conversation(Agent(name="root", model=model, tools=tools))
+    tool = ExecuteBashTool(workspace=tmp_path)
+    talk = Conversation(Agent(name="root", model=model, tools=[tool]))
     await talk.say("Where?")
     (waiting,) = (c for c in talk.pending() if c.name == "adk_request_confirmation")
     await talk.answer(waiting, {"confirmed": True})

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from ostinato.integrations.crewai import CrewaiTool as TheSameTool
 from ostinato.tools.crewai_tool import CrewaiTool
 from ostinato.tools.tool_configs import ToolArgsConfig
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 
 
@@ -33,7 +34,7 @@ def test_the_name_has_no_spaces_and_the_schema_is_the_tools() -> None:
     declaration = tool._get_declaration()
     assert declaration is not None
     assert (declaration.name, declaration.description) == ("read_a_file", "Reads a file.")
-    assert declaration.parameters_json_schema["required"] == ["path"]
+    assert present(declaration.parameters_json_schema)["required"] == ["path"]
     assert isinstance(tool.tool, FileReader)
 
 

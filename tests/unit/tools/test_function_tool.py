@@ -97,7 +97,9 @@ async def test_dicts_become_models_also_in_unions_and_lists() -> None:
 
 @pytest.mark.spec(141)
 async def test_values_are_converted_where_that_loses_nothing() -> None:
-    def f(i: int = 0, x: float = 0.0, b: bool = False, s: set[int] = set(), n: int = None):  # noqa: B006, RUF013
+    nothing: Any = None
+
+    def f(i: int = 0, x: float = 0.0, b: bool = False, s: set[int] = set(), n: int = nothing):  # noqa: B006
         return i, x, b, s, n
 
     assert await run(f, i="5", x=2, b="true", s=[1, "2"], n=None) == (5, 2.0, True, {1, 2}, None)

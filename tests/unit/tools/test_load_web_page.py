@@ -327,7 +327,8 @@ class Names:
 def dialled(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Connections go to the site, whatever address is dialled; the list says which was."""
     found: list[Any] = []
-    connect, real = socket.create_connection, site.server_address[:2]
+    connect: Any = socket.create_connection
+    real = site.server_address[:2]
 
     def dial(address: Any, *args: Any, **options: Any) -> Any:
         found.append(address)

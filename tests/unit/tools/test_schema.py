@@ -13,6 +13,7 @@ from ostinato.tools.function_tool import FunctionTool
 from ostinato.tools.long_running_tool import LongRunningFunctionTool
 from ostinato.tools.tool_context import ToolContext
 from ostinato.tools.transfer_to_agent_tool import TransferToAgentTool
+from tests.support.optionals import present
 
 
 class Inner(BaseModel):
@@ -59,7 +60,7 @@ INNER: dict[str, Any] = {
 def schema_of(func: Any) -> dict[str, Any]:
     declaration = FunctionTool(func)._get_declaration()
     assert declaration is not None
-    return declaration.parameters_json_schema
+    return present(declaration.parameters_json_schema)
 
 
 def properties_of(func: Any) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def test_contexts_and_star_arguments_are_left_out() -> None:
 
 @pytest.mark.spec(142)
 def test_a_context_type_that_only_the_type_checker_imports_is_known_by_its_name() -> None:
-    def f(a: int, ctx: "somewhere.ToolContext | None" = None):  # noqa: F821
+    def f(a: int, ctx: "somewhere.ToolContext | None" = None):  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         return None
 
     assert list(properties_of(f)) == ["a"]
@@ -249,7 +250,7 @@ def test_types_that_json_cannot_carry_are_refused_with_a_remedy() -> None:
 
 
 def test_types_that_do_not_exist_are_refused_with_a_remedy() -> None:
-    def f(a: "Nothing"):  # noqa: F821
+    def f(a: "Nothing"):  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         return None
 
     with pytest.raises(AgentConfigError, match=r"'f'.*Nothing.*'a'.*module level"):

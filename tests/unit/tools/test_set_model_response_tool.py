@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from ostinato import types
 from ostinato.tools.model_mistake import ModelMistake
 from ostinato.tools.set_model_response_tool import SetModelResponseTool
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 
 
@@ -49,7 +50,7 @@ LEG: dict[str, Any] = {
 def parameters_of(schema: Any) -> dict[str, Any]:
     declaration = SetModelResponseTool(schema)._get_declaration()
     assert declaration is not None and declaration.name == "set_model_response"
-    return declaration.parameters_json_schema
+    return present(declaration.parameters_json_schema)
 
 
 @pytest.mark.spec(127)
@@ -115,7 +116,9 @@ def test_definitions_of_a_given_schema_stay_where_its_references_point() -> None
 
 
 def test_a_schema_record_is_told_as_json_schema() -> None:
-    record = types.Schema(type="OBJECT", properties={"q": types.Schema(type="STRING")})
+    record = types.Schema(
+        type=types.Type.OBJECT, properties={"q": types.Schema(type=types.Type.STRING)}
+    )
     told = parameters_of(record)["properties"]["response"]
     assert told == {"type": "object", "properties": {"q": {"type": "string"}}}
 

@@ -5,6 +5,7 @@ import pytest
 from ostinato.agents import Agent
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import get_user_choice, request_input
+from tests.support.optionals import present
 
 
 @pytest.mark.spec(136)
@@ -36,6 +37,6 @@ async def test_a_question() -> None:
 def test_what_the_model_is_told_of_the_question() -> None:
     declaration = request_input._get_declaration()
     assert declaration is not None
-    schema = declaration.parameters_json_schema
+    schema = present(declaration.parameters_json_schema)
     assert list(schema["properties"]) == ["message", "response_schema"]
     assert schema["required"] == ["message"]

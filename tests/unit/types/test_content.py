@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from ostinato import types
 
-JSON = {"exclude_none": True, "by_alias": True}
+JSON: dict[str, Any] = {"exclude_none": True, "by_alias": True}
 
 
 def every_kind() -> types.Content:

@@ -4,6 +4,7 @@ from google.genai import types as genai
 
 from ostinato import types
 from ostinato.types.like_named import own
+from tests.support.optionals import present
 
 
 def test_a_record_becomes_ours_of_the_same_name() -> None:
@@ -11,9 +12,9 @@ def test_a_record_becomes_ours_of_the_same_name() -> None:
     assert type(content) is types.Content
     assert content == types.Content(role="user", parts=[types.Part(text="Hi")])
     schema = own(
-        genai.Schema(type=genai.Type.OBJECT, properties={"a": genai.Schema(type="STRING")})
+        genai.Schema(type=genai.Type.OBJECT, properties={"a": genai.Schema(type=genai.Type.STRING)})
     )
-    assert type(schema) is types.Schema and type(schema.properties["a"]) is types.Schema
+    assert type(schema) is types.Schema and type(present(schema.properties)["a"]) is types.Schema
 
 
 def test_a_subclass_is_taken_as_what_it_is_derived_from() -> None:

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from ostinato import types
 
 pytestmark = pytest.mark.service
-JSON = {"exclude_none": True, "by_alias": True}
+JSON: dict[str, Any] = {"exclude_none": True, "by_alias": True}
 
 
 @pytest.fixture(name="genai")

@@ -67,7 +67,7 @@ def test_config_response_schema() -> None:
     assert isinstance(choices, type) and issubclass(choices, Enum)
     assert [choice.value for choice in choices] == ["a", "b"]
     with pytest.raises(ValidationError):
-        types.GenerateContentConfig(response_schema=3)
+        types.GenerateContentConfig(response_schema=3)  # pyright: ignore[reportArgumentType]
 
 
 def test_config_instruction_keeps_its_kind() -> None:

@@ -1,11 +1,13 @@
 """Schemas: from JSON schema and back."""
 
+from typing import Any
+
 import pytest
 
 from ostinato.types import JSONSchema, Schema, Type
 
 
-def read(source: dict[str, object], **options: bool) -> dict[str, object]:
+def read(source: dict[str, object], **options: Any) -> dict[str, object]:
     schema = Schema.from_json_schema(json_schema=JSONSchema.model_validate(source), **options)
     return schema.model_dump(exclude_none=True, mode="json")
 

@@ -170,7 +170,7 @@ def graphs_side_by_side(world: World) -> ParallelAgent:
         Workflow(name=f"flow_{n}", edges=[(START, works(world, f"a{n}"), works(world, f"b{n}"))])
         for n in (1, 2)
     ]
-    return ParallelAgent(name="both", sub_agents=flows)  # type: ignore[arg-type]
+    return ParallelAgent(name="both", sub_agents=[*flows])  # type: ignore[list-item]
 
 
 def waits_beside_a_tool(world: World) -> Workflow:
@@ -206,24 +206,22 @@ def say_yes(log: Any) -> Any:
 
 
 SCENARIOS = {
-    "sequence": Scenario(sequence),  # type: ignore[arg-type]
-    "quiet": Scenario(quiet),  # type: ignore[arg-type]
-    "fan": Scenario(fan),  # type: ignore[arg-type]
-    "uneven_fan": Scenario(uneven_fan),  # type: ignore[arg-type]
-    "rounds": Scenario(rounds),  # type: ignore[arg-type]
-    "nested": Scenario(nested),  # type: ignore[arg-type]
-    "dynamic": Scenario(dynamic),  # type: ignore[arg-type]
-    "workers": Scenario(workers),  # type: ignore[arg-type]
-    "people": Scenario(people, "Go", say_yes),  # type: ignore[arg-type]
-    "agents": Scenario(agents),  # type: ignore[arg-type]
-    "agents_side_by_side": Scenario(agents_side_by_side),  # type: ignore[arg-type]
-    "agent_again_and_again": Scenario(agent_again_and_again),  # type: ignore[arg-type]
-    "waits_beside_a_tool": Scenario(waits_beside_a_tool, "Go", tell),  # type: ignore[arg-type]
-    "task_as_node": Scenario(task_as_node, "Go", "Yes"),  # type: ignore[arg-type]
-    "tasks_side_by_side": Scenario(  # type: ignore[arg-type]
-        tasks_side_by_side, "Go", "Yes", "Yes"
-    ),
-    "task_by_run_node": Scenario(task_by_run_node, "Go", "Yes", "Yes"),  # type: ignore[arg-type]
+    "sequence": Scenario(sequence),
+    "quiet": Scenario(quiet),
+    "fan": Scenario(fan),
+    "uneven_fan": Scenario(uneven_fan),
+    "rounds": Scenario(rounds),
+    "nested": Scenario(nested),
+    "dynamic": Scenario(dynamic),
+    "workers": Scenario(workers),
+    "people": Scenario(people, "Go", say_yes),
+    "agents": Scenario(agents),
+    "agents_side_by_side": Scenario(agents_side_by_side),
+    "agent_again_and_again": Scenario(agent_again_and_again),
+    "waits_beside_a_tool": Scenario(waits_beside_a_tool, "Go", tell),
+    "task_as_node": Scenario(task_as_node, "Go", "Yes"),
+    "tasks_side_by_side": Scenario(tasks_side_by_side, "Go", "Yes", "Yes"),
+    "task_by_run_node": Scenario(task_by_run_node, "Go", "Yes", "Yes"),
     "graph_in_line": Scenario(graph_in_line),
     "graph_in_loop": Scenario(graph_in_loop),
     "graphs_side_by_side": Scenario(graphs_side_by_side),

@@ -197,14 +197,15 @@ async def test_retries_pause_and_end(memory: Store, monkeypatch: pytest.MonkeyPa
     def fail(ctx: Any, node_input: Any) -> None:
         raise KeyError(ctx.attempt_count)
 
-    for config, expected in (
+    cases: list[tuple[dict[str, Any], list[int]]] = [
         ({}, [1, 2, 4, 8]),
         ({"max_attempts": 3, "initial_delay": 5}, [5, 10]),
         ({"max_delay": 3, "backoff_factor": 3}, [1, 3, 3, 3]),
         ({"exceptions": [LookupError]}, [1, 2, 4, 8]),
         ({"exceptions": ["ValueError"]}, []),
         ({"max_attempts": 1}, []),
-    ):
+    ]
+    for config, expected in cases:
         pauses.clear()
         retry = RetryConfig(jitter=0, **config)
         one = talk(flow((START, FunctionNode(func=fail, retry_config=retry))), Store(None))

@@ -115,7 +115,7 @@ async def test_a_content_that_a_node_yields_is_its_output(store: Store) -> None:
         types.Content(role="model", parts=[types.Part(text="hello")]),
         "read hello",
     ]
-    assert events[0].content is None and "text='own'" in events[-1].output
+    assert events[0].content is None and "text='own'" in str(events[-1].output)
 
 
 async def test_a_content_of_a_subclass_of_another_library_stays_what_it_is(memory: Store) -> None:

@@ -420,14 +420,18 @@ async def enter(package: str) -> Any:
 
 @_case
 async def enter_with_metadata(package: str) -> Any:
-    entry = {"text": "likes tea", "author": "ann", "timestamp": "2025-01-01T00:00:00Z"}
+    entry: dict[str, Any] = {
+        "text": "likes tea",
+        "author": "ann",
+        "timestamp": "2025-01-01T00:00:00Z",
+    }
     entry["custom_metadata"] = {"colour": "red", "display_name": "d"}
     return await _entered(package, {"ttl": "60s", "number": 1, "metadata": {"a": "b"}}, entry)
 
 
 @_case
 async def enter_with_own_fields(package: str) -> Any:
-    entry = {"text": "likes tea", "id": "m1"}
+    entry: dict[str, Any] = {"text": "likes tea", "id": "m1"}
     entry["custom_metadata"] = {
         "description": "what",
         "ttl": "90s",

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import anthropic
 import pytest
+from anthropic.lib.vertex import AsyncAnthropicVertex
 from pydantic import BaseModel, Field, SecretStr, TypeAdapter
 
 from ostinato import types
@@ -108,7 +109,7 @@ async def test_vertex_ai(stream: bool) -> None:
         assert [x async for x in model.generate_content_async(wanted, stream=stream)]
         await model.aclose()
         [sent] = server.requests
-        async with anthropic.AsyncAnthropicVertex(
+        async with AsyncAnthropicVertex(
             project_id="my-project",
             region="europe-west1",
             access_token=TOKEN,

@@ -13,6 +13,7 @@ from ostinato import types
 from ostinato.errors import ModelRequestError, ModelUnavailableError
 from ostinato.models.openai_llm import OpenAILlm
 from ostinato.models.registry import LLMRegistry
+from tests.support.optionals import parts_of
 from tests.wire.asking import ask, fails, offered, request, said, texts
 from tests.wire.chat import script
 from tests.wire.fake_server import Answer, FakeServer, sse
@@ -121,7 +122,7 @@ async def test_images_out() -> None:
     async with FakeServer([Answer(script.whole(Turn("Here."), images=images))]) as server:
         got = await ask(script.llm(server.url), request())
     assert got[-1].content is not None
-    _, image = got[-1].content.parts or ()
+    _, image = parts_of(got[-1])
     assert image.inline_data == types.Blob(data=b"png", mime_type="image/png")
 
 
@@ -169,7 +170,9 @@ async def test_tools(mode: str, names: str | None, choice: str) -> None:
     declaration = types.FunctionDeclaration(
         name="a",
         description="A.",
-        parameters=types.Schema(type="OBJECT", properties={"n": types.Schema(type="INTEGER")}),
+        parameters=types.Schema.model_validate(
+            {"type": "OBJECT", "properties": {"n": {"type": "INTEGER"}}}
+        ),
     )
     tools = [types.Tool(function_declarations=[declaration]), *offered("b")]
     body = await sent(tools=tools, tool_config={"function_calling_config": calling})

@@ -9,6 +9,7 @@ import pytest
 from ostinato import types
 from ostinato.models.providers import PROVIDERS
 from ostinato.models.wire.chat_dialects import DIALECTS
+from tests.support.optionals import parts_of
 from tests.wire.asking import ask, offered, request, said
 from tests.wire.chat import script
 from tests.wire.fake_server import Answer, FakeServer, sse
@@ -117,7 +118,7 @@ async def test_each_field_for_thoughts_is_read(field: str) -> None:
     async with FakeServer([Answer(sse(made, done="[DONE]"))]) as server:
         got = await ask(script.llm(server.url), request(), stream=True)
     assert got[-1].content is not None
-    thought, text = got[-1].content.parts or ()
+    thought, text = parts_of(got[-1])
     assert (thought.thought, thought.text, text.text) == (True, "Hm.", "Yes.")
 
 

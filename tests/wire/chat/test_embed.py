@@ -20,9 +20,10 @@ def _answer(*vectors: Any, **fields: Any) -> Answer:
 async def test_vectors_come_in_the_order_of_the_texts() -> None:
     async with FakeServer([_answer((1, [0, 1.5]), (0, [2.0, 3]))]) as server:
         llm: Any = script.llm(server.url, model="embed-1")
-        assert isinstance(llm, Embedder)
-        assert await llm.embed(["a", "b"]) == [[2.0, 3.0], [0.0, 1.5]]
-        assert await llm.embed([]) == []
+        embedder: Embedder = llm
+        assert isinstance(embedder, Embedder)
+        assert await embedder.embed(["a", "b"]) == [[2.0, 3.0], [0.0, 1.5]]
+        assert await embedder.embed([]) == []
         await llm.aclose()
         (sent,) = server.requests
     assert sent.path == "/v1/embeddings"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -57,7 +56,7 @@ def fixture_weather() -> Weather:
 
 async def run(
     llm: BaseLlm,
-    *tools: Callable[..., Any],
+    *tools: Any,
     stream: bool = False,
     says: str = "hello",
     **fields: Any,

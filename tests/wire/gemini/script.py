@@ -62,7 +62,7 @@ def candidate(*parts: dict[str, Any], finish: str | None = None, **more: Any) ->
 
 
 def _calls(turn: Turn) -> list[dict[str, Any]]:
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"functionCall": {"name": call.name, "args": call.args, "id": call.id}}
         for call in turn.calls
     ]

@@ -270,6 +270,6 @@ def test_each_loop_has_its_client() -> None:
             assert server.connections == 1
             await model.aclose()
 
-    model = llm("http://127.0.0.1:1")
+    model: Any = llm("http://127.0.0.1:1")
     asyncio.run(twice())
     asyncio.run(twice())

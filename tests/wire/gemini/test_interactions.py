@@ -199,7 +199,7 @@ async def test_failures_of_the_way() -> None:
 
 
 def test_tools_that_the_service_runs() -> None:
-    tools = [
+    tools: list[Any] = [
         types.Tool(google_search=types.GoogleSearch()),
         types.Tool(url_context=types.UrlContext()),
     ]

@@ -25,6 +25,7 @@ from ostinato.errors import (
 )
 from ostinato.models.openai_realtime_llm import OpenAIRealtimeLlm
 from ostinato.models.registry import LLMRegistry
+from tests.support.optionals import parts_of
 from tests.unit.flows.kit import Store, Talk
 from tests.unit.flows.live.kit import converse, lines, said
 from tests.wire.live.socket_server import HANG, Close, Heard, Refuse, SocketServer
@@ -217,7 +218,7 @@ async def test_sound_both_ways_with_transcriptions(memory: Store) -> None:
         "root spoke:Hello",
         "root turn_complete",
     ]
-    blob = events[2].content and events[2].content.parts and events[2].content.parts[0].inline_data
+    blob = parts_of(events[2])[0].inline_data
     assert blob and (blob.data, blob.mime_type) == (b"ab", "audio/pcm;rate=24000")
     sent = server.received[0][1]
     assert base64.b64decode(sent["audio"]) == b"\0\1"

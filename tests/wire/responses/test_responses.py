@@ -128,7 +128,9 @@ async def test_settings_and_tools() -> None:
     body = await sent(
         temperature=0.5,
         max_output_tokens=9,
-        thinking_config=types.ThinkingConfig(thinking_level="HIGH", include_thoughts=True),
+        thinking_config=types.ThinkingConfig(
+            thinking_level=types.ThinkingLevel.HIGH, include_thoughts=True
+        ),
         response_json_schema=schema,
         tools=[*offered("look"), types.Tool(google_search=types.GoogleSearch())],
         tool_config={"function_calling_config": {"mode": "ANY"}},

@@ -6,12 +6,13 @@ from typing import Any
 from ostinato.agents import Agent
 from ostinato.models import BaseLlm, LlmResponse
 from ostinato.tools import FunctionTool, ToolContext
+from ostinato.types import Part
 
 
 async def keep(tool_context: ToolContext) -> dict[str, Any]:
     """Keep a file and a word."""
     tool_context.state["kept"] = True
-    return {"version": await tool_context.save_artifact("kept.txt", {"text": "kept"})}
+    return {"version": await tool_context.save_artifact("kept.txt", Part(text="kept"))}
 
 
 def pay(amount: int) -> dict[str, Any]:
@@ -33,7 +34,7 @@ class EvenOdd(BaseLlm):
             part = {"functionCall": {"name": "keep", "args": {}}}
         else:
             part = {"functionCall": {"name": "pay", "args": {"amount": len(contents)}}}
-        yield LlmResponse(content={"role": "model", "parts": [part]})
+        yield LlmResponse.model_validate({"content": {"role": "model", "parts": [part]}})
 
 
 root_agent = Agent(

@@ -63,7 +63,7 @@ class Scripted(BaseLlm):
     """Calls the tool that the message names, else repeats the message word by word."""
 
     async def generate_content_async(self, llm_request, stream=False):
-        parts = llm_request.contents[-1].parts
+        parts = llm_request.contents[-1].parts or []
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=1000 + len(llm_request.contents),
             candidates_token_count=12,
@@ -82,7 +82,7 @@ class Scripted(BaseLlm):
                     thought = types.Part(text=f"I need {name} for that.", thought=True)
                     yield says([thought, types.Part(function_call=call)], usage_metadata=usage)
                     return
-            files = [part.inline_data.mime_type for part in parts if part.inline_data]
+            files = [str(part.inline_data.mime_type) for part in parts if part.inline_data]
             answer = f"You sent {', '.join(files)}" if files else f"You said: {text}"
             if "hold" in text or "helper" in self.model:
                 if stream:

@@ -6,6 +6,8 @@ Try:
 - Echo **this** back
 """
 
+from typing import Any
+
 from ostinato import types
 from ostinato.agents import Agent
 from ostinato.models.base_llm import BaseLlm
@@ -55,7 +57,7 @@ def fails(reason: str) -> dict:
 class Painter(BaseLlm):
     """Answers by what the message says; `echo` repeats the rest of it."""
 
-    async def generate_content_async(self, llm_request, stream=False):
+    async def generate_content_async(self, llm_request: Any, stream=False):
         part = llm_request.contents[-1].parts[-1]
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=1200, candidates_token_count=85, cached_content_token_count=600

@@ -5,6 +5,7 @@ turn, twice at a time, one with a task.
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 from ostinato import types
 from ostinato.agents import Agent
@@ -28,7 +29,7 @@ def lookup(city: str) -> dict:
 class Rules(BaseLlm):
     """The root calls what the message names; the others look something up, then answer."""
 
-    async def generate_content_async(self, llm_request, stream=False):
+    async def generate_content_async(self, llm_request: Any, stream=False):
         last = llm_request.contents[-1].parts[-1]
         if last.function_response is not None and last.function_response.name == "lookup":
             if self.model == "booker":

@@ -4,6 +4,7 @@ import asyncio
 import math
 import struct
 from contextlib import asynccontextmanager
+from typing import Any
 
 from ostinato import types
 from ostinato.agents import Agent
@@ -27,11 +28,11 @@ class Ear(BaseLlmConnection):
         self._said = asyncio.Queue()
         self._heard = 0
 
-    async def send_content(self, content):
+    async def send_content(self, content: Any):
         part = content.parts[0]
         self._said.put_nowait("result" if part.function_response else part.text)
 
-    async def send_realtime(self, blob):
+    async def send_realtime(self, blob: Any):
         before = self._heard
         self._heard += len(getattr(blob, "data", None) or b"")
         if before < HEARD <= self._heard:

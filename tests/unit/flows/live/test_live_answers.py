@@ -34,9 +34,9 @@ class Desk:
             return "paid"
 
         ask = [HEARD, calls(call("pay", "a", amount=5)), HEARD, text("May I?"), DONE]
-        self.model = BothModel(ask, *scripts)
-        tools = [FunctionTool(pay, require_confirmation=True)]
-        self.talk = Talk(LlmAgent(name="root", model=self.model, tools=tools), store)
+        self.model = BothModel(ask, *scripts)  # pyright: ignore[reportCallIssue]
+        tool = FunctionTool(pay, require_confirmation=True)
+        self.talk = Talk(LlmAgent(name="root", model=self.model, tools=[tool]), store)
 
     async def ask(self) -> types.FunctionCall:
         """Have the agent ask; return the request."""

@@ -215,6 +215,7 @@ async def test_what_a_guardrail_raises_ends_the_run_with_nothing_let_through(sto
 @pytest.mark.parametrize("stage", ["input", "output"])
 async def test_a_run_whose_sound_has_no_words_is_refused(memory: Store, stage: str) -> None:
     guards: Any = {f"{stage}_guardrails": [Guard()]}
+    unheard: Any = {f"{stage}_audio_transcription": None}
     talk = Talk(root(LiveModel([DONE]), **guards), memory)
     with pytest.raises(AgentConfigError, match=f"'root'.*no {stage}_audio_transcription"):
-        await run(talk, said("Hi"), **{f"{stage}_audio_transcription": None})
+        await run(talk, said("Hi"), **unheard)

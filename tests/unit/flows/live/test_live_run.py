@@ -12,6 +12,7 @@ from ostinato.agents import LiveRequestQueue, LlmAgent, RunConfig
 from ostinato.errors import InputValidationError, SessionNotFoundError
 from ostinato.events import Event
 from ostinato.models import LlmResponse
+from ostinato.models.request_text import instruction_text
 from ostinato.runners import Runner
 from ostinato.sessions import InMemorySessionService
 from ostinato.utils.context_utils import Aclosing
@@ -66,7 +67,7 @@ async def test_a_live_run_asks_for_sound_and_transcriptions_unless_told_otherwis
     assert first.output_audio_transcription is not None
     assert second.response_modalities == [types.Modality.TEXT]
     assert second.input_audio_transcription is None
-    assert model.requests[0].config.system_instruction.startswith("Be brief.")
+    assert instruction_text(model.requests[0].config).startswith("Be brief.")
 
 
 @pytest.mark.spec(204)

@@ -18,6 +18,7 @@ from ostinato.testing import ScriptedModel
 from ostinato.testing import call as scripted_call
 from ostinato.tools import FunctionTool
 from ostinato.tools.long_running_tool import LongRunningFunctionTool
+from tests.support.optionals import present
 from tests.unit.flows.kit import Store, Talk
 from tests.unit.flows.live.kit import (
     DONE,
@@ -310,7 +311,8 @@ async def test_a_video_tool_gets_the_users_stream_until_it_is_stopped(memory: St
         "stop_streaming={'status': 'Successfully stopped streaming function watch'}",
         "stop_streaming={'status': 'No active streaming function named watch found'}",
     ]
-    declared = model.requests[0].config.tools[0].function_declarations
+    (tool,) = present(model.requests[0].config.tools)
+    declared = present(tool.function_declarations)
     assert [d.name for d in declared] == ["watch", "stop_streaming"]
     assert declared[0].parameters_json_schema is None
 
@@ -366,7 +368,7 @@ async def test_a_sequence_goes_on_when_a_model_says_that_its_task_is_done(store:
         [text("2", False), calls(call("task_completed", "b")), HEARD],
     )
     subs = [LlmAgent(name=name, model=model, instruction=name) for name in ("one", "two")]
-    talk, queue = started(SequentialAgent(name="seq", sub_agents=subs), store)
+    talk, queue = started(SequentialAgent(name="seq", sub_agents=[*subs]), store)
     events = await converse(talk, queue)
     done = "task_completed={'result': 'Task completion signaled.'}"
     assert lines(events) == [
@@ -386,7 +388,7 @@ async def test_a_sequence_goes_on_when_a_model_says_that_its_task_is_done(store:
 async def test_closing_ends_a_sequence_as_a_whole(memory: Store) -> None:
     model = LiveModel([HEARD, text("1", False), DONE])
     subs = [LlmAgent(name=name, model=model) for name in ("one", "two")]
-    talk, queue = started(SequentialAgent(name="seq", sub_agents=subs), memory)
+    talk, queue = started(SequentialAgent(name="seq", sub_agents=[*subs]), memory)
     assert lines(await converse(talk, queue)) == ["one 1", "one turn_complete"]
 
 

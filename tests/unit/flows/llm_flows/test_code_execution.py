@@ -29,6 +29,7 @@ from ostinato.flows.llm_flows._code_execution import request_processor, response
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
+from tests.support.optionals import parts_of, present
 
 PLACE = {"app_name": "app", "user_id": "u", "session_id": "s"}
 
@@ -96,8 +97,8 @@ async def prepare(
     return request, [event async for event in request_processor.run_async(ctx, request)]
 
 
-def shown(contents: list[types.Content]) -> list[tuple[str, list[str]]]:
-    return [(c.role, [p.text for p in c.parts]) for c in contents]
+def shown(contents: list[types.Content]) -> list[tuple[str | None, list[Any]]]:
+    return [(c.role, [p.text for p in parts_of(c)]) for c in contents]
 
 
 @pytest.mark.spec(167, 168)
@@ -111,13 +112,13 @@ async def test_code_is_run_and_the_response_cleared() -> None:
     result = await anext(events)
     assert [event async for event in events] == []
     assert response.content is None
-    assert [p.to_json_dict() for p in code.content.parts] == [
+    assert [p.to_json_dict() for p in parts_of(code)] == [
         {"text": "Try.\n"},
         {"executable_code": {"code": "print(1)", "language": "PYTHON"}},
     ]
     assert code.actions.is_empty()
-    assert result.content.role == "model"
-    assert [p.to_json_dict() for p in result.content.parts] == [
+    assert present(result.content).role == "model"
+    assert [p.to_json_dict() for p in parts_of(result)] == [
         {
             "code_execution_result": {
                 "outcome": "OUTCOME_OK",
@@ -157,7 +158,7 @@ async def test_output_files_become_artifacts() -> None:
     ctx = await open_context(executor)
     _, result = await respond(ctx, answer())
     assert result.actions.artifact_delta == {"a.png": 0, "b.txt": 0}
-    output = result.content.parts[0].code_execution_result.output
+    output = present(present(parts_of(result)[0].code_execution_result).output)
     assert output.endswith("Saved artifacts:\n`a.png`,`b.txt`")
     for file, data in zip(files, (b"\x89PNG", b"hello"), strict=True):
         part = await ctx.artifact_service.load_artifact(**PLACE, filename=file.name)
@@ -178,11 +179,11 @@ async def test_failures_are_bounded(attempts: int, runs: int) -> None:
     ctx = await open_context(executor)
     for number in range(runs):
         _, result = await respond(ctx, answer(number))
-        assert result.content.parts[0].code_execution_result.outcome == "OUTCOME_FAILED"
-        assert result.content.parts[0].code_execution_result.output == "no"
+        assert present(parts_of(result)[0].code_execution_result).outcome == "OUTCOME_FAILED"
+        assert present(parts_of(result)[0].code_execution_result).output == "no"
     last = answer(9)
     assert await respond(ctx, last) == []
-    assert last.content.parts[0].text.startswith("Try."), "the answer is left as it is"
+    assert present(parts_of(last)[0].text).startswith("Try."), "the answer is left as it is"
     assert len(executor.asked) == runs
     ctx.invocation_id = "e-2"
     assert len(await respond(ctx, answer())) == 2, "another invocation counts anew"
@@ -235,8 +236,10 @@ async def test_with_real_code() -> None:
     assert result.actions.artifact_delta == {"a": 0}
     bad = LlmResponse(content=model(text("```tool_code\nraise ValueError('no')\n```")))
     _, result = await respond(ctx, bad)
-    ended = result.content.parts[0].code_execution_result
-    assert ended.outcome == "OUTCOME_FAILED" and ended.output.endswith("\nValueError: no\n")
+    ended = present(parts_of(result)[0].code_execution_result)
+    assert ended.outcome == "OUTCOME_FAILED" and present(ended.output).endswith(
+        "\nValueError: no\n"
+    )
 
 
 async def test_cancelling_the_run_ends_the_code() -> None:
@@ -276,7 +279,7 @@ async def test_delimiters_are_the_executors_own() -> None:
     ctx = await open_context(executor)
     response = LlmResponse(content=model(text("<py>1</py>")))
     code, result = await respond(ctx, response)
-    request, _ = await prepare(ctx, code.content, result.content)
+    request, _ = await prepare(ctx, present(code.content), present(result.content))
     assert shown(request.contents) == [
         ("model", ["<py>1</py>"]),
         ("user", ["<out>Code execution result:\nok\n\n</out>"]),
@@ -291,8 +294,8 @@ async def test_data_files_are_taken_out_explored_and_cached() -> None:
     request, events = await prepare(ctx, message)
     file = File("data_1_2.csv", base64.b64encode(b"a,b\n1,2\n").decode(), "text/csv")
     code, result = events
-    assert code.content.parts[0].text == "Processing input file: `data_1_2.csv`"
-    source = code.content.parts[1].executable_code.code
+    assert parts_of(code)[0].text == "Processing input file: `data_1_2.csv`"
+    source = present(present(parts_of(code)[1].executable_code).code)
     ast.parse(source)
     assert 'data_1_2 = pd.read_csv("data_1_2.csv")\nexplore_df(data_1_2)' in source
     assert executor.asked == [CodeExecutionInput(code=source, input_files=[file])]
@@ -302,10 +305,16 @@ async def test_data_files_are_taken_out_explored_and_cached() -> None:
     assert roles_and_texts[0] == ("user", ["look", "\nAvailable file: `data_1_2.csv`\n", None])
     assert roles_and_texts[1][1][1].startswith("```tool_code\nimport pandas")
     assert roles_and_texts[2][0] == "user" and len(roles_and_texts) == 3
-    assert message.parts[1].inline_data.data == b"a,b\n1,2\n", "the history keeps its file"
+    assert present(parts_of(message)[1].inline_data).data == b"a,b\n1,2\n", (
+        "the history keeps its file"
+    )
 
-    request, events = await prepare(ctx, message, code.content, result.content, model(text("x")))
-    assert events == [] and request.contents[0].parts[1].text.startswith("\nAvailable file")
+    request, events = await prepare(
+        ctx, message, present(code.content), present(result.content), model(text("x"))
+    )
+    assert events == [] and present(parts_of(request.contents[0])[1].text).startswith(
+        "\nAvailable file"
+    )
     await respond(ctx, answer())
     assert executor.asked[-1].input_files == [file], "later code finds the file"
 
@@ -333,7 +342,7 @@ async def test_names_stay_apart_when_the_history_shifts() -> None:
     first, second = (user(blob(data, "text/csv")) for data in (b"a\n1\n", b"b\n2\n"))
     await prepare(ctx, first, second)
     request, _ = await prepare(ctx, second, user(blob(b"c\n", "text/csv")))
-    names = [content.parts[0].text.split("`")[1] for content in request.contents[:2]]
+    names = [present(parts_of(content)[0].text).split("`")[1] for content in request.contents[:2]]
     assert names == ["data_2_1.csv", "data_2_1_2.csv"]
 
 
@@ -345,7 +354,7 @@ async def test_failed_exploring_is_shown_and_not_counted() -> None:
     message = user(blob(b"a\n", "text/csv"), blob(b"b\n", "text/csv"))
     request, events = await prepare(ctx, message)
     assert len(events) == 4
-    assert "No module named 'pandas'" in request.contents[-1].parts[0].text
+    assert "No module named 'pandas'" in present(parts_of(request.contents[-1])[0].text)
     assert len(await respond(ctx, answer())) == 2
 
 
@@ -361,7 +370,7 @@ async def test_exploring_without_pandas_tells_the_model() -> None:
     ctx = await open_context(UnsafeLocalCodeExecutor(optimize_data_file=True))
     message = user(blob(b"a,b\n1,\n1,x\n", "text/csv"))
     _, (_, result) = await prepare(ctx, message)
-    output = result.content.parts[0].code_execution_result.output
+    output = present(present(parts_of(result)[0].code_execution_result).output)
     assert "No module named 'pandas'" in output or "2 rows, 2 columns" in output
 
 
@@ -370,8 +379,8 @@ async def test_built_in_executor_adds_its_tool() -> None:
     ctx = await open_context(BuiltInCodeExecutor(optimize_data_file=True))
     code = model(types.Part.from_executable_code(code="c", language=types.Language.PYTHON))
     request, events = await prepare(ctx, user(blob(b"a\n", "text/csv")), code)
-    assert events == [] and request.config.tools[0].code_execution is not None
-    assert request.contents[0].parts[0].inline_data and request.contents[1] is code
+    assert events == [] and present(request.config.tools)[0].code_execution is not None
+    assert parts_of(request.contents[0])[0].inline_data and request.contents[1] is code
 
 
 @pytest.mark.spec(166)
@@ -388,7 +397,7 @@ async def test_images_become_artifacts() -> None:
     [event] = await respond(ctx, response)
     assert event.actions.artifact_delta == {"n.jpg": 0, "user_n.jpg": 0, "n_2.jpg": 0}
     assert event.content is None and event.author == "root"
-    assert [p.text for p in response.content.parts] == [
+    assert [p.text for p in parts_of(response)] == [
         "x",
         "Saved as artifact: n.jpg. ",
         "Saved as artifact: user_n.jpg. ",

@@ -161,8 +161,18 @@ def test_an_event_with_a_compaction_or_a_transcription_is_never_empty() -> None:
         (types.Part(text="x"), False),
         (types.Part(inline_data=BLOB), False),
         (types.Part(file_data=types.FileData(file_uri="gs://x")), False),
-        (types.Part(executable_code=types.ExecutableCode(code="1", language="PYTHON")), False),
-        (types.Part(code_execution_result=types.CodeExecutionResult(outcome="OUTCOME_OK")), False),
+        (
+            types.Part(
+                executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON)
+            ),
+            False,
+        ),
+        (
+            types.Part(
+                code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK)
+            ),
+            False,
+        ),
         (fc("t"), False),
         (fr("t"), False),
         (types.Part(thought=True, function_call=types.FunctionCall(name="t")), False),

@@ -28,7 +28,8 @@ from ostinato.sessions import Session
 from ostinato.testing import Conversation, ScriptedModel, call, chunks
 from ostinato.tools import FunctionTool
 from ostinato.tools.base_tool import BaseTool
-from tests.unit.flows.kit import responses
+from tests.support.optionals import parts_of, present
+from tests.unit.flows.kit import model_of, responses
 
 # FEATURES row 85 and A.27 X1: compaction stands before contents.
 REQUEST_PROCESSORS = [
@@ -176,7 +177,7 @@ async def test_a_processor_that_ends_the_invocation_keeps_the_model_from_being_c
     agent = noting(notes, "Not said.")
     agent._llm_flow.request_processors.insert(0, Stop(notes, "stop"))
     events = await Conversation(agent).say("Go")
-    assert len(events) == 1 and notes == [] and agent.model.requests == []
+    assert len(events) == 1 and notes == [] and model_of(agent).requests == []
 
 
 @pytest.mark.spec(121)
@@ -186,7 +187,7 @@ async def test_a_response_processor_may_add_an_event_before_the_response_s_own()
     agent._llm_flow.response_processors.append(Note([], "extra", extra))
     events = await Conversation(agent).say("Go")
     assert [e.actions.state_delta for e in events] == [{"k": 1}, {}]
-    assert events[1].content.parts[0].text == "Hello."
+    assert parts_of(events[1])[0].text == "Hello."
 
 
 @pytest.mark.spec(83)
@@ -277,7 +278,7 @@ def test_several_response_events_become_one_with_parts_in_order_and_actions_merg
     assert [r.id for r in merged.get_function_responses()] == ["1", "2"]
     assert merged.actions.state_delta == {"a": 1, "b": 2, "n": {"x": 1, "y": 2}}
     assert merged.actions.transfer_to_agent == "other"
-    assert merged.timestamp == 1.0 and merged.content.role == "user"
+    assert merged.timestamp == 1.0 and present(merged.content).role == "user"
     assert (merged.author, merged.invocation_id, merged.branch) == ("a", "e-1", "fan.a")
     assert one.actions.state_delta == {"a": 1, "n": {"x": 1}}
     with pytest.raises(ValueError, match="No function response"):
@@ -334,7 +335,7 @@ async def test_a_live_run_copies_defaults_too_and_without_a_config_nothing_is_co
 
 async def first_request(agent: LlmAgent, root: Any = None, **options: Any) -> Any:
     await Conversation(root or agent, **options).say("Hi")
-    return agent.model.requests[0]
+    return model_of(agent).requests[0]
 
 
 @pytest.mark.spec(54, 55, 89, 92)

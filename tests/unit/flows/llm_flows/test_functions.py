@@ -209,7 +209,8 @@ async def test_a_hook_s_wrong_answer_is_an_error_that_names_hook_and_agent(
         return Notes()
 
     if where == "agent":
-        ctx, who = run_of(**{hook: wrong}), f"{hook} '{wrong.__qualname__}'"
+        hooks: dict[str, Any] = {hook: wrong}
+        ctx, who = run_of(**hooks), f"{hook} '{wrong.__qualname__}'"
     else:
 
         async def answers(self: Any, **_: Any) -> Any:

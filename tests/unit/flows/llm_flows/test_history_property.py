@@ -155,7 +155,8 @@ def records_of(script: list[Any]) -> list[EventRecord]:
             add(author, branch, content=types.Content(role="user", parts=given_back))
         elif kind == "heard":
             author, side, words = what
-            add(author, **{side: types.Transcription(text=words)})
+            heard: dict[str, Any] = {side: types.Transcription(text=words)}
+            add(author, **heard)
         elif kind == "rewind":
             actions = EventActions(rewind_before_invocation_id=f"inv{what[0]}")
             add("user", actions=actions)

@@ -15,8 +15,10 @@ from ostinato.events.event import Event
 from ostinato.flows.llm_flows._nl_planning import request_processor, response_processor
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
+from ostinato.models.request_text import instruction_text
 from ostinato.planners import BasePlanner, BuiltInPlanner, PlanReActPlanner
 from ostinato.sessions.in_memory_session_service import InMemorySessionService
+from tests.support.optionals import parts_of
 
 
 class OwnPlanner(BasePlanner):
@@ -72,10 +74,10 @@ async def test_built_in_planner_sets_its_config_and_leaves_thoughts_alone() -> N
     request = await prepare(ctx, LlmRequest(contents=contents))
     assert request.config.thinking_config == config
     assert request.config.system_instruction is None
-    assert request.contents[0].parts[0].thought is True
+    assert parts_of(request.contents[0])[0].thought is True
     response = LlmResponse(content=model(text("/*PLANNING*/ x")))
     assert await read(ctx, response) == []
-    assert response.content.parts[0].thought is None
+    assert parts_of(response)[0].thought is None
 
 
 @pytest.mark.spec(163)
@@ -83,7 +85,7 @@ async def test_instruction_goes_behind_the_others() -> None:
     ctx = await open_context(PlanReActPlanner())
     request = LlmRequest(config=types.GenerateContentConfig(system_instruction="Be kind."))
     await prepare(ctx, request)
-    kind, blank, rest = request.config.system_instruction.split("\n", 2)
+    kind, blank, rest = instruction_text(request.config).split("\n", 2)
     assert (kind, blank) == ("Be kind.", "")
     assert "/*FINAL_ANSWER*/" in rest
 
@@ -98,8 +100,8 @@ async def test_earlier_thoughts_are_sent_as_text_without_editing_the_history() -
     request = LlmRequest()
     request.contents = history
     await prepare(ctx, request)
-    assert [p.thought for p in request.contents[1].parts] == [None, None]
-    assert request.contents[1].parts[0].thought_signature == b"s"
+    assert [p.thought for p in parts_of(request.contents[1])] == [None, None]
+    assert parts_of(request.contents[1])[0].thought_signature == b"s"
     assert request.contents[1].role == "model"
     assert request.contents[0] is plain
     assert shared.model_dump() == before and history[1] is shared
@@ -111,11 +113,11 @@ async def test_only_new_contents_are_looked_at() -> None:
     first = await prepare(ctx, _request(history))
     second = await prepare(ctx, _request([*history, model(text("new", thought=True))]))
     assert all(a is b for a, b in zip(first.contents, second.contents, strict=False))
-    assert len(second.contents) == 6 and second.contents[5].parts[0].thought is None
+    assert len(second.contents) == 6 and parts_of(second.contents[5])[0].thought is None
     changed = [*history[:2], model(text("other", thought=True)), *history[3:4]]
     third = await prepare(ctx, _request(changed))
-    assert [c.parts[0].text for c in third.contents] == ["0", "1", "other", "3"]
-    assert all(c.parts[0].thought is None for c in third.contents)
+    assert [parts_of(c)[0].text for c in third.contents] == ["0", "1", "other", "3"]
+    assert all(parts_of(c)[0].thought is None for c in third.contents)
     assert third.contents[1] is first.contents[1]
 
 

@@ -11,6 +11,7 @@ from ostinato.testing import Conversation, FunctionModel, ScriptedModel, call
 from ostinato.tools.bigquery import BigQueryCredentialsConfig, BigQueryToolset
 from ostinato.tools.bigquery.config import BigQueryToolConfig, WriteMode
 from tests.support.fake_bigquery import FakeBigQuery, row
+from tests.support.optionals import parts_of
 from tests.unit.durable.crash import Life, Scenario, World, flagged
 
 INSERT = "INSERT INTO sales.orders VALUES (1)"
@@ -29,7 +30,7 @@ async def test_an_agent_reads_rows(bigquery: FakeBigQuery) -> None:
     bigquery.result = ([{"name": "n", "type": "INTEGER"}], [row("7")])
     model = ScriptedModel([call("execute_sql", **QUERY), "Seven."])
     events = await Conversation(make_agent(model)).say("How many?")
-    assert events[-1].content is not None and events[-1].content.parts[0].text == "Seven."
+    assert events[-1].content is not None and parts_of(events[-1])[0].text == "Seven."
     (answer,) = [
         part.function_response
         for content in model.requests[1].contents

@@ -7,6 +7,7 @@ import pytest
 from ostinato import _google_rest as rest_client
 from ostinato.tools.bigquery import BigQueryToolset
 from tests.support.fake_bigquery import FakeBigQuery
+from tests.support.optionals import present
 from tests.unit.tools.bigquery.conftest import CallTool
 
 NAMES = [
@@ -45,7 +46,7 @@ async def test_the_model_sees_neither_credentials_nor_settings_nor_context() -> 
     for tool in await BigQueryToolset().get_tools():
         declaration = tool._get_declaration()
         assert declaration is not None and declaration.description
-        schema = declaration.parameters_json_schema
+        schema = present(declaration.parameters_json_schema)
         assert not {"credentials", "settings", "tool_context"} & set(schema["properties"])
         assert "project_id" in schema["required"]
         assert set(schema["required"]) <= set(schema["properties"])

@@ -25,7 +25,7 @@ from ostinato.tools.bigquery import BigQueryCredentialsConfig
 from ostinato.tools.bigquery.bigquery_credentials import BIGQUERY_SCOPES
 from tests.unit.tools.contexts import make_context
 
-CLIENT = {"client_id": "id", "client_secret": "the-secret"}
+CLIENT: dict[str, Any] = {"client_id": "id", "client_secret": "the-secret"}
 KEY = "bigquery_token_cache"
 
 
@@ -142,7 +142,8 @@ async def test_a_user_is_asked_once_in_an_invocation() -> None:
     context, config = make_context(), BigQueryCredentialsConfig(**CLIENT)
     assert await get(config, context) is None
     request = context.actions.requested_auth_configs["call-1"]
-    flow = request.auth_scheme.flows.authorizationCode
+    scheme: Any = request.auth_scheme
+    flow = scheme.flows.authorizationCode
     assert list(flow.scopes) == BIGQUERY_SCOPES
     assert flow.authorizationUrl == "https://accounts.google.com/o/oauth2/auth"
     assert flow.tokenUrl == "https://oauth2.googleapis.com/token"

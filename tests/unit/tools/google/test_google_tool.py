@@ -10,6 +10,7 @@ from ostinato._optional import need
 from ostinato.errors import MissingExtraError
 from ostinato.tools.google.credentials import BaseGoogleCredentialsConfig
 from ostinato.tools.google_tool import GoogleTool
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 
 
@@ -40,7 +41,7 @@ async def test_the_function_gets_login_and_settings() -> None:
 def test_the_model_is_told_of_neither() -> None:
     declaration = make_tool()._get_declaration()
     assert declaration is not None
-    assert list(declaration.parameters_json_schema["properties"]) == ["folder"]
+    assert list(present(declaration.parameters_json_schema)["properties"]) == ["folder"]
 
 
 def test_an_edited_call_needs_neither() -> None:

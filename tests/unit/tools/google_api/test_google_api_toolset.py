@@ -32,6 +32,7 @@ from ostinato.tools.google_api_tool import googleapi_to_openapi_converter as con
 from ostinato.tools.google_api_tool.googleapi_to_openapi_converter import (
     GoogleApiToOpenApiConverter,
 )
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 from tests.unit.tools.google_api.documents import CALENDAR, SCOPE, SHEETS
 from tests.unit.tools.openapi.recording_server import RecordingServer, serve_document
@@ -109,13 +110,13 @@ async def test_tools_are_chosen_by_name_and_predicate_and_prefixed() -> None:
 async def test_the_model_is_told_of_the_methods_parameters() -> None:
     declaration = (await find(calendar(), LIST))._get_declaration()
     assert declaration is not None and declaration.description == "Returns events."
-    schema = declaration.parameters_json_schema
+    schema = present(declaration.parameters_json_schema)
     assert schema["required"] == ["calendar_id"]
     types_ = schema["properties"]["event_types"]
     assert types_["type"] == "array" and types_["items"]["enum"] == ["default", "outOfOffice"]
     event = (await find(calendar(), INSERT))._get_declaration()
     assert event is not None
-    properties = event.parameters_json_schema["properties"]
+    properties = present(event.parameters_json_schema)["properties"]
     assert "summary" in properties and "start" in properties and "id" not in properties
 
 
@@ -163,8 +164,9 @@ async def test_a_user_is_asked_for_the_first_scope_and_more(
     found = await call(toolset, "calendar_ping", context)
     assert found["pending"] is True and server.requests == []
     request = context.actions.requested_auth_configs["call-1"]
-    assert request.auth_scheme.scopes == [SCOPE, "https://more"]
-    assert request.auth_scheme.token_endpoint == "https://oauth2.googleapis.com/token"
+    scheme: Any = request.auth_scheme
+    assert scheme.scopes == [SCOPE, "https://more"]
+    assert scheme.token_endpoint == "https://oauth2.googleapis.com/token"
     assert request.raw_auth_credential is not None
     assert request.raw_auth_credential.auth_type is AuthCredentialTypes.OPEN_ID_CONNECT
 

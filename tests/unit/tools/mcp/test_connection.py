@@ -149,7 +149,7 @@ async def test_dead_server_is_replaced_by_a_new_one(tmp_path: Path):
 async def test_cancelled_caller_leaves_the_connection_to_others():
     manager = MCPSessionManager(raw_server())
     session = await manager.create_session()
-    hanging = asyncio.create_task(session.call_tool("hang", {}))
+    hanging = asyncio.ensure_future(session.call_tool("hang", {}))
     await session.call_tool("echo", {})  # the call before it has been sent
     hanging.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -161,7 +161,7 @@ async def test_cancelled_caller_leaves_the_connection_to_others():
 async def test_close_fails_requests_under_way():
     manager = MCPSessionManager(raw_server())
     session = await manager.create_session()
-    hanging = asyncio.create_task(session.call_tool("hang", {}))
+    hanging = asyncio.ensure_future(session.call_tool("hang", {}))
     await session.call_tool("echo", {})
     await manager.close()
     with pytest.raises(McpConnectionError):
@@ -191,7 +191,7 @@ async def test_least_recently_used_connection_makes_room():
 async def test_all_connections_busy_is_refused():
     manager = MCPSessionManager(raw_server(), max_connections=1)
     session = await manager.create_session()
-    hanging = asyncio.create_task(session.call_tool("hang", {}))
+    hanging = asyncio.ensure_future(session.call_tool("hang", {}))
     await session.call_tool("echo", {})
     with pytest.raises(McpConnectionError, match="all 1 connections are busy"):
         await manager.connect("ann")

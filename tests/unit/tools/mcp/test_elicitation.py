@@ -129,7 +129,7 @@ async def test_callback_of_the_program_answers_at_once():
 
 async def test_answer_in_another_process_after_a_restart(tmp_path: Path):
     """All that lives in memory is made anew between question and answer."""
-    place = {"user_id": "ann", "session_id": "s"}
+    place: dict[str, Any] = {"user_id": "ann", "session_id": "s"}
     shop = Shop()
 
     def make_runner(*turns: Any) -> Runner:

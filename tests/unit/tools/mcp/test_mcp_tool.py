@@ -59,7 +59,7 @@ async def run_tool(toolset: McpToolset, name: str, context: Any = None, **args: 
         ({"destructive_hint": False}, "at_most_once"),
     ],
 )
-def test_annotations_choose_the_policy(hints: dict[str, bool], policy: str):
+def test_annotations_choose_the_policy(hints: dict[str, Any], policy: str):
     assert make_tool(annotations=mcp_types.ToolAnnotations(**hints)).in_doubt == policy
 
 

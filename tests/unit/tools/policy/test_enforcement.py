@@ -13,6 +13,7 @@ from ostinato.sessions import InMemorySessionService
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import AgentTool, FunctionTool
 from ostinato.tools.policy import Policy, Rule
+from tests.support.optionals import present
 
 
 class Till:
@@ -39,7 +40,7 @@ def talk(
     script: list[Any], *rules: Rule, default: Any = "allow", **agent: Any
 ) -> tuple[Conversation, Till, ScriptedModel]:
     till, model = Till(), ScriptedModel(script)
-    tools = agent.pop("tools", None) or [till.pay]
+    tools: list[Any] = agent.pop("tools", None) or [till.pay]
     root = Agent(name="clerk", model=model, tools=tools, **agent)
     app = App(name="shop", root_agent=root, policy=Policy(rules=rules, default=default))
     return Conversation(app), till, model
@@ -91,7 +92,7 @@ async def test_an_approved_call_runs_once_and_a_rejected_one_does_not() -> None:
         (request,) = chat.pending()
         assert request.name == "adk_request_confirmation"
         (event,) = [one for one in asked if request in one.get_function_calls()]
-        assert event.custom_metadata["policy"]
+        assert present(event.custom_metadata)["policy"]
         answered = await chat.answer(request, {"confirmed": confirmed})
         assert till.paid == ([(60, "ann")] if confirmed else [])
         assert [one["by"] for one in decisions(answered)] == ["person"]

@@ -19,9 +19,10 @@ from ostinato.tools.retrieval import (
     LlamaIndexRetrieval,
     VertexAiRagRetrieval,
 )
+from tests.support.optionals import present
 from tests.unit.tools.contexts import make_context
 
-ABOUT = {"name": "look_up", "description": "Looks up."}
+ABOUT: dict[str, Any] = {"name": "look_up", "description": "Looks up."}
 CORPUS = "projects/p/locations/europe-west4/ragCorpora/7"
 
 
@@ -43,7 +44,7 @@ async def run(tool: BaseRetrievalTool, **args: Any) -> Any:
 def test_the_model_is_asked_for_a_query() -> None:
     declaration = BaseRetrievalTool(**ABOUT)._get_declaration()
     assert (declaration.name, declaration.description) == ("look_up", "Looks up.")
-    assert declaration.parameters_json_schema["properties"]["query"]["type"] == "string"
+    assert present(declaration.parameters_json_schema)["properties"]["query"]["type"] == "string"
 
 
 async def test_the_best_text_is_returned() -> None:

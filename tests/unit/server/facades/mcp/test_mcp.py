@@ -19,6 +19,11 @@ pytestmark = pytest.mark.long
 MODES = ("auto", "legacy")
 
 
+def text_of(result: Any) -> str:
+    """Return the text that a tool answered."""
+    return result.content[0].text
+
+
 @pytest.fixture(params=MODES)
 def connect(request: pytest.FixtureRequest, desk: Served) -> Callable[..., Client]:
     """Return a client that speaks one era of the protocol."""
@@ -35,7 +40,7 @@ async def test_apps_are_tools(connect: Callable[..., Client]) -> None:
         assert (tool.name, tool.description) == ("desk", "Follows rules.")
         found = await client.call_tool("desk", {"message": "hi"})
     assert not found.is_error
-    assert found.content[0].text == "You said hi"
+    assert text_of(found) == "You said hi"
     assert found.structured_content["text"] == "You said hi"
 
 
@@ -51,11 +56,11 @@ async def test_a_conversation_goes_on(connect: Callable[..., Client], desk: Serv
 async def test_steps_are_progress(connect: Callable[..., Client]) -> None:
     seen: list[Any] = []
 
-    async def progress(value: float, total: float | None, message: str | None) -> None:
-        seen.append((value, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, message))
 
     async with connect() as client:
-        await client.call_tool("desk", {"message": "add"}, progress_callback=progress)
+        await client.call_tool("desk", {"message": "add"}, progress_callback=note)
     assert seen == [(1, "add"), (2, "desk")]
 
 
@@ -78,7 +83,7 @@ async def test_approvals_are_asked_of_the_client(
 
     async with connect(elicitation_callback=elicit) as client:
         found = await client.call_tool("desk", {"message": "pay"})
-    assert found.content[0].text == "pay done"
+    assert text_of(found) == "pay done"
     assert asked == ['May pay be called with {"amount": 5000, "to": "bob"}?']
     session = found.structured_content["session"]
     stored = (await desk.ask("GET", f"/apps/desk/users/mcp/sessions/{session}")).text
@@ -96,13 +101,13 @@ async def test_an_approval_that_was_given_elsewhere_meanwhile_counts(
 
     async with connect(elicitation_callback=elicit) as client:
         found = await client.call_tool("desk", {"message": "pay"})
-    assert found.is_error and "answered before" in found.content[0].text
+    assert found.is_error and "answered before" in text_of(found)
 
 
 async def test_a_client_that_cannot_be_asked_is_told(connect: Callable[..., Client]) -> None:
     async with connect() as client:
         found = await client.call_tool("desk", {"message": "pay"})
-    assert "pay waits for an answer (approval)" in found.content[0].text
+    assert "pay waits for an answer (approval)" in text_of(found)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +127,14 @@ async def test_what_fails_is_the_tools_answer(
     async with connect() as client:
         found = await client.call_tool(tool, arguments)
     assert found.is_error
-    assert text in found.content[0].text
+    assert text in text_of(found)
 
 
 async def test_the_command_serves_standard_input(tmp_path: Path) -> None:
     arguments = ["-m", "ostinato", "mcp", str(AGENTS), "--db", str(tmp_path / "s.db")]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         found = await client.call_tool("desk", {"message": "hi"})
-    assert found.content[0].text == "You said hi"
+    assert text_of(found) == "You said hi"
 
 
 @pytest.mark.parametrize(

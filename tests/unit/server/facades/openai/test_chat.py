@@ -24,7 +24,12 @@ async def said(client: AsyncOpenAI, *messages: Any, **more: Any) -> Any:
     return await client.chat.completions.create(model="desk", messages=list(messages), **more)
 
 
-def user(content: Any) -> dict[str, Any]:
+def body_of(refused: pytest.ExceptionInfo[openai.APIError]) -> Any:
+    """Return the body of a refusal."""
+    return refused.value.body
+
+
+def user(content: Any) -> Any:
     """Return a user's message."""
     return {"role": "user", "content": content}
 
@@ -165,7 +170,7 @@ async def test_an_approval_is_a_call_for_the_client(client: AsyncOpenAI, stream:
     assert done.choices[0].message.content == "pay done"
     with pytest.raises(openai.ConflictError) as refused:
         await said(client, user("pay"), echo, {**result, "content": '{"confirmed": true}'})
-    assert refused.value.body["answer"] == {"confirmed": True}
+    assert body_of(refused)["answer"] == {"confirmed": True}
 
 
 async def test_a_refusal_is_an_answer(client: AsyncOpenAI) -> None:

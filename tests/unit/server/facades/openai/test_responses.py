@@ -68,6 +68,7 @@ async def test_a_stream(client: AsyncOpenAI) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_an_approval_is_a_call_for_the_client(client: AsyncOpenAI, stream: bool) -> None:
+    first: Any
     if stream:
         async with client.responses.stream(model="desk", input="pay") as events:
             first = await events.get_final_response()
@@ -104,7 +105,8 @@ async def test_an_answer_to_an_older_response_counts_once_and_never_forks(
     for _ in range(2):
         with pytest.raises(openai.ConflictError) as refused:
             await respond(client, [output], previous_response_id=first.id)
-        assert refused.value.body["answer"] == {"confirmed": True}
+        body: Any = refused.value.body
+        assert body["answer"] == {"confirmed": True}
     (session,) = await stored(desk, "ann")
     assert str(session["events"]).count("'paid'") == 1
     assert (await desk.ask("GET", "/apps/desk/approvals")).json()["approvals"] == []
