@@ -141,6 +141,7 @@ function leave(): void {
   following?.abort();
   opened += 1;
   batch(() => {
+    s.screen.value = "session";
     s.session.value = undefined;
     s.events.value = [];
     s.total.value = 0;
@@ -366,7 +367,8 @@ async function refreshOpen(): Promise<void> {
 /** Go to a new session; one that is open and still empty is new already. */
 export async function beginSession(): Promise<void> {
   const empty = s.session.value && !s.total.value && !s.sent.value && !s.running.value;
-  if (!empty) await newSession();
+  if (empty) s.screen.value = "session";
+  else await newSession();
 }
 
 /** Create a session and open it; a second click meanwhile creates no other. */

@@ -37,11 +37,15 @@ interface Action {
 }
 
 const hasSession = () => s.session.value !== undefined;
-const show = (view: s.View) => () => (s.view.value = view);
+const show = (view: s.View) => () => {
+  s.screen.value = "session";
+  s.view.value = view;
+};
 
 const ACTIONS: Action[] = [
   { text: "New session", note: "N", when: () => s.app.value !== "", go: () => void act.beginSession() },
   { text: "What waits for you", note: "W", go: () => (s.showInbox.value = true) },
+  { text: "Evaluation", note: "screen", when: () => s.app.value !== "", go: () => (s.screen.value = "evaluation") },
   { text: "Chat", note: "view", when: hasSession, go: show("chat") },
   { text: "Timeline", note: "view", when: hasSession, go: show("timeline") },
   { text: "Agents", note: "view", when: hasSession, go: show("graph") },

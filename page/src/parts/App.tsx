@@ -11,6 +11,7 @@ import { Chat } from "./Chat";
 import { Compare } from "./Compare";
 import { Composer } from "./Composer";
 import { Dialog } from "./Dialog";
+import { Evaluation } from "./Evaluation";
 import { Finder } from "./Finder";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
@@ -33,6 +34,12 @@ const VIEWS: [s.View, string][] = [
   ["live", "Live"],
   ["compare", "Compare"],
 ];
+
+const NAMES: { [screen in s.Screen]: string } = {
+  session: "Session",
+  evaluation: "Evaluation",
+  effects: "Effects",
+};
 
 /** Keep what a person chose, and show it. */
 function useChoices(): void {
@@ -70,12 +77,17 @@ export function App() {
         Skip to the session
       </a>
       <Sidebar />
-      <main id="middle" class="middle" tabIndex={-1} aria-label="Session">
-        {s.session.value ? <Open /> : <Start />}
-        <Notice />
-        <Composer />
+      <main id="middle" class="middle" tabIndex={-1} aria-label={NAMES[s.screen.value]}>
+        {s.screen.value === "evaluation" && <Evaluation />}
+        {s.screen.value === "session" && (
+          <>
+            {s.session.value ? <Open /> : <Start />}
+            <Notice />
+            <Composer />
+          </>
+        )}
       </main>
-      <Inspector />
+      {s.screen.value === "session" && <Inspector />}
       {s.showInbox.value && <Inbox />}
       {s.showFinder.value && <Finder />}
       {s.showKeys.value && <Shortcuts />}

@@ -16,6 +16,14 @@ const ONLY = [
   ["failed", "Failed"],
 ] as const;
 
+const SCREENS: [s.Screen, string][] = [["evaluation", "Evaluation"]];
+
+/** Show a screen, or the session again. */
+function go(screen: s.Screen): void {
+  s.screen.value = s.screen.value === screen ? "session" : screen;
+  if (s.narrow.matches) s.folded.value = true;
+}
+
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
   const timer = useRef<number | undefined>(undefined);
@@ -69,6 +77,13 @@ export function Sidebar() {
         <button class="badge" onClick={() => (s.showInbox.value = true)}>
           Waiting {s.approvals.value.length}
         </button>
+      </div>
+      <div class="row screens">
+        {SCREENS.map(([screen, text]) => (
+          <button key={screen} class="grow" aria-pressed={s.screen.value === screen} onClick={() => go(screen)}>
+            {text}
+          </button>
+        ))}
       </div>
       <input
         type="search"
