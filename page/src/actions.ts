@@ -25,6 +25,7 @@ const MOST_LIVE = 500; // events of agents that run as tools
 export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
+export const CREDENTIAL = "adk_request_credential";
 let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;

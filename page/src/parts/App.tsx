@@ -11,6 +11,7 @@ import { Chat } from "./Chat";
 import { Compare } from "./Compare";
 import { Composer } from "./Composer";
 import { Dialog } from "./Dialog";
+import { AllEffects, SessionEffects } from "./Effects";
 import { Evaluation } from "./Evaluation";
 import { Finder } from "./Finder";
 import { Graph } from "./Graph";
@@ -31,6 +32,7 @@ const VIEWS: [s.View, string][] = [
   ["graph", "Agents"],
   ["state", "State"],
   ["artifacts", "Artifacts"],
+  ["effects", "Effects"],
   ["live", "Live"],
   ["compare", "Compare"],
 ];
@@ -79,6 +81,7 @@ export function App() {
       <Sidebar />
       <main id="middle" class="middle" tabIndex={-1} aria-label={NAMES[s.screen.value]}>
         {s.screen.value === "evaluation" && <Evaluation />}
+        {s.screen.value === "effects" && <AllEffects />}
         {s.screen.value === "session" && (
           <>
             {s.session.value ? <Open /> : <Start />}
@@ -127,6 +130,7 @@ function Open() {
         {s.view.value === "graph" && <Graph />}
         {s.view.value === "state" && <StateView />}
         {s.view.value === "artifacts" && <Artifacts />}
+        {s.view.value === "effects" && <SessionEffects />}
         {s.view.value === "compare" && <Compare />}
         {s.view.value === "live" && <Live />}
       </section>

@@ -12,6 +12,7 @@ import { Icon } from "./Icon";
 import { JsonTree, LongText } from "./JsonTree";
 import { Tag } from "./Tag";
 import type { TagKind } from "./Tag";
+import { WhoDecided } from "./WhoDecided";
 
 const LONG = 4000; // characters of a person's message that is folded
 
@@ -90,14 +91,17 @@ function Result({ given, one }: { given: FunctionResponse; one: Numbered }) {
   const failed = given.response !== undefined && "error" in given.response;
   const kind: TagKind = asks ? "waits" : failed ? "failed" : "done";
   return (
-    <Folded
-      kind={kind}
-      icon={asks ? "wait" : failed ? "alert" : "result"}
-      label={asks ? "asks first" : failed ? "failed" : "result"}
-      line={`${given.name}: ${oneLine(given.response, 300)}`}
-      value={given.response ?? {}}
-      what={`result of ${given.name}`}
-    />
+    <>
+      {!asks && <WhoDecided call={given.id} one={one} />}
+      <Folded
+        kind={kind}
+        icon={asks ? "wait" : failed ? "alert" : "result"}
+        label={asks ? "asks first" : failed ? "failed" : "result"}
+        line={`${given.name}: ${oneLine(given.response, 300)}`}
+        value={given.response ?? {}}
+        what={`result of ${given.name}`}
+      />
+    </>
   );
 }
 

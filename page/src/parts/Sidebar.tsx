@@ -16,7 +16,10 @@ const ONLY = [
   ["failed", "Failed"],
 ] as const;
 
-const SCREENS: [s.Screen, string][] = [["evaluation", "Evaluation"]];
+const SCREENS: [s.Screen, string][] = [
+  ["evaluation", "Evaluation"],
+  ["effects", "Effects"],
+];
 
 /** Show a screen, or the session again. */
 function go(screen: s.Screen): void {
