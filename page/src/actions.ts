@@ -298,7 +298,9 @@ function tell(event: Event): void {
   const original = asked?.functionCall?.args?.["originalFunctionCall"] as JsonObject | undefined;
   const text = textOf(event.content?.parts);
   const question = event.content?.parts?.find((part) => part.functionCall?.name === REQUEST_INPUT);
-  if (original) s.told.value = `${revealed(String(original["name"]))} asks for approval`;
+  const credential = event.content?.parts?.some((part) => part.functionCall?.name === CREDENTIAL);
+  if (credential) s.told.value = `${event.author} asks for a credential`;
+  else if (original) s.told.value = `${revealed(String(original["name"]))} asks for approval`;
   else if (question) {
     s.told.value = `${event.author} asks: ${String(question.functionCall?.args?.["message"] ?? "")}`;
   }

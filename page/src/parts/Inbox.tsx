@@ -6,6 +6,7 @@ import { day } from "../format";
 import { enableNotices, noticesAllowed } from "../notices";
 import * as s from "../state";
 import type { Approval, JsonObject } from "../types";
+import { Credential } from "./Credential";
 import { Decision } from "./Decision";
 import { Dialog } from "./Dialog";
 import { Exact } from "./Exact";
@@ -87,6 +88,8 @@ function Waiting({ one }: { one: Approval }) {
         <Decision approval={one} />
       ) : one.kind === "input" ? (
         <Question approval={one} />
+      ) : one.kind === "credential" ? (
+        <Credential approval={one} />
       ) : (
         <Result one={one} />
       )}
@@ -122,7 +125,7 @@ function Result({ one }: { one: Approval }) {
         <strong>
           <Exact text={one.tool} />
         </strong>{" "}
-        waits for {one.kind === "result" ? "its result" : "a credential"}
+        waits for its result
       </p>
       <textarea name="result" rows={3} disabled={busy} aria-label="Result, words or JSON" />
       {wrong && <p class="error">{wrong}</p>}

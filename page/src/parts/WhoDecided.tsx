@@ -15,7 +15,8 @@ export const when = (seconds: number): string => {
 };
 
 export function WhoDecided({ call, one }: { call: string | undefined; one: Numbered }) {
-  const made = call === undefined ? undefined : decisions.value.get(call);
+  const known = call === undefined ? undefined : decisions.value.get(call);
+  const made = known && known.one.number < one.number ? known : undefined; // not beside what asked
   const policy = policyOn(one.event.customMetadata, call);
   if (!made && !policy) return null;
   return (
