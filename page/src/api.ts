@@ -18,7 +18,7 @@ import type {
   SpanDetail,
   StateAt,
 } from "./types";
-import type { EffectList, EvalCase, EvalCaseResult, EvalSetResult, SessionTitle } from "./wire";
+import type { EffectList, EvalCase, EvalCaseResult, EvalSetResult, SessionTitle, TracebackList } from "./wire";
 
 // The page lies at PREFIX/page/; the API at PREFIX.
 const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
@@ -138,6 +138,9 @@ export const api = {
     const query = invocation ? `?${new URLSearchParams({ invocationId: invocation })}` : "";
     return read<{ spans: Span[] }>(`${at(place)}/spans${query}`).then((x) => x.spans);
   },
+  /** Where the developer's code failed in a run. */
+  tracebacks: (place: Place, invocation: string) =>
+    read<TracebackList>(`${at(place)}/tracebacks?${new URLSearchParams({ invocationId: invocation })}`),
   /** The state around an event, or around the last one. */
   stateAt: (place: Place, event?: string) =>
     read<StateAt>(`${at(place)}/state${event ? `?${new URLSearchParams({ eventId: event })}` : ""}`),

@@ -53,6 +53,10 @@ export interface EffectList {
   nextPageToken?: string;
 }
 
+export interface TracebackList {
+  tracebacks: Traceback[];
+}
+
 export interface EvalCase {
   evalId: string;
   conversation?: Invocation[];
@@ -131,6 +135,14 @@ export interface EffectRecord {
   damaged: string;
 }
 
+export interface Traceback {
+  spanId: string;
+  invocationId: string;
+  name: string;
+  callId?: string;
+  errors: TracedError[];
+}
+
 export interface Invocation {
   invocationId: string;
   userContent: Content;
@@ -191,6 +203,12 @@ export interface SessionHit {
   end: number;
 }
 
+export interface TracedError {
+  type: string;
+  message: string;
+  frames: TracebackFrame[];
+}
+
 export interface IntermediateData {
   toolUses?: FunctionCall[];
   toolResponses?: FunctionResponse[];
@@ -224,6 +242,15 @@ export interface EvalMetricResultPerInvocation {
   actualInvocation: Invocation;
   expectedInvocation?: Invocation;
   evalMetricResults?: EvalMetricResult[];
+}
+
+export interface TracebackFrame {
+  file: string;
+  line: number;
+  function: string;
+  isOwn: boolean;
+  first: number;
+  lines: string[];
 }
 
 export interface InvocationEvent {

@@ -20,7 +20,7 @@ FILE = Path(__file__).resolve().parents[2] / "page" / "src" / "wire.ts"
 # What the page reads; other records that these refer to come with them.
 READ = (
     *("SessionPage", "SessionTitle", "AppSummary", "AppInfo", "RunStatus", "EventPage"),
-    "EffectList",
+    *("EffectList", "TracebackList"),
 )
 # The routes of the evaluation are google-adk's and in no document; these are their records.
 RECORDS = (EvalCase, EvalSetResult)

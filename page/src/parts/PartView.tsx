@@ -12,6 +12,7 @@ import { Icon } from "./Icon";
 import { JsonTree, LongText } from "./JsonTree";
 import { Tag } from "./Tag";
 import type { TagKind } from "./Tag";
+import { Traceback } from "./Traceback";
 import { WhoDecided } from "./WhoDecided";
 
 const LONG = 4000; // characters of a person's message that is folded
@@ -104,6 +105,7 @@ function Result({ given, one }: { given: FunctionResponse; one: Numbered }) {
         value={given.response ?? {}}
         what={`result of ${given.name}`}
       />
+      {failed && !asks && <Traceback invocation={one.event.invocationId} call={given.id ?? ""} />}
     </>
   );
 }
