@@ -15,13 +15,13 @@ METRICS = [
     {"metricName": "tool_trajectory_avg_score", "threshold": 1.0},
     {"metricName": "response_match_score", "threshold": 0.8},
 ]
-APP = "/dev/apps/echo"
+APP = "/dev/apps/judged"
 
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Path:
-    """A folder with the app `echo`."""
-    app = tmp_path / "agents" / "echo"
+    """A folder with the app `judged`."""
+    app = tmp_path / "agents" / "judged"
     app.mkdir(parents=True)
     app.joinpath("agent.py").write_text(
         "from ostinato.agents import Agent\n"
@@ -37,11 +37,11 @@ def agents(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def web(serve: Serve, agents: Path) -> AsyncIterator[Served]:
-    """The development server, with a session of `echo`."""
+    """The development server, with a session of `judged`."""
     async with serve(agents=agents, page=True) as served:
-        await served.ask("POST", "/apps/echo/users/ann/sessions/s1")
+        await served.ask("POST", "/apps/judged/users/ann/sessions/s1")
         message = {"role": "user", "parts": [{"text": "hello"}]}
-        body = {"appName": "echo", "userId": "ann", "sessionId": "s1", "newMessage": message}
+        body = {"appName": "judged", "userId": "ann", "sessionId": "s1", "newMessage": message}
         assert (await served.ask("POST", "/run", body)).is_success
         yield served
 
@@ -114,7 +114,7 @@ async def test_a_run_without_metrics_uses_the_agents_config(web: Served, agents:
     await ask(web, "POST", "eval_sets/mine")
     added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}
     await ask(web, "POST", "eval-sets/mine/add-session", added)
-    config = agents / "echo" / "test_config.json"
+    config = agents / "judged" / "test_config.json"
 
     async def names() -> list[str]:
         found = (await ask(web, "POST", "eval-sets/mine/run", {}))["runEvalResults"]
