@@ -9,6 +9,7 @@ import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
+import { grown, merged, sameSpeaker } from "./streaming";
 import type {
   Approval,
   Event,
@@ -308,32 +309,6 @@ function tell(event: Event): void {
   else if (text && event.author !== "user" && callOf(event) === undefined) {
     s.told.value = `${event.author}: ${oneLine(text, 500)}`;
   }
-}
-
-function merged(state: JsonObject, delta: JsonObject): JsonObject {
-  const next = { ...state, ...delta };
-  for (const [key, value] of Object.entries(delta)) if (value === null) delete next[key];
-  return next;
-}
-
-const sameSpeaker = (one: Event, other: Event): boolean =>
-  one.author === other.author &&
-  one.branch === other.branch &&
-  one.invocationId === other.invocationId;
-
-/** Add a streamed piece to what its speaker said before; each piece has an id of its own. */
-function grown(open: Event[], piece: Event): Event[] {
-  const others = open.filter((one) => !sameSpeaker(one, piece));
-  if (piece.customMetadata?.["restarted"]) return others; // what was streamed is taken back
-  const before = open.find((one) => sameSpeaker(one, piece));
-  const parts = [...(before?.content?.parts ?? [])];
-  for (const part of piece.content?.parts ?? []) {
-    const last = parts[parts.length - 1];
-    if (part.text !== undefined && last?.text !== undefined && !!last.thought === !!part.thought) {
-      parts[parts.length - 1] = { ...last, text: last.text + part.text };
-    } else parts.push(part);
-  }
-  return [...others, { ...piece, content: { ...piece.content, parts } }];
 }
 
 function idle(): void {

@@ -32,6 +32,7 @@ from ..evaluation.eval_result import EvalCaseResult
 from ..evaluation.eval_set import EvalSet
 from ..evaluation.eval_set_results_manager import EvalSetResultsManager
 from ..evaluation.eval_sets_manager import EvalSetsManager
+from ..evaluation.event_conversion import has_message
 from ..evaluation.local_eval_service import LocalEvalService
 from ..evaluation.metric_evaluator_registry import (
     DEFAULT_METRIC_EVALUATOR_REGISTRY,
@@ -147,10 +148,11 @@ async def create_set_of_path(call: Call) -> None:
 
 
 async def add_session(call: Call) -> None:
-    """Add a session as a case to an eval set.
+    """Add a session as a case to an eval set; answers to calls are no turns of it.
 
     Raises:
       NotFoundError: there is no such session.
+      Problem: it has no message to run again.
     """
     app, sets, _ = _open_stores(call)
     body = _read_body(call, AddSessionBody)
@@ -159,9 +161,12 @@ async def add_session(call: Call) -> None:
     )
     if session is None:
         raise NotFoundError("Session not found")
+    turns = [one for one in convert_session_to_eval_invocations(session) if has_message(one)]
+    if not turns:
+        raise Problem(400, "ValueError", "The session has no message to run again.")
     case = EvalCase(
         eval_id=body.eval_id,
-        conversation=convert_session_to_eval_invocations(session),
+        conversation=turns,
         session_input=SessionInput(app_name=app, user_id=body.user_id),
         creation_timestamp=_clock.now(),
     )

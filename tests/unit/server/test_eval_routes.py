@@ -128,6 +128,15 @@ async def test_a_run_without_metrics_uses_the_agents_config(web: Served, agents:
     assert (answer.status_code, "nope" in answer.text) == (400, True)
 
 
+async def test_a_session_without_a_message_becomes_no_case(web: Served) -> None:
+    await ask(web, "POST", "eval_sets/mine")
+    await web.ask("POST", "/apps/judged/users/ann/sessions/empty")
+    added = {"evalId": "one", "sessionId": "empty", "userId": "ann"}
+    answer = await web.ask("POST", f"{APP}/eval-sets/mine/add-session", added)
+    assert (answer.status_code, "no message" in answer.text) == (400, True)
+    assert await ask(web, "GET", "eval-sets/mine/eval-cases") == []
+
+
 async def test_a_case_that_cannot_run_says_why(web: Served) -> None:
     await ask(web, "POST", "eval_sets/mine")
     added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}
