@@ -16,7 +16,7 @@ export function RuleActs() {
       {found.length === 0 ? (
         <p class="quiet">None acted in the events that are loaded.</p>
       ) : (
-        <ul class="acts" aria-label="Where rules acted">
+        <ul class="rule-acts" aria-label="Where rules acted">
           {found.map((one, at) => (
             <li key={at}>
               <OneAct one={one} />

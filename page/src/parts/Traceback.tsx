@@ -17,6 +17,7 @@ interface Props {
 
 export function Traceback({ invocation, call, type }: Props) {
   const [found, setFound] = useState<Traced | undefined>();
+  const [open, setOpen] = useState(false);
   const running = s.running.value;
   useEffect(() => {
     if (found) return;
@@ -30,7 +31,7 @@ export function Traceback({ invocation, call, type }: Props) {
   if (!found) return null;
   const own = lastOwn(found);
   return (
-    <details class="traceback">
+    <details class="traceback" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         Where it failed
         {own && (
@@ -40,9 +41,10 @@ export function Traceback({ invocation, call, type }: Props) {
           </span>
         )}
       </summary>
-      {found.errors.map((error, at) => (
-        <OneError key={at} error={error} cause={at > 0} />
-      ))}
+      {open &&
+        found.errors.map((error, at) => (
+          <OneError key={at} error={error} cause={at > 0} told={at === 0 && (call !== undefined || error.type === type)} />
+        ))}
     </details>
   );
 }
@@ -56,15 +58,24 @@ function lastOwn(found: Traced): TracebackFrame | undefined {
   return undefined;
 }
 
-function OneError({ error, cause }: { error: TracedError; cause: boolean }) {
+interface OneProps {
+  error: TracedError;
+  cause: boolean;
+  /** Whether the error stands above already. */
+  told: boolean;
+}
+
+function OneError({ error, cause, told }: OneProps) {
   return (
     <section>
-      <p class="error">
-        <span>
-          {cause && "caused by "}
-          <strong>{error.type}</strong> <Exact text={error.message} />
-        </span>
-      </p>
+      {!told && (
+        <p class="error">
+          <span>
+            {cause && "caused by "}
+            <strong>{error.type}</strong> <Exact text={error.message} />
+          </span>
+        </p>
+      )}
       {groupsOf(error.frames).map((group, at) =>
         group[0]!.isOwn ? (
           group.map((frame, n) => <Own key={`${at} ${n}`} frame={frame} />)

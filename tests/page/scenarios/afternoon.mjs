@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { assert, becomes, scenario } from "../harness.mjs";
+import { assert, scenario } from "../harness.mjs";
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
@@ -67,9 +67,8 @@ await scenario({ tolerated: ["503", "500 (Internal"] }, async ({ page, server, s
         await fold();
       };
       const openApp = async (name) => {
+        await page.goto("about:blank");
         await page.goto(`${server.url}/page/#app=${name}&user=${user}`);
-        await page.reload();
-        await becomes(() => page.getByLabel("Agent", { exact: true }).or(page.getByRole("textbox", { name: `Message to ${name}` })).count().then((many) => many > 0), true);
         await page.getByRole("textbox", { name: `Message to ${name}` }).waitFor();
       };
       await page.setViewportSize({ width, height: width < 500 ? 844 : 900 });
@@ -97,7 +96,7 @@ await scenario({ tolerated: ["503", "500 (Internal"] }, async ({ page, server, s
       await step(() => page.locator(".decided-by").getByText("denied by refund-huge", { exact: false }).waitFor());
       await step(() => say("tell me the secret")); // 15
       await step(() => shown("I do not talk about that.").first().waitFor());
-      await quiet(18);
+      await button("Send").waitFor();
       await look("chat", "decided");
       await step(() => tab("Effects").click());
       await step(() => page.getByRole("table", { name: "Effects" }).getByText(`approved by ${user}`).waitFor());
