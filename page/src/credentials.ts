@@ -17,7 +17,7 @@ export function wayOf(request: CredentialRequest): Way {
 }
 
 /** The request in the arguments of a call. */
-export function requestIn(args: JsonObject): CredentialRequest {
+export function readRequest(args: JsonObject): CredentialRequest {
   const config = isObject(args["authConfig"]) ? args["authConfig"] : {};
   const given = isObject(config["exchangedAuthCredential"]) ? config["exchangedAuthCredential"] : {};
   const client = isObject(given["oauth2"]) ? given["oauth2"] : {};

@@ -1,7 +1,7 @@
 // Requests for credentials become forms, and what is typed the answer that the server takes.
 
 import { describe, expect, it } from "vitest";
-import { askedFor, consentLink, credentialOf, requestIn, wayOf } from "../src/credentials";
+import { askedFor, consentLink, credentialOf, readRequest, wayOf } from "../src/credentials";
 import type { CredentialRequest, JsonObject } from "../src/types";
 
 const request = (scheme: JsonObject, more: Partial<CredentialRequest> = {}): CredentialRequest => ({ key: "k", scheme, ...more });
@@ -13,9 +13,9 @@ describe("a request", () => {
   it("is read from a call", () => {
     const oauth2 = { authUri: "https://login.test/a", redirectUri: "https://me.test" };
     expect(
-      requestIn({ functionCallId: "c", authConfig: { authScheme: { type: "oauth2" }, credentialKey: "k", exchangedAuthCredential: { oauth2 } } }),
+      readRequest({ functionCallId: "c", authConfig: { authScheme: { type: "oauth2" }, credentialKey: "k", exchangedAuthCredential: { oauth2 } } }),
     ).toEqual({ key: "k", scheme: { type: "oauth2" }, consentUri: "https://login.test/a", redirectUri: "https://me.test" });
-    expect(requestIn({ authConfig: "x" })).toEqual({ key: "", scheme: {} });
+    expect(readRequest({ authConfig: "x" })).toEqual({ key: "", scheme: {} });
   });
 
   it("has a way by its scheme", () => {

@@ -1,6 +1,6 @@
 // What waits for a person in an event, and what became of it.
 
-import { requestIn } from "../credentials";
+import { readRequest } from "../credentials";
 import { args, oneLine } from "../format";
 import { isObject } from "../schema";
 import * as s from "../state";
@@ -53,7 +53,7 @@ export function AsksCredential({ one, part }: { one: Numbered; part: Part }) {
     tool: nameOfCall(id) ?? call.name,
     asker: one.event.author,
     args: {},
-    credential: requestIn(call.args ?? {}),
+    credential: readRequest(call.args ?? {}),
   };
   const waits = one.event.longRunningToolIds?.includes(call.id ?? "");
   return <Credential approval={approval} done={!one.number || !waits || answeredAfter(one, call.id)} />;

@@ -42,7 +42,7 @@ export function Past() {
   );
 }
 
-/** What the ledger tells of approvals in all sessions; it is read when somebody looks. */
+/** What the ledger tells of approvals in all sessions; it is read when the list is opened. */
 export function PastElsewhere() {
   const [found, setFound] = useState<EffectRecord[] | undefined>(undefined);
   const [asked, setAsked] = useState(false);

@@ -6,6 +6,7 @@ import { importSession } from "../files";
 import { unseen } from "../problems";
 import * as s from "../state";
 import { Icon } from "./Icon";
+import type { IconName } from "./Icon";
 import { SessionEntry } from "./SessionEntry";
 
 const THEMES = { auto: "dark", dark: "light", light: "auto" } as const;
@@ -16,9 +17,9 @@ const ONLY = [
   ["failed", "Failed"],
 ] as const;
 
-const SCREENS: [s.Screen, string][] = [
-  ["evaluation", "Evaluation"],
-  ["effects", "Effects"],
+const SCREENS: [s.Screen, string, IconName][] = [
+  ["evaluation", "Evaluation", "checks"],
+  ["effects", "Effects", "call"],
 ];
 
 /** Show a screen, or the session again. */
@@ -202,6 +203,18 @@ function Folded() {
         <Icon name="wait" />
         {s.approvals.value.length > 0 && <span class="count">{s.approvals.value.length}</span>}
       </button>
+      {SCREENS.map(([screen, text, icon]) => (
+        <button
+          key={screen}
+          class="icon"
+          aria-label={text}
+          title={text}
+          aria-pressed={s.screen.value === screen}
+          onClick={() => go(screen)}
+        >
+          <Icon name={icon} />
+        </button>
+      ))}
       <span class="grow" />
       <Looks />
     </aside>

@@ -68,7 +68,7 @@ class TracedError(BaseModel):
 
 
 class ErrorChain(BaseModel):
-    """An error and the chain of its causes, as it is stored.
+    """An error and the chain of its causes, in the stored form.
 
     Attributes:
       errors: the error, then its cause, and so on.

@@ -168,10 +168,19 @@ await scenario(
     await shot("finder");
     await page.keyboard.press("Escape");
 
-    // Cases made of such sessions, and a report of a replay.
+    // Cases made of such turns, and a report of a replay.
     await server.ask("POST", "/dev/apps/gallery/eval_sets/evil");
     for (const at of [0, 160, 320]) {
-      await server.ask("POST", "/dev/apps/gallery/eval-sets/evil/add-session", { evalId: `case${at}`, sessionId: `s${at}`, userId: "user" });
+      const turns = PAYLOADS.slice(at, at + 20).flatMap((text, n) => [
+        { id: `u${n}`, invocationId: `i${n}`, author: "user", timestamp: 1.7e9 + 2 * n, content: { role: "user", parts: [{ text }] } },
+        {
+          id: `a${n}`, invocationId: `i${n}`, author: "gallery", timestamp: 1.7e9 + 2 * n + 1,
+          content: { role: "model", parts: [{ functionCall: { id: `f${n}`, name: flat(text).slice(0, 120), args: { [text]: text } } }] },
+        },
+        { id: `b${n}`, invocationId: `i${n}`, author: "gallery", timestamp: 1.7e9 + 2 * n + 1.5, content: { role: "model", parts: [{ text }] } },
+      ]);
+      await server.ask("POST", base, { sessionId: `turns${at}`, events: turns });
+      await server.ask("POST", "/dev/apps/gallery/eval-sets/evil/add-session", { evalId: `case${at}`, sessionId: `turns${at}`, userId: "user" });
     }
     await page.getByRole("button", { name: "Evaluation", exact: true }).click();
     const cases = page.getByRole("list", { name: "Cases", exact: true });
