@@ -9,6 +9,7 @@ import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
 import { rooted } from "./spans";
 import * as s from "./state";
+import { grown, merged, sameSpeaker } from "./streaming";
 import type {
   Approval,
   Event,
@@ -25,6 +26,7 @@ const MOST_LIVE = 500; // events of agents that run as tools
 export { isCancelled, isStopped };
 export const CONFIRMATION = "adk_request_confirmation";
 export const REQUEST_INPUT = "adk_request_input";
+export const CREDENTIAL = "adk_request_credential";
 let following: AbortController | undefined;
 let opened = 0;
 let listed = 0;
@@ -141,6 +143,7 @@ function leave(): void {
   following?.abort();
   opened += 1;
   batch(() => {
+    s.screen.value = "session";
     s.session.value = undefined;
     s.events.value = [];
     s.total.value = 0;
@@ -296,7 +299,9 @@ function tell(event: Event): void {
   const original = asked?.functionCall?.args?.["originalFunctionCall"] as JsonObject | undefined;
   const text = textOf(event.content?.parts);
   const question = event.content?.parts?.find((part) => part.functionCall?.name === REQUEST_INPUT);
-  if (original) s.told.value = `${revealed(String(original["name"]))} asks for approval`;
+  const credential = event.content?.parts?.some((part) => part.functionCall?.name === CREDENTIAL);
+  if (credential) s.told.value = `${event.author} asks for a credential`;
+  else if (original) s.told.value = `${revealed(String(original["name"]))} asks for approval`;
   else if (question) {
     s.told.value = `${event.author} asks: ${String(question.functionCall?.args?.["message"] ?? "")}`;
   }
@@ -304,32 +309,6 @@ function tell(event: Event): void {
   else if (text && event.author !== "user" && callOf(event) === undefined) {
     s.told.value = `${event.author}: ${oneLine(text, 500)}`;
   }
-}
-
-function merged(state: JsonObject, delta: JsonObject): JsonObject {
-  const next = { ...state, ...delta };
-  for (const [key, value] of Object.entries(delta)) if (value === null) delete next[key];
-  return next;
-}
-
-const sameSpeaker = (one: Event, other: Event): boolean =>
-  one.author === other.author &&
-  one.branch === other.branch &&
-  one.invocationId === other.invocationId;
-
-/** Add a streamed piece to what its speaker said before; each piece has an id of its own. */
-function grown(open: Event[], piece: Event): Event[] {
-  const others = open.filter((one) => !sameSpeaker(one, piece));
-  if (piece.customMetadata?.["restarted"]) return others; // what was streamed is taken back
-  const before = open.find((one) => sameSpeaker(one, piece));
-  const parts = [...(before?.content?.parts ?? [])];
-  for (const part of piece.content?.parts ?? []) {
-    const last = parts[parts.length - 1];
-    if (part.text !== undefined && last?.text !== undefined && !!last.thought === !!part.thought) {
-      parts[parts.length - 1] = { ...last, text: last.text + part.text };
-    } else parts.push(part);
-  }
-  return [...others, { ...piece, content: { ...piece.content, parts } }];
 }
 
 function idle(): void {
@@ -366,7 +345,8 @@ async function refreshOpen(): Promise<void> {
 /** Go to a new session; one that is open and still empty is new already. */
 export async function beginSession(): Promise<void> {
   const empty = s.session.value && !s.total.value && !s.sent.value && !s.running.value;
-  if (!empty) await newSession();
+  if (empty) s.screen.value = "session";
+  else await newSession();
 }
 
 /** Create a session and open it; a second click meanwhile creates no other. */

@@ -18,7 +18,7 @@ import type {
   SpanDetail,
   StateAt,
 } from "./types";
-import type { SessionTitle } from "./wire";
+import type { EffectList, EvalCase, EvalCaseResult, EvalSetResult, SessionTitle, TracebackList } from "./wire";
 
 // The page lies at PREFIX/page/; the API at PREFIX.
 const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
@@ -93,6 +93,7 @@ type Asked = { [name: string]: string | undefined };
 const MOST_EMPTY = 20; // pages without a session that are passed over
 const enc = encodeURIComponent;
 const sessionsOf = (app: string, user: string) => `/apps/${enc(app)}/users/${enc(user)}/sessions`;
+const evalOf = (app: string) => `/dev/apps/${enc(app)}`;
 const at = (place: Place) => `${sessionsOf(place.app, place.user)}/${enc(place.session)}`;
 
 export const api = {
@@ -137,6 +138,9 @@ export const api = {
     const query = invocation ? `?${new URLSearchParams({ invocationId: invocation })}` : "";
     return read<{ spans: Span[] }>(`${at(place)}/spans${query}`).then((x) => x.spans);
   },
+  /** Where the developer's code failed in a run. */
+  tracebacks: (place: Place, invocation: string) =>
+    read<TracebackList>(`${at(place)}/tracebacks?${new URLSearchParams({ invocationId: invocation })}`),
   /** The state around an event, or around the last one. */
   stateAt: (place: Place, event?: string) =>
     read<StateAt>(`${at(place)}/state${event ? `?${new URLSearchParams({ eventId: event })}` : ""}`),
@@ -173,6 +177,37 @@ export const api = {
     read<{ inlineData?: { mimeType: string; data: string }; text?: string }>(
       `${at(place)}/artifacts/${name.split("/").map(enc).join("/")}`,
     ),
+
+  // Evaluation: the routes of google-adk's page.
+  evalSets: (app: string) =>
+    read<{ evalSetIds: string[] }>(`${evalOf(app)}/eval-sets`).then((found) => found.evalSetIds),
+  createEvalSet: (app: string, name: string) =>
+    post(`${evalOf(app)}/eval-sets`, { evalSet: { evalSetId: name, evalCases: [] } }),
+  evalCases: (app: string, set: string) => read<string[]>(`${evalOf(app)}/eval-sets/${enc(set)}/eval-cases`),
+  evalCase: (app: string, set: string, id: string) =>
+    read<EvalCase>(`${evalOf(app)}/eval-sets/${enc(set)}/eval-cases/${enc(id)}`),
+  removeEvalCase: (app: string, set: string, id: string) =>
+    send(`${evalOf(app)}/eval-sets/${enc(set)}/eval-cases/${enc(id)}`, { method: "DELETE" }),
+  addEvalSession: (app: string, set: string, id: string, one: { id: string; userId: string }) =>
+    post(`${evalOf(app)}/eval-sets/${enc(set)}/add-session`, {
+      evalId: id,
+      sessionId: one.id,
+      userId: one.userId,
+    }),
+  /** Run cases, all if none is named, by the agent's `test_config.json`. */
+  runEvalCases: (app: string, set: string, ids: string[]) =>
+    post<{ runEvalResults: EvalCaseResult[] }>(`${evalOf(app)}/eval-sets/${enc(set)}/run`, {
+      evalCaseIds: ids,
+    }).then((found) => found.runEvalResults),
+  evalResults: (app: string) =>
+    read<{ evalResultIds: string[] }>(`${evalOf(app)}/eval-results`).then((found) => found.evalResultIds),
+  evalResult: (app: string, id: string) => read<EvalSetResult>(`${evalOf(app)}/eval-results/${enc(id)}`),
+  /** What tools did: in a session, or over all sessions of an app; newest first. */
+  effects: (app: string, place: Place | undefined, asked: Asked) => {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(asked)) if (value) query.set(name, value);
+    return read<EffectList>(`${place ? at(place) : `/apps/${enc(app)}`}/effects?${query}`);
+  },
 
   /** Start a run that goes on if this page is closed; the key makes a repeated message one. */
   async *run(place: Place, newMessage: Message, signal: AbortSignal): AsyncGenerator<Frame> {

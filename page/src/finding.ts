@@ -37,16 +37,22 @@ interface Action {
 }
 
 const hasSession = () => s.session.value !== undefined;
-const show = (view: s.View) => () => (s.view.value = view);
+const show = (view: s.View) => () => {
+  s.screen.value = "session";
+  s.view.value = view;
+};
 
 const ACTIONS: Action[] = [
   { text: "New session", note: "N", when: () => s.app.value !== "", go: () => void act.beginSession() },
   { text: "What waits for you", note: "W", go: () => (s.showInbox.value = true) },
+  { text: "Evaluation", note: "screen", when: () => s.app.value !== "", go: () => (s.screen.value = "evaluation") },
+  { text: "Effects of all sessions", note: "screen", when: () => s.app.value !== "", go: () => (s.screen.value = "effects") },
   { text: "Chat", note: "view", when: hasSession, go: show("chat") },
   { text: "Timeline", note: "view", when: hasSession, go: show("timeline") },
   { text: "Agents", note: "view", when: hasSession, go: show("graph") },
   { text: "State", note: "view", when: hasSession, go: show("state") },
   { text: "Artifacts", note: "view", when: hasSession, go: show("artifacts") },
+  { text: "Effects of this session", note: "view", when: hasSession, go: show("effects") },
   { text: "Compare", note: "view", when: hasSession, go: show("compare") },
   { text: "Fork this session", note: "action", when: hasSession, go: () => void act.fork() },
   { text: "Stop the run", note: "action", when: () => s.running.value, go: () => void act.stop() },

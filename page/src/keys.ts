@@ -29,6 +29,7 @@ function isTyping(event: KeyboardEvent): boolean {
 function press(key: string): boolean {
   const view = VIEWS[Number(key) - 1];
   if (view && s.session.value) {
+    s.screen.value = "session";
     s.view.value = view;
     return true;
   }

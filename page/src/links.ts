@@ -1,6 +1,6 @@
 // Addresses of sessions and events: what the page opens by its address, and what is copied.
 
-import { chooseApp, loadOlder, open, openedTurn, start } from "./actions";
+import { chooseApp, chooseUser, loadOlder, open, openedTurn, start } from "./actions";
 import * as s from "./state";
 import type { Numbered } from "./types";
 
@@ -17,7 +17,12 @@ const asked = location.hash.slice(1); // before the page writes its own
 export async function followAddress(): Promise<void> {
   const wanted = new URLSearchParams(location.hash.slice(1));
   const [app, user, session] = [wanted.get("app"), wanted.get("user"), wanted.get("session")];
-  if (app && app !== s.app.value && s.apps.value.some((one) => one.name === app)) await chooseApp(app);
+  const isOther = app !== null && app !== s.app.value && s.apps.value.some((one) => one.name === app);
+  if (user && user !== s.user.value && !session) {
+    if (isOther) s.user.value = user;
+    else await chooseUser(user);
+  }
+  if (isOther) await chooseApp(app);
   if (!app || !user || !session) return;
   if (session !== s.session.value?.id) await open({ app, user, session });
   const number = Number(wanted.get("event"));

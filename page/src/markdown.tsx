@@ -6,23 +6,38 @@ import type { Token, Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { CodeBlock } from "./parts/CodeBlock";
+import { Formula } from "./parts/Formula";
 
 const LONGEST = 100_000; // characters; a longer text is shown as it is
 const LONGEST_LINE = 6_000; // characters of a paragraph; reading takes their square
 const PATIENCE = 200; // milliseconds, after which the rest is shown without emphasis and links
 const DEEPEST = 24; // levels of lists and quotes
 
-/** Mathematics stays text: its underscores and stars are no emphasis. */
+/** Where formulas begin and end: their underscores and stars are no emphasis. */
 const MATH = [
   { open: "$$", close: "$$" },
   { open: "\\[", close: "\\]" },
   { open: "\\(", close: "\\)" },
 ];
-const DOLLAR = /^\$(?! )([^$\n]{1,500}?[^ $\n]|[^ $\n])\$(?![\d$])/;
+const DOLLAR = /^\$(?! )([^$\n`]{1,500}?[^ $\n`]|[^ $\n`])\$(?![\d$])/; // no code within
+
+const BLOCK = /^ {0,3}(?:\$\$(?=\s*\n)[^$]{1,4000}\$\$|\\\[[\s\S]{1,4000}?\\\])[ \t]*(?:\n+|$)/;
 
 const reader = new Marked({
   gfm: true,
   extensions: [
+    {
+      name: "mathBlock",
+      level: "block",
+      start: (text: string) => {
+        const at = text.search(/\n {0,3}(?:\$\$|\\\[)/);
+        return at < 0 ? undefined : at + 1;
+      },
+      tokenizer: (text: string) => {
+        const found = BLOCK.exec(text);
+        return found ? { type: "mathBlock", raw: found[0] } : undefined;
+      },
+    },
     {
       name: "math",
       level: "inline",
@@ -106,6 +121,12 @@ function Block({ token, depth }: Props) {
       );
     case "paragraph":
       return <p>{inline(token.tokens, depth + 1)}</p>;
+    case "mathBlock":
+      return (
+        <p>
+          <Formula raw={token.raw.trim()} />
+        </p>
+      );
     case "code":
       return <CodeBlock text={token.text} language={token.lang} />;
     case "blockquote":
@@ -179,7 +200,7 @@ function Inline({ token, depth }: Props) {
     case "codespan":
       return <code>{token.text}</code>;
     case "math":
-      return <code class="math">{token.raw}</code>;
+      return <Formula raw={token.raw} />;
     case "br":
       return <br />;
     case "link":

@@ -15,7 +15,9 @@ import type {
   Summary,
 } from "./types";
 
-export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "compare" | "live";
+export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "effects" | "compare" | "live";
+/** What stands in the middle: a session, or something of all sessions. */
+export type Screen = "session" | "evaluation" | "effects";
 
 const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
 
@@ -31,6 +33,7 @@ export const only = signal<"" | "running" | "waiting" | "failed">("");
 export const unindexed = signal(0);
 export const session = signal<Session | undefined>(undefined);
 export const view = signal<View>("chat");
+export const screen = signal<Screen>("session");
 export const theme = signal<"auto" | "dark" | "light">(
   kept("ostinato-theme", "auto") as "auto" | "dark" | "light",
 );

@@ -45,6 +45,7 @@ export interface Actions {
   endOfAgent?: boolean;
   rewindBeforeInvocationId?: string;
   requestedToolConfirmations?: { [callId: string]: Json };
+  requestedAuthConfigs?: { [callId: string]: Json };
   compaction?: { startTimestamp: number; endTimestamp: number; compactedContent: Content };
 }
 
@@ -116,6 +117,14 @@ export interface SpanDetail extends Span {
   texts: { [kind: string]: string };
 }
 
+/** What kind of credential a call waits for, and where the person consents. */
+export interface CredentialRequest {
+  key: string;
+  scheme: JsonObject;
+  consentUri?: string;
+  redirectUri?: string;
+}
+
 /** A call that waits for a person. */
 export interface Approval {
   kind: "approval" | "credential" | "input" | "result";
@@ -135,6 +144,8 @@ export interface Approval {
   message?: string;
   payload?: Json;
   responseSchema?: JsonObject | null;
+  /** What is asked for, of kind `credential`. */
+  credential?: CredentialRequest;
 }
 
 export interface AgentInfo {

@@ -31,8 +31,12 @@ describe("what is rendered", () => {
   test("headings leave the first level to the page", () => {
     expect(shown("# One").querySelector("[role=heading]")!.getAttribute("aria-level")).toBe("2");
   });
-  test("mathematics stays text", () => {
+  test("formulas are no emphasis, on lines of their own no list", () => {
     expect(shown("$a_b_c$ and \\(x*y*z\\)").querySelectorAll("em").length).toBe(0);
+    const box = shown("The sum:\n$$\n- a\n+ b\n$$\nends.");
+    expect([...box.querySelectorAll(".math")].map((one) => one.textContent)).toEqual(["$$\n- a\n+ b\n$$"]);
+    expect(box.querySelector("ul")).toBeNull();
+    expect(box.lastElementChild!.lastElementChild!.textContent).toBe("ends.");
     expect(shown("It costs $5 or $6.").querySelector(".math")).toBeNull();
   });
   test("code keeps its characters", () => {

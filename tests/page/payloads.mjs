@@ -53,5 +53,37 @@ const WRAPS = [
   (text) => `<${`javascript:${RUN}`}> [r]\n\n[r]: javascript:${RUN} "${text}"`,
 ];
 
+/** Formulas that try to write markup, addresses, styles, or too much. */
+const FORMULAS = [
+  `\\href{javascript:${RUN}}{x}`,
+  `\\url{javascript:${RUN}}`,
+  `\\text{<img src=x onerror=${RUN}>}`,
+  `\\text{</mtext></math><script>${RUN}</script>}`,
+  `\\mathrm{<svg onload=${RUN}>}`,
+  `\\class{x" onclick="${RUN}}{y}`,
+  `\\id{x" onclick="${RUN}}{y}`,
+  `\\data{x=y" onclick="${RUN}}{y}`,
+  `\\style{background:url(javascript:${RUN})}{x}`,
+  `\\htmlStyle{position:fixed;inset:0}{x}`,
+  `\\color{red;background:url(//evil.test/)} x`,
+  `\\colorbox{"><img src=x onerror=${RUN}>}{x}`,
+  `\\includegraphics{https://evil.test/x.png}`,
+  `\\char"3c script\\char"3e ${RUN}`,
+  `\\unicode{x3c}img src=x onerror=${RUN}\\unicode{x3e}`,
+  `\\begin{array}{c"onclick="${RUN}}x\\end{array}`,
+  `\\def\\a{\\a\\a}\\a`,
+  `\\def\\b{${"x".repeat(50)}}${"\\b".repeat(50)}`,
+  `\\gdef\\frac{<script>${RUN}</script>}x`,
+  `\\rule{9999em}{9999em}`,
+  `\\tag{<img src=x onerror=${RUN}>} x`,
+  `\\operatorname{<b onmouseover=${RUN}>x</b>}`,
+  `x^{<img src=x onerror=${RUN}>}`,
+  `\\htmlClass{dialog}{x} \\cssId{page}{x}`,
+];
+const MATH = [(text) => `$${text}$`, (text) => `$$\n${text}\n$$`, (text) => `\\(${text}\\) and \\[${text}\\]`];
+
 /** Every text in every wrapping. */
-export const PAYLOADS = BASES.flatMap((base) => WRAPS.map((wrap) => wrap(base)));
+export const PAYLOADS = [
+  ...BASES.flatMap((base) => WRAPS.map((wrap) => wrap(base))),
+  ...FORMULAS.flatMap((base) => MATH.map((wrap) => wrap(base))),
+];

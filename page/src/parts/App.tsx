@@ -11,6 +11,8 @@ import { Chat } from "./Chat";
 import { Compare } from "./Compare";
 import { Composer } from "./Composer";
 import { Dialog } from "./Dialog";
+import { AllEffects, SessionEffects } from "./Effects";
+import { Evaluation } from "./Evaluation";
 import { Finder } from "./Finder";
 import { Graph } from "./Graph";
 import { Inbox } from "./Inbox";
@@ -30,9 +32,16 @@ const VIEWS: [s.View, string][] = [
   ["graph", "Agents"],
   ["state", "State"],
   ["artifacts", "Artifacts"],
+  ["effects", "Effects"],
   ["live", "Live"],
   ["compare", "Compare"],
 ];
+
+const NAMES: { [screen in s.Screen]: string } = {
+  session: "Session",
+  evaluation: "Evaluation",
+  effects: "Effects",
+};
 
 /** Keep what a person chose, and show it. */
 function useChoices(): void {
@@ -70,12 +79,18 @@ export function App() {
         Skip to the session
       </a>
       <Sidebar />
-      <main id="middle" class="middle" tabIndex={-1} aria-label="Session">
-        {s.session.value ? <Open /> : <Start />}
-        <Notice />
-        <Composer />
+      <main id="middle" class="middle" tabIndex={-1} aria-label={NAMES[s.screen.value]}>
+        {s.screen.value === "evaluation" && <Evaluation />}
+        {s.screen.value === "effects" && <AllEffects />}
+        {s.screen.value === "session" && (
+          <>
+            {s.session.value ? <Open /> : <Start />}
+            <Notice />
+            <Composer />
+          </>
+        )}
       </main>
-      <Inspector />
+      {s.screen.value === "session" && <Inspector />}
       {s.showInbox.value && <Inbox />}
       {s.showFinder.value && <Finder />}
       {s.showKeys.value && <Shortcuts />}
@@ -115,6 +130,7 @@ function Open() {
         {s.view.value === "graph" && <Graph />}
         {s.view.value === "state" && <StateView />}
         {s.view.value === "artifacts" && <Artifacts />}
+        {s.view.value === "effects" && <SessionEffects />}
         {s.view.value === "compare" && <Compare />}
         {s.view.value === "live" && <Live />}
       </section>

@@ -1,9 +1,11 @@
 // What waits for a person in an event, and what became of it.
 
+import { readRequest } from "../credentials";
 import { args, oneLine } from "../format";
 import { isObject } from "../schema";
 import * as s from "../state";
 import type { Approval, JsonObject, Numbered, Part } from "../types";
+import { Credential } from "./Credential";
 import { Decision } from "./Decision";
 import { Exact } from "./Exact";
 import { Tag } from "./Tag";
@@ -35,6 +37,47 @@ export function Asks({ one, part }: { one: Numbered; part: Part }) {
   };
   const done = !one.number || answered(call.id);
   return <Decision approval={approval} done={done} />;
+}
+
+export function AsksCredential({ one, part }: { one: Numbered; part: Part }) {
+  const call = part.functionCall!;
+  const session = s.session.value;
+  if (!session) return null;
+  const id = String(call.args?.["functionCallId"] ?? "");
+  const approval: Approval = {
+    kind: "credential",
+    userId: session.userId,
+    sessionId: session.id,
+    eventId: one.event.id,
+    callId: call.id ?? "",
+    tool: nameOfCall(id) ?? call.name,
+    asker: one.event.author,
+    args: {},
+    credential: readRequest(call.args ?? {}),
+  };
+  const waits = one.event.longRunningToolIds?.includes(call.id ?? "");
+  return <Credential approval={approval} done={!one.number || !waits || answeredAfter(one, call.id)} />;
+}
+
+/** The tool of a call among the loaded events. */
+function nameOfCall(id: string): string | undefined {
+  for (const { event } of s.events.value) {
+    const found = event.content?.parts?.find((part) => part.functionCall?.id === id);
+    if (found) return found.functionCall!.name;
+  }
+  return undefined;
+}
+
+export function GaveCredential({ response }: { response: JsonObject }) {
+  const gave = isObject(response["exchangedAuthCredential"] ?? response["exchanged_auth_credential"]);
+  return (
+    <p class="call">
+      <Tag kind={gave ? "done" : "failed"} icon={gave ? "check" : "close"}>
+        {gave ? "credential given" : "no credential given"}
+      </Tag>{" "}
+      <span class="quiet">its secrets are not in the log</span>
+    </p>
+  );
 }
 
 export function AsksInput({ one, part }: { one: Numbered; part: Part }) {

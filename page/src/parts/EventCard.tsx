@@ -14,6 +14,7 @@ import type { IconName } from "./Icon";
 import { Menu } from "./Menu";
 import { PartView } from "./PartView";
 import { Tag } from "./Tag";
+import { Traceback } from "./Traceback";
 import { TurnFoot } from "./TurnFoot";
 
 interface Props {
@@ -80,6 +81,9 @@ export function EventCard({ row, at, actions }: Props) {
               <strong>{act.isCancelled(event) ? "Stopped" : event.errorCode}</strong> {event.errorMessage}
             </span>
           </p>
+        )}
+        {event.errorCode && number > 0 && !act.isCancelled(event) && (
+          <Traceback invocation={event.invocationId} type={event.errorCode} />
         )}
         <Effects one={one} />
       </div>

@@ -1,16 +1,16 @@
 // Everything that waits for a person, over all sessions.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
-import { decisionsOf } from "../decisions";
-import { clock, day } from "../format";
-import { revealed } from "../hidden";
+import { day } from "../format";
 import { enableNotices, noticesAllowed } from "../notices";
 import * as s from "../state";
 import type { Approval, JsonObject } from "../types";
+import { Credential } from "./Credential";
 import { Decision } from "./Decision";
 import { Dialog } from "./Dialog";
 import { Exact } from "./Exact";
+import { Past, PastElsewhere } from "./Past";
 import { Question } from "./Question";
 
 export function Inbox() {
@@ -48,6 +48,7 @@ export function Inbox() {
         </p>
       )}
       <Past />
+      <PastElsewhere />
     </Dialog>
   );
 }
@@ -66,38 +67,6 @@ function counts(): string {
     .filter(([number]) => number > 0)
     .map(([number, word]) => `${number} ${word}`)
     .join(", ");
-}
-
-/** What was decided in the open session. */
-function Past() {
-  const found = useMemo(() => decisionsOf(s.events.value), [s.events.value]);
-  if (!found.length) return null;
-  const user = s.session.value?.userId ?? "";
-  return (
-    <details class="decided">
-      <summary>Decided in this session: {found.length}</summary>
-      <ul>
-        {found.map(({ one, about, outcome, approved }, index) => (
-          <li key={index}>
-            <button
-              class="link"
-              onClick={() => {
-                s.showInbox.value = false;
-                s.selected.value = one.event.id;
-              }}
-            >
-              #{one.number}
-            </button>{" "}
-            <Exact text={about} />:{" "}
-            <span class={approved ? "good" : "error"}>{revealed(outcome)}</span>{" "}
-            <span class="quiet">
-              {whenOf(one.event.timestamp)}, session of <Exact text={user} />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
 }
 
 function Waiting({ one }: { one: Approval }) {
@@ -119,17 +88,14 @@ function Waiting({ one }: { one: Approval }) {
         <Decision approval={one} />
       ) : one.kind === "input" ? (
         <Question approval={one} />
+      ) : one.kind === "credential" ? (
+        <Credential approval={one} />
       ) : (
         <Result one={one} />
       )}
     </div>
   );
 }
-
-const whenOf = (seconds: number): string => {
-  const date = day(seconds);
-  return date.includes(":") ? clock(seconds) : `${date} ${clock(seconds)}`; // today has no date
-};
 
 /** The title of a call's session, as far as it is known here. */
 const titleOf = (one: Approval): string => {
@@ -159,7 +125,7 @@ function Result({ one }: { one: Approval }) {
         <strong>
           <Exact text={one.tool} />
         </strong>{" "}
-        waits for {one.kind === "result" ? "its result" : "a credential"}
+        waits for its result
       </p>
       <textarea name="result" rows={3} disabled={busy} aria-label="Result, words or JSON" />
       {wrong && <p class="error">{wrong}</p>}

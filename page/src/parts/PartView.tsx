@@ -5,25 +5,29 @@ import * as act from "../actions";
 import { args, bytes, dataUrl, oneLine } from "../format";
 import { Markdown } from "../markdown";
 import type { Blob, FunctionCall, FunctionResponse, Json, Numbered, Part } from "../types";
-import { answered, AnsweredInput, Asks, AsksInput, Decided } from "./Asks";
+import { answered, AnsweredInput, Asks, AsksCredential, AsksInput, Decided, GaveCredential } from "./Asks";
 import { CodeBlock } from "./CodeBlock";
 import { Exact } from "./Exact";
 import { Icon } from "./Icon";
 import { JsonTree, LongText } from "./JsonTree";
 import { Tag } from "./Tag";
 import type { TagKind } from "./Tag";
+import { Traceback } from "./Traceback";
+import { WhoDecided } from "./WhoDecided";
 
 const LONG = 4000; // characters of a person's message that is folded
 
 export function PartView({ part, one }: { part: Part; one: Numbered }) {
   if (part.functionCall) {
     if (part.functionCall.name === act.CONFIRMATION) return <Asks one={one} part={part} />;
+    if (part.functionCall.name === act.CREDENTIAL) return <AsksCredential one={one} part={part} />;
     if (part.functionCall.name === act.REQUEST_INPUT) return <AsksInput one={one} part={part} />;
     return <Call call={part.functionCall} one={one} />;
   }
   if (part.functionResponse) {
     const given = part.functionResponse;
     if (given.name === act.CONFIRMATION) return <Decided response={given.response ?? {}} />;
+    if (given.name === act.CREDENTIAL) return <GaveCredential response={given.response ?? {}} />;
     if (given.name === act.REQUEST_INPUT) return <AnsweredInput response={given.response ?? {}} />;
     return <Result given={given} one={one} />;
   }
@@ -85,19 +89,24 @@ function Call({ call, one }: { call: FunctionCall; one: Numbered }) {
 }
 
 function Result({ given, one }: { given: FunctionResponse; one: Numbered }) {
-  const requested = one.event.actions?.requestedToolConfirmations ?? {};
+  const { requestedToolConfirmations, requestedAuthConfigs } = one.event.actions ?? {};
+  const requested = { ...requestedToolConfirmations, ...requestedAuthConfigs };
   const asks = given.id !== undefined && given.id in requested;
   const failed = given.response !== undefined && "error" in given.response;
   const kind: TagKind = asks ? "waits" : failed ? "failed" : "done";
   return (
-    <Folded
-      kind={kind}
-      icon={asks ? "wait" : failed ? "alert" : "result"}
-      label={asks ? "asks first" : failed ? "failed" : "result"}
-      line={`${given.name}: ${oneLine(given.response, 300)}`}
-      value={given.response ?? {}}
-      what={`result of ${given.name}`}
-    />
+    <>
+      {!asks && <WhoDecided call={given.id} one={one} />}
+      <Folded
+        kind={kind}
+        icon={asks ? "wait" : failed ? "alert" : "result"}
+        label={asks ? "asks first" : failed ? "failed" : "result"}
+        line={`${given.name}: ${oneLine(given.response, 300)}`}
+        value={given.response ?? {}}
+        what={`result of ${given.name}`}
+      />
+      {failed && !asks && <Traceback invocation={one.event.invocationId} call={given.id ?? ""} />}
+    </>
   );
 }
 

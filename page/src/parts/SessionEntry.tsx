@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { costOf, dollars } from "../cost";
+import { addSession } from "../evaluation";
 import { exportSession } from "../files";
 import { age, count, short } from "../format";
 import * as s from "../state";
@@ -45,7 +46,8 @@ export function SessionEntry({ session }: { session: Summary }) {
           title={`${title}\n${session.id}`}
           onClick={() => {
             if (s.narrow.matches) s.folded.value = true;
-            void act.open(where);
+            if (current && s.screen.value !== "session") s.screen.value = "session";
+            else void act.open(where);
           }}
         >
           <span class="name">{title}</span>
@@ -56,6 +58,7 @@ export function SessionEntry({ session }: { session: Summary }) {
         <button onClick={() => setRenames(true)}>Rename</button>
         <button onClick={() => void act.nameByModel(session)}>Let the model name it</button>
         <button onClick={() => void exportSession(session)}>Export</button>
+        <button onClick={() => void addSession(session)}>Add as evaluation case</button>
         {s.session.value && !current && (
           <button
             onClick={() => {

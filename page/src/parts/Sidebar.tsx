@@ -6,6 +6,7 @@ import { importSession } from "../files";
 import { unseen } from "../problems";
 import * as s from "../state";
 import { Icon } from "./Icon";
+import type { IconName } from "./Icon";
 import { SessionEntry } from "./SessionEntry";
 
 const THEMES = { auto: "dark", dark: "light", light: "auto" } as const;
@@ -15,6 +16,17 @@ const ONLY = [
   ["waiting", "Waiting"],
   ["failed", "Failed"],
 ] as const;
+
+const SCREENS: [s.Screen, string, IconName][] = [
+  ["evaluation", "Evaluation", "checks"],
+  ["effects", "Effects", "call"],
+];
+
+/** Show a screen, or the session again. */
+function go(screen: s.Screen): void {
+  s.screen.value = s.screen.value === screen ? "session" : screen;
+  if (s.narrow.matches) s.folded.value = true;
+}
 
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
@@ -69,6 +81,13 @@ export function Sidebar() {
         <button class="badge" onClick={() => (s.showInbox.value = true)}>
           Waiting {s.approvals.value.length}
         </button>
+      </div>
+      <div class="row screens">
+        {SCREENS.map(([screen, text]) => (
+          <button key={screen} class="grow" aria-pressed={s.screen.value === screen} onClick={() => go(screen)}>
+            {text}
+          </button>
+        ))}
       </div>
       <input
         type="search"
@@ -184,6 +203,18 @@ function Folded() {
         <Icon name="wait" />
         {s.approvals.value.length > 0 && <span class="count">{s.approvals.value.length}</span>}
       </button>
+      {SCREENS.map(([screen, text, icon]) => (
+        <button
+          key={screen}
+          class="icon"
+          aria-label={text}
+          title={text}
+          aria-pressed={s.screen.value === screen}
+          onClick={() => go(screen)}
+        >
+          <Icon name={icon} />
+        </button>
+      ))}
       <span class="grow" />
       <Looks />
     </aside>

@@ -6,6 +6,7 @@ import * as s from "../state";
 import type { AppInfo } from "../types";
 import { Copy } from "./Copy";
 import { Icon } from "./Icon";
+import { SourceLines } from "./SourceLines";
 
 const LOOK_AGAIN = 3000; // milliseconds, while there is no agent
 
@@ -86,14 +87,12 @@ function Broken({ app }: { app: AppInfo }) {
             </span>
             <Copy text={`${source.file}:${source.line}`} what="file and line" />
           </figcaption>
-          <pre class="code lines" tabIndex={0} role="group" aria-label={`Where it fails: line ${source.line}`}>
-            {source.lines.map((line, index) => (
-              <div key={index} class={source.first + index === source.line ? "at" : ""}>
-                <span class="number">{source.first + index}</span>
-                {line || " "}
-              </div>
-            ))}
-          </pre>
+          <SourceLines
+            label={`Where it fails: line ${source.line}`}
+            lines={source.lines}
+            first={source.first}
+            line={source.line}
+          />
         </figure>
       )}
       <p class="quiet">

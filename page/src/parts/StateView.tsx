@@ -34,7 +34,7 @@ export function StateView() {
         </p>
       )}
       {!Object.keys(now).length && !since && (
-        <p class="quiet">The state is empty. Tools and callbacks write to it, and `output_key` does.</p>
+        <p class="quiet">The state is empty. Tools and callbacks write to it, and <code>output_key</code> does.</p>
       )}
       {SCOPES.map(([prefix, title]) => {
         const mine = scoped(now, prefix);

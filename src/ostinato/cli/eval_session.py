@@ -8,8 +8,9 @@ import re
 from pathlib import Path
 
 from .. import _clock
-from ..evaluation.eval_case import EvalCase, Invocation, SessionInput
+from ..evaluation.eval_case import EvalCase, SessionInput
 from ..evaluation.eval_set import EvalSet
+from ..evaluation.event_conversion import has_message
 from ..evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_from_file
 from ..evaluation.storage import convert_session_to_eval_invocations
 from ..hosting.store_address import parse_store
@@ -62,7 +63,7 @@ async def _load_session(args: argparse.Namespace, wanted: str) -> Session:
 
 def _make_case(session: Session, invocation_id: str | None, case_id: str | None) -> EvalCase:
     """Return the case of a session, or of one of its invocations with what came before it."""
-    turns = [one for one in convert_session_to_eval_invocations(session) if _has_message(one)]
+    turns = [one for one in convert_session_to_eval_invocations(session) if has_message(one)]
     events = session.events
     history = 0
     if invocation_id is not None:
@@ -84,9 +85,3 @@ def _make_case(session: Session, invocation_id: str | None, case_id: str | None)
         session_input=given,
         creation_timestamp=_clock.now(),
     )
-
-
-def _has_message(invocation: Invocation) -> bool:
-    """Return whether a user began an invocation with text or files, not with an answer."""
-    parts = invocation.user_content.parts or []
-    return bool(parts) and all(part.function_response is None for part in parts)

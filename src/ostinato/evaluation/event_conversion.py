@@ -67,3 +67,13 @@ def _is_shown(part: types.Part) -> bool:
         or part.text
         or part.inline_data is not None
     )
+
+
+def has_message(invocation: Invocation) -> bool:
+    """Return whether a user began an invocation with text or files, not with an answer to a call.
+
+    Args:
+      invocation: the invocation.
+    """
+    parts = invocation.user_content.parts or []
+    return bool(parts) and all(part.function_response is None for part in parts)

@@ -33,6 +33,7 @@ from . import (
     session_list,
     session_titles,
     spans,
+    tracebacks,
     trial_runs,
     users,
 )
@@ -65,6 +66,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *trial_runs.ENDPOINTS,
     *session_titles.ENDPOINTS,
     *spans.ENDPOINTS,
+    *tracebacks.ENDPOINTS,
     *chat.ENDPOINTS,
     *responses.ENDPOINTS,
     *agui_run.ENDPOINTS,

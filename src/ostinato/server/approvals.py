@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from .. import types
+from .. import auth, types
 from ..events.pending import Kind, Pending
 from ..hosting.input_answers import as_response, check_answer, read_answer
 from ..sessions.store.durable_store import Place
@@ -18,6 +18,22 @@ from .waiting_calls import WaitingCall
 
 _SESSIONS = 1000  # last changed sessions that the list covers in a service without a query
 _AT_ONCE = 8
+
+
+class CredentialRequest(WireRecord):
+    """The credential that a call waits for; it holds no secret.
+
+    Attributes:
+      key: names the credential in stores.
+      scheme: how the service authenticates, as OpenAPI describes it.
+      consent_uri: where the user consents, for OAuth2 and OpenID Connect.
+      redirect_uri: where the provider sends the browser afterwards.
+    """
+
+    key: str
+    scheme: dict[str, Any]
+    consent_uri: str | None = None
+    redirect_uri: str | None = None
 
 
 class OpenCall(WireRecord):
@@ -36,6 +52,7 @@ class OpenCall(WireRecord):
       payload: what the tool wants filled in, or what a question is about.
       message: the question, for kind `input`.
       response_schema: JSON schema of the answer, for kind `input`; None if any answer will do.
+      credential: what is asked for, for kind `credential`.
       origin: where the tool comes from (docs/server.md); None for a function.
       since: when it was asked, seconds since 1970.
     """
@@ -54,6 +71,7 @@ class OpenCall(WireRecord):
     payload: Any = None
     message: str = ""
     response_schema: dict[str, Any] | None = None
+    credential: CredentialRequest | None = None
     origin: dict[str, str] | None = None
     since: float
 
@@ -91,20 +109,24 @@ class Answer(StrictRecord):
 
     Attributes:
       action: `approve`; `edit`, which approves with other arguments; `reject`; `result`, for a
-        long-running tool or a question; or `respond`, which answers a question in words.
+        long-running tool or a question; `respond`, which answers a question in words; or
+        `credential`.
       args: the other arguments.
       payload: what the tool wanted filled in.
       reason: why the call is rejected; the model reads it.
       result: the result: an object is the whole response, any other value its `result`.
       text: the words of `respond`: text, or JSON if the question has a schema that asks for it.
+      credential: the credential, as in an `exchangedAuthCredential`; it serves the invocation that
+        asks, and is stored nowhere.
     """
 
-    action: Literal["approve", "edit", "reject", "result", "respond"]
+    action: Literal["approve", "edit", "reject", "result", "respond", "credential"]
     args: dict[str, Any] | None = None
     payload: Any = None
     reason: str | None = Field(default=None, max_length=10_000)
     result: Any = None
     text: str | None = None
+    credential: dict[str, Any] | None = Field(default=None, repr=False)
 
     @model_validator(mode="after")
     def _check_fields(self) -> Answer:
@@ -127,6 +149,10 @@ class Answer(StrictRecord):
                 f"A call of kind {pending.kind!r} cannot be answered by {self.action!r}"
                 + (f", only by {' or '.join(fitting)}." if fitting else ".")
             )
+        if self.action == "credential":
+            if self.credential is None:
+                raise invalid_input("'credential' needs 'credential'.")
+            return _credential_response(pending, self.credential)
         if self.action == "respond":
             if self.text is None:
                 raise invalid_input("'respond' needs 'text'.")
@@ -160,13 +186,59 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "reject": ("payload", "reason"),
     "result": ("result",),
     "respond": ("text",),
+    "credential": ("credential",),
 }
 _ACTIONS: dict[Kind, tuple[str, ...]] = {
     "approval": ("approve", "edit", "reject"),
-    "credential": (),
+    "credential": ("credential",),
     "input": ("respond", "result"),
     "result": ("result",),
 }
+
+
+def _credential_response(pending: Pending, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the response to a request for a credential.
+
+    Raises:
+      Problem: the credential is not valid; the message names fields and shows no value.
+    """
+    try:
+        credential = auth.AuthCredential.model_validate(given)
+    except ValidationError as error:
+        fields = {".".join(map(str, one["loc"])) or "auth_type" for one in error.errors()}
+        raise invalid_input(
+            f"The credential is not valid. Check: {', '.join(sorted(fields))}."
+        ) from None
+    config = _read_auth_config(pending)
+    return {
+        **{key: config[key] for key in ("authScheme", "credentialKey") if key in config},
+        "exchangedAuthCredential": credential.model_dump(
+            mode="json", by_alias=True, exclude_none=True
+        ),
+    }
+
+
+def _read_auth_config(pending: Pending) -> dict[str, Any]:
+    return _read_object(pending.call.args or {}, "authConfig")
+
+
+def _read_object(record: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object in a record, or an empty one if it holds something else."""
+    found = record.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _credential_request(pending: Pending) -> CredentialRequest | None:
+    if pending.kind != "credential":
+        return None
+    config = _read_auth_config(pending)
+    client = _read_object(_read_object(config, "exchangedAuthCredential"), "oauth2")
+    return CredentialRequest(
+        key=str(config.get("credentialKey") or ""),
+        scheme=config.get("authScheme") or {},
+        consent_uri=client.get("authUri"),
+        redirect_uri=client.get("redirectUri"),
+    )
 
 
 class Answered(WireRecord):
@@ -224,6 +296,7 @@ def _open_call(one: WaitingCall) -> OpenCall:
         payload=pending.payload,
         message=pending.message,
         response_schema=pending.response_schema,
+        credential=_credential_request(pending),
         origin=pending.origin and pending.origin.to_json(),
         since=one.event.timestamp,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,21 +13,33 @@ from pydantic.alias_generators import to_camel
 
 from .. import _clock
 from .._aclosing import Aclosing
-from ..errors import NotFoundError
+from ..errors import NotFoundError, OstinatoError
 from ..evaluation.base_eval_service import (
     EvaluateConfig,
     EvaluateRequest,
     InferenceConfig,
     InferenceRequest,
 )
+from ..evaluation.case_runner import RunSettings
 from ..evaluation.eval_case import EvalCase, SessionInput
+from ..evaluation.eval_config import (
+    EvalConfig,
+    get_eval_metrics_from_config,
+    get_evaluation_criteria_or_default,
+)
 from ..evaluation.eval_metrics import EvalMetric
 from ..evaluation.eval_result import EvalCaseResult
 from ..evaluation.eval_set import EvalSet
 from ..evaluation.eval_set_results_manager import EvalSetResultsManager
 from ..evaluation.eval_sets_manager import EvalSetsManager
+from ..evaluation.event_conversion import has_message
 from ..evaluation.local_eval_service import LocalEvalService
-from ..evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
+from ..evaluation.metric_evaluator_registry import (
+    DEFAULT_METRIC_EVALUATOR_REGISTRY,
+    MetricEvaluatorRegistry,
+    make_registry,
+)
+from ..evaluation.simulation.user_simulator_provider import UserSimulatorProvider
 from ..evaluation.storage import (
     convert_session_to_eval_invocations,
     open_results_manager,
@@ -34,9 +48,10 @@ from ..evaluation.storage import (
 from .bodies import validate_record
 from .endpoint import Call
 from .names import check_id
-from .problems import Problem
+from .problems import Problem, public_text
 
 _T = TypeVar("_T")
+_CONFIG_FILE = "test_config.json"
 _CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
@@ -59,13 +74,16 @@ class AddSessionBody(BaseModel):
 
 
 class RunBody(BaseModel):
-    """The cases to run, all of them if empty, and the metrics."""
+    """The cases to run, all of them if empty, and the metrics.
+
+    Without metrics, the agent's `test_config.json` counts, as on the command line.
+    """
 
     model_config = _CAMEL
 
     eval_ids: list[str] = Field(default_factory=list[str])
     eval_case_ids: list[str] = Field(default_factory=list[str])
-    eval_metrics: list[EvalMetric]
+    eval_metrics: list[EvalMetric] | None = None
 
 
 def _read_body(call: Call, record: type[_T]) -> _T:
@@ -130,10 +148,11 @@ async def create_set_of_path(call: Call) -> None:
 
 
 async def add_session(call: Call) -> None:
-    """Add a session as a case to an eval set.
+    """Add a session as a case to an eval set; answers to calls are no turns of it.
 
     Raises:
       NotFoundError: there is no such session.
+      Problem: it has no message to run again.
     """
     app, sets, _ = _open_stores(call)
     body = _read_body(call, AddSessionBody)
@@ -142,9 +161,12 @@ async def add_session(call: Call) -> None:
     )
     if session is None:
         raise NotFoundError("Session not found")
+    turns = [one for one in convert_session_to_eval_invocations(session) if has_message(one)]
+    if not turns:
+        raise Problem(400, "ValueError", "The session has no message to run again.")
     case = EvalCase(
         eval_id=body.eval_id,
-        conversation=convert_session_to_eval_invocations(session),
+        conversation=turns,
         session_input=SessionInput(app_name=app, user_id=body.user_id),
         creation_timestamp=_clock.now(),
     )
@@ -218,17 +240,15 @@ async def run_cases_plain(call: Call) -> Any:
     unknown = [one for one in wanted if one not in {case.eval_id for case in found.eval_cases}]
     if unknown:
         raise Problem(400, "NotFoundError", f"Eval `{unknown[0]}` not found.")
-    for metric in body.eval_metrics:
-        metric.custom_function_path = None  # a client must not choose code
-        try:
-            DEFAULT_METRIC_EVALUATOR_REGISTRY.get_evaluator(metric)
-        except (NotFoundError, ValueError) as error:
-            raise Problem(400, type(error).__name__, str(error)) from error
+    plan = await _in_thread(_make_plan, call.host.agents.list_folders()[app], body.eval_metrics)
     served = await call.host.agents.get_app(app)
     service = LocalEvalService(
         root_agent=served.loaded.app or served.loaded.root,
         eval_sets_manager=sets,
         eval_set_results_manager=results,
+        metric_evaluator_registry=plan.registry,
+        user_simulator_provider=UserSimulatorProvider(plan.config.user_simulator_config),
+        settings=RunSettings(plan.config.tool_mocks, plan.config.seed, plan.config.budget),
     )
     request = InferenceRequest(
         app_name=app,
@@ -240,16 +260,48 @@ async def run_cases_plain(call: Call) -> Any:
         inferences = [one async for one in stream]
     evaluate = EvaluateRequest(
         inference_results=inferences,
-        evaluate_config=EvaluateConfig(eval_metrics=body.eval_metrics),
+        evaluate_config=EvaluateConfig(eval_metrics=plan.metrics),
     )
     async with Aclosing(service.evaluate(evaluate)) as evaluated:
         return [_run_result(one) async for one in evaluated]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What a run is evaluated by: the config, its metrics, and what evaluates them."""
+
+    config: EvalConfig
+    metrics: list[EvalMetric]
+    registry: MetricEvaluatorRegistry
+
+
+def _make_plan(folder: Path, given: list[EvalMetric] | None) -> _Plan:
+    """Return the plan of a run: with the metrics of the client, or else by the agent's config.
+
+    Raises:
+      Problem: the config or a metric is not valid.
+    """
+    if given is None:
+        config = get_evaluation_criteria_or_default(str(folder / _CONFIG_FILE))
+        metrics, registry = get_eval_metrics_from_config(config), make_registry(config)
+    else:
+        config, metrics, registry = EvalConfig(), given, DEFAULT_METRIC_EVALUATOR_REGISTRY
+        for metric in metrics:
+            metric.custom_function_path = None  # a client must not choose code
+    for metric in metrics:
+        try:
+            registry.get_evaluator(metric)
+        except (OstinatoError, ValueError, ImportError, TypeError) as error:
+            raise Problem(400, type(error).__name__, str(error)) from error
+    return _Plan(config, metrics, registry)
 
 
 def _run_result(result: EvalCaseResult) -> Any:
     shown = _to_json(result)
     shown.pop("sessionDetails", None)
     shown["evalMetricResults"] = shown.get("evalMetricResults") or []
+    if result.error_message is not None:
+        shown["errorMessage"] = public_text(result.error_message)
     return shown
 
 

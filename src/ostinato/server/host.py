@@ -23,6 +23,7 @@ from .idempotency import KeyedRequests
 from .server_services import Services
 from .session_details import SessionDetails
 from .settings import ServerSettings
+from .traceback_recorder import TracebackRecorder
 from .waiting_calls import WaitingCalls
 
 logger = get_logger(__name__)
@@ -114,6 +115,8 @@ class Host:
 
     async def start(self) -> None:
         """Start recorders and background workers; called in the event loop."""
+        if self.settings.developer and self.services.spans is not None:
+            self._uninstall.append(install(TracebackRecorder(self.settings.agents)))
         for recorder in (self.services.spans, self.metrics):
             if recorder is not None:
                 self._uninstall.append(install(recorder))

@@ -15,6 +15,7 @@ from .problems import Problem, public_message, public_name, public_text
 from .runs import StrictRecord, WireRecord
 
 _KIND = "error.type"
+_TEXTS = ("system", "tools", "config", "response", "arguments", "result")
 
 
 class SpansQuery(StrictRecord):
@@ -84,7 +85,8 @@ async def get_span(call: Call) -> SpanDetail:
     if span is None:
         raise Problem(404, "NotFoundError", "The span does not exist.")
     contents = [json.loads(content) for content in span.contents]
-    return SpanDetail(**_span_fields(span), contents=contents, texts=span.texts)
+    texts = {kind: text for kind, text in span.texts.items() if kind in _TEXTS}
+    return SpanDetail(**_span_fields(span), contents=contents, texts=texts)
 
 
 def need_span_store(call: Call) -> SqliteSpanStore:

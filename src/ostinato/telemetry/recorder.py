@@ -29,6 +29,7 @@ class SpanRecord:
       contents: the prompt of a model call, content by content, as JSON; empty if contents are not
         recorded.
       texts: other texts by kind: `system`, `tools`, `config`, `response`, `arguments`, `result`.
+      exception: the error itself, for recorders when the span ends; it is not stored.
     """
 
     id: str
@@ -44,6 +45,7 @@ class SpanRecord:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     contents: list[str] = field(default_factory=list[str])
     texts: dict[str, str] = field(default_factory=dict[str, str])
+    exception: Exception | None = field(default=None, compare=False, repr=False)
 
 
 class Recorder(Protocol):

@@ -213,6 +213,7 @@ class Span:
             self.set(outcome=outcome)
         if isinstance(error, Exception):
             self.record.error = f"{type(error).__name__}: {error}"
+            self.record.exception = error
             self.set(error_type=type(error).__name__)
         if self._otel is not None:
             if isinstance(error, Exception):
@@ -225,6 +226,13 @@ class Span:
 
 
 _CURRENT: ContextVar[Span | None] = ContextVar("ostinato_span", default=None)
+
+
+def note_exception(error: Exception) -> None:
+    """Give an error to the recorders of the current span, which may end without one."""
+    current = _CURRENT.get()
+    if current is not None:
+        current.record.exception = error
 
 
 def span(operation: str, name: str = "", **attributes: Any) -> Span | _Nothing:

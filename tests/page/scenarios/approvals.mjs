@@ -42,7 +42,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
 
   await say("wire it a third time");
   await button("Reject").click();
-  await shown("rejected", { exact: true }).waitFor();
+  await shown("rejected", { exact: true }).first().waitFor();
   await button("Send").waitFor();
   await becomes(() => button("Reject").count(), 0);
   await shot("rejected");
@@ -54,7 +54,7 @@ await scenario({ tolerated: ["503"] }, async ({ page, shown, shot, say, button, 
   await shown("'reason': 'It is too much.'", { exact: false }).waitFor();
   await button("Waiting 0").click();
   await page.getByText("Decided in this session: 5").click();
-  await page.getByText("rejected: It is too much.").waitFor();
+  await page.getByRole("dialog").getByText("rejected: It is too much.").waitFor();
   await shot("decided");
   await page.keyboard.press("Escape");
 

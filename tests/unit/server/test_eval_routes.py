@@ -15,18 +15,20 @@ METRICS = [
     {"metricName": "tool_trajectory_avg_score", "threshold": 1.0},
     {"metricName": "response_match_score", "threshold": 0.8},
 ]
-APP = "/dev/apps/echo"
+APP = "/dev/apps/judged"
 
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Path:
-    """A folder with the app `echo`."""
-    app = tmp_path / "agents" / "echo"
+    """A folder with the app `judged`."""
+    app = tmp_path / "agents" / "judged"
     app.mkdir(parents=True)
     app.joinpath("agent.py").write_text(
         "from ostinato.agents import Agent\n"
         "from ostinato.testing import FunctionModel\n"
         "def answer(request):\n"
+        "    if request.contents[-1].parts[-1].text == 'fall':\n"
+        "        raise ValueError('it fell')\n"
         "    return request.contents[-1].parts[-1].text\n"
         "root_agent = Agent(name='root', model=FunctionModel(answer))\n"
     )
@@ -35,11 +37,11 @@ def agents(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def web(serve: Serve, agents: Path) -> AsyncIterator[Served]:
-    """The development server, with a session of `echo`."""
+    """The development server, with a session of `judged`."""
     async with serve(agents=agents, page=True) as served:
-        await served.ask("POST", "/apps/echo/users/ann/sessions/s1")
+        await served.ask("POST", "/apps/judged/users/ann/sessions/s1")
         message = {"role": "user", "parts": [{"text": "hello"}]}
-        body = {"appName": "echo", "userId": "ann", "sessionId": "s1", "newMessage": message}
+        body = {"appName": "judged", "userId": "ann", "sessionId": "s1", "newMessage": message}
         assert (await served.ask("POST", "/run", body)).is_success
         yield served
 
@@ -106,6 +108,44 @@ async def test_a_session_becomes_a_case_that_runs(web: Served, names: dict[str, 
     assert results[0]["finalEvalStatus"] == 2
     assert await ask(web, "DELETE", f"{cases}/one") is None
     assert await ask(web, "GET", cases) == []
+
+
+async def test_a_run_without_metrics_uses_the_agents_config(web: Served, agents: Path) -> None:
+    await ask(web, "POST", "eval_sets/mine")
+    added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}
+    await ask(web, "POST", "eval-sets/mine/add-session", added)
+    config = agents / "judged" / "test_config.json"
+
+    async def names() -> list[str]:
+        found = (await ask(web, "POST", "eval-sets/mine/run", {}))["runEvalResults"]
+        return [one["metricName"] for one in found[0]["overallEvalMetricResults"]]
+
+    assert await names() == ["tool_trajectory_avg_score", "response_match_score"]
+    config.write_text(json.dumps({"criteria": {"token_usage_v1": 20000}}))
+    assert await names() == ["token_usage_v1"]
+    config.write_text(json.dumps({"criteria": {"nope": 1}}))
+    answer = await web.ask("POST", f"{APP}/eval-sets/mine/run", {})
+    assert (answer.status_code, "nope" in answer.text) == (400, True)
+
+
+async def test_a_session_without_a_message_becomes_no_case(web: Served) -> None:
+    await ask(web, "POST", "eval_sets/mine")
+    await web.ask("POST", "/apps/judged/users/ann/sessions/empty")
+    added = {"evalId": "one", "sessionId": "empty", "userId": "ann"}
+    answer = await web.ask("POST", f"{APP}/eval-sets/mine/add-session", added)
+    assert (answer.status_code, "no message" in answer.text) == (400, True)
+    assert await ask(web, "GET", "eval-sets/mine/eval-cases") == []
+
+
+async def test_a_case_that_cannot_run_says_why(web: Served) -> None:
+    await ask(web, "POST", "eval_sets/mine")
+    added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}
+    await ask(web, "POST", "eval-sets/mine/add-session", added)
+    case = await ask(web, "GET", "eval-sets/mine/eval-cases/one")
+    case["conversation"][0]["userContent"]["parts"] = [{"text": "fall"}]
+    await ask(web, "PUT", "eval-sets/mine/eval-cases/one", case)
+    found = (await ask(web, "POST", "eval-sets/mine/run", {}))["runEvalResults"][0]
+    assert (found["finalEvalStatus"], "it fell" in found["errorMessage"]) == (2, True)
 
 
 async def test_metrics_are_described(web: Served) -> None:

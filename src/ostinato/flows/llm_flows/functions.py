@@ -31,7 +31,7 @@ from ...sessions.log.resume import RERUN
 from ...sessions.session import copy_state
 from ...sessions.state import check_state
 from ...telemetry.model_call import note_tool
-from ...telemetry.tracing import Span, span
+from ...telemetry.tracing import Span, note_exception, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
@@ -443,6 +443,7 @@ async def _run_tool(run: _ToolCall) -> Any:
     except Exception as raised:  # boundary: the error hooks may answer a tool's exception
         error = raised
         note_outcome(run.ctx, run.call.id, "failed")
+        note_exception(raised)
     except ABORTS as abort:
         error = as_tool_error(abort, f"Tool {run.tool.name!r}")
     answer = await _run_error_hooks(run, error)

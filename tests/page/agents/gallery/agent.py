@@ -42,6 +42,31 @@ def price(ferry: str, people: int = 1) -> float:
 The energy is $E = mc^2$ with `a_b` and snake_case_words.
 """
 
+FORMULAS = r"""
+The roots of $ax^2 + bx + c = 0$ are
+
+$$
+x_{1,2} = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}
+$$
+
+and the mean of \(n\) values is \[ \bar{x} = \frac{1}{n} \sum_{i=1}^{n} x_i \]
+
+$$
+\begin{pmatrix} \cos\varphi & -\sin\varphi \\ \sin\varphi & \cos\varphi \end{pmatrix}
+$$
+
+A step by step one:
+
+$$
+\begin{aligned}
+(a + b)^2 &= a^2 + 2ab + b^2 \\
+&\ge 4ab \quad\text{if } a = b
+\end{aligned}
+$$
+
+Refused: $\href{javascript:alert(1)}{x}$. No TeX: $\frac{1$. Money: $5 or $6.
+"""
+
 
 def report(about: str) -> dict:
     """Look up a report."""
@@ -78,7 +103,7 @@ class Painter(BaseLlm):
         elif text.lower().startswith("echo "):
             answer = text[5:]
         else:
-            answer = MARKDOWN
+            answer = FORMULAS if "math" in text else MARKDOWN
         yield said([types.Part(text=answer)], usage)
 
 
