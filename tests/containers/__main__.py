@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from ostinato.code_executors import ContainerCodeExecutor
 from ostinato.code_executors.code_execution_utils import CodeExecutionInput, File
@@ -42,7 +43,7 @@ HARMLESS = frozenset(
     }
 )
 # The limits that the attempts are made for.
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "timeout_seconds": 120,
     "max_memory_bytes": 300_000_000,
     "max_processes": 24,

@@ -15,6 +15,7 @@ from ostinato.evaluation.eval_metrics import BaseCriterion, EvalMetric, EvalStat
 from ostinato.evaluation.judge import forget_verdicts
 from ostinato.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
 from ostinato.models.registry import LLMRegistry
+from tests.support.optionals import parts_of
 from tests.unit.evaluation.builders import turn
 from tests.wire.fake_server import Answer, FakeServer
 from tests.wire.turns import Turn
@@ -92,8 +93,7 @@ async def test_thoughts_are_no_verdict(script: Any, served: Served) -> None:
 
 async def test_thoughts_of_the_agent_are_not_judged(script: Any, served: Served) -> None:
     actual = turn("why?", "the answer")
-    assert actual.final_response is not None
-    actual.final_response.parts.insert(0, types.Part(text="a doubt", thought=True))
+    parts_of(actual.final_response).insert(0, types.Part(text="a doubt", thought=True))
     async with served(script.answers([Turn(VALID)], stream=False)) as server:
         evaluator = evaluator_of("final_response_match_v2", 1)
         await evaluator.evaluate_invocations([actual], [turn("why?", "the truth")])

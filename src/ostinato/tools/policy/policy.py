@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
@@ -93,6 +93,10 @@ class Policy(BaseModel):
         default_factory=dict[tuple[str, str, str], tuple[_CompiledRule, ...]]
     )
     _compiled: tuple[_CompiledRule, ...] = PrivateAttr(default=())
+
+    if TYPE_CHECKING:  # what pydantic takes, for type checkers
+
+        def __init__(self, *, rules: Sequence[Rule] = ..., default: Verdict = ...) -> None: ...
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:

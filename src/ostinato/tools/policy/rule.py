@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -133,6 +133,25 @@ class Rule(BaseModel):
     same: tuple[Pointer, ...] = ()
     limit: Limit | None = None
     message: str = ""
+
+    if TYPE_CHECKING:  # what the validators take, for type checkers
+
+        def __init__(
+            self,
+            *,
+            id: str,
+            verdict: Verdict,
+            agent: str | Sequence[str] = ...,
+            tool: str | Sequence[str] = ...,
+            source: str | Sequence[str] = ...,
+            user: str | Sequence[str] = ...,
+            args: Mapping[str, Any] = ...,
+            state: Mapping[str, Any] = ...,
+            grants: Sequence[str] = ...,
+            same: Sequence[str] = ...,
+            limit: Limit | None = ...,
+            message: str = ...,
+        ) -> None: ...
 
     @field_validator("id")
     @classmethod

@@ -38,12 +38,12 @@ class Rules(BaseLlm):
     """Calls what the message names: `refund N`, `parcel`, or `spend` again and again."""
 
     async def generate_content_async(self, llm_request, stream=False):
-        last = llm_request.contents[-1].parts[-1]
+        last = (llm_request.contents[-1].parts or [])[-1]
         text = next(
             (
                 p.text
                 for c in reversed(llm_request.contents)
-                for p in c.parts
+                for p in c.parts or ()
                 if p.text and c.role == "user"
             ),
             "",

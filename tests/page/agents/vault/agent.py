@@ -2,6 +2,7 @@
 
 from ostinato import types
 from ostinato.agents import Agent
+from ostinato.auth.auth_credential import AuthCredential
 from ostinato.auth.auth_tool import AuthConfig
 from ostinato.testing import FunctionModel
 
@@ -21,7 +22,8 @@ CLIENT = {"clientId": "me", "clientSecret": "hush", "redirectUri": "https://app.
 
 def fetch_news(kind: str, tool_context) -> dict:
     """Fetch the news with a credential."""
-    raw = {"authType": "oauth2", "oauth2": CLIENT} if kind == "login" else None
+    login = {"authType": "oauth2", "oauth2": CLIENT}
+    raw = AuthCredential.model_validate(login) if kind == "login" else None
     config = AuthConfig(
         auth_scheme=SCHEMES[kind], credential_key=f"news_{kind}", raw_auth_credential=raw
     )
