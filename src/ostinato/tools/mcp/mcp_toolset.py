@@ -351,7 +351,8 @@ class McpToolset(BaseToolset):
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
                 connection.retire("the server has ended the session")
-            raise self._describe_failure(what, str(error.message)[:1_000], trace) from error
+            problem = trace.fault or str(error.message)[:1_000]
+            raise self._describe_failure(what, problem, trace) from error
 
     def _describe_failure(self, what: str, problem: str, trace: RequestTrace) -> McpCallError:
         if trace.status in (401, 403):

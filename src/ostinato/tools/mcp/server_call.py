@@ -16,7 +16,7 @@ from ...errors import ToolTimeoutError
 from .connection import McpConnection, Request
 from .connection_params import EXTRA
 from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
-from .errors import McpConnectionError
+from .errors import McpCallError, McpConnectionError
 from .http_client import RequestTrace
 from .sampling import Sampler
 from .session_manager import MCPSessionManager
@@ -159,11 +159,26 @@ class ServerCall:
         trace.never_sent = True
         connection = await self._manager.connect(self._identity, self._headers)
         if self._needs_list:
-            await connection.lists.load(
-                "tools", lambda work: connection.run(work, trace, self._manager.call_seconds)
-            )
+            await self._load_list(connection)
         trace.never_sent = False
         return connection
+
+    async def _load_list(self, connection: McpConnection) -> None:
+        """Let the session read the list of tools.
+
+        Raises:
+          McpConnectionError: the list cannot be read.
+        """
+        trace = RequestTrace(self._headers)
+        seconds = self._manager.call_seconds
+        error_type = need("mcp", extra=EXTRA).MCPError
+        try:
+            await connection.lists.load("tools", lambda work: connection.run(work, trace, seconds))
+        except (TimeoutError, ValidationError, McpCallError, error_type) as error:
+            reason = trace.fault or type(error).__name__
+            raise McpConnectionError(
+                f"MCP server {connection.label}: its list of tools cannot be read ({reason})."
+            ) from error
 
     async def _run(self, connection: McpConnection, work: Any, trace: RequestTrace) -> Any:
         seconds = self._manager.call_seconds
@@ -186,19 +201,23 @@ class ServerCall:
 
     def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
         """Return what an error of the protocol or the transport means for the call."""
-        closed: int = need("mcp.types", extra=EXTRA).CONNECTION_CLOSED
+        kinds = need("mcp.types", extra=EXTRA)
         if trace.status in (401, 403):
             return f"the server refuses the credentials (HTTP {trace.status}). {_NOT_RUN}"
         if trace.status == 404:
             connection.retire("the server has ended the session")
             return f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
-        if error.code == need("mcp.types", extra=EXTRA).HEADER_MISMATCH:
+        if error.code == kinds.HEADER_MISMATCH:
             connection.lists.note_change("notifications/tools/list_changed")
             return f"{error.message}. {_NOT_RUN} The server has changed the tool."
         if trace.never_sent:
             return f"{error.message}. {_NOT_RUN}"
-        if error.code in (closed, UNREADABLE) or (trace.status or 0) >= 500:
-            return f"{error.message}. {_UNKNOWN}"
+        if trace.fault:
+            return f"{trace.fault}. {_UNKNOWN}"
+        if error.code == kinds.PARSE_ERROR:
+            return f"its answer is not valid JSON-RPC. {_UNKNOWN}"
+        if error.code in (kinds.CONNECTION_CLOSED, UNREADABLE) or (trace.status or 0) >= 500:
+            return f"{str(error.message)[:4_000]}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
