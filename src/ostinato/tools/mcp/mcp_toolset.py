@@ -179,7 +179,8 @@ class McpToolset(BaseToolset):
         identity = self._callers.identify(readonly_context)
         made = self._made.get(identity)
         if made is None or made[0] is not raw:
-            tools = list_tools(raw, self._make_tool, self.label, self.tool_name_prefix or "")
+            prefix = self.tool_name_prefix or ""
+            tools = await list_tools(raw, self._make_tool, self.label, prefix)
             made = self._made[identity] = (raw, tools)
             while len(self._made) > MAX_CONNECTIONS:
                 del self._made[next(iter(self._made))]
