@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
@@ -30,6 +31,11 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
+_FORGOTTEN = (
+    "the server does not know any more which question the user answered ({reason}), so the answer "
+    "was not used. If the call has not taken effect before, it may be made again; then the user is "
+    "asked anew"
+)
 _NOTHING = nullcontext[None]()
 
 
@@ -105,7 +111,7 @@ class ServerCall:
             connection = await self._connect(trace)
             await before()
             work = partial(self._converse, request, on_progress, resumption, sampler)
-            return await self._run(connection, work, trace)
+            return await self._run(connection, work, trace, resumption)
         except McpConnectionError as error:
             return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
 
@@ -180,7 +186,13 @@ class ServerCall:
                 f"MCP server {connection.label}: its list of tools cannot be read ({reason})."
             ) from error
 
-    async def _run(self, connection: McpConnection, work: Any, trace: RequestTrace) -> Any:
+    async def _run(
+        self,
+        connection: McpConnection,
+        work: Any,
+        trace: RequestTrace,
+        resumption: Resumption | None,
+    ) -> Any:
         seconds = self._manager.call_seconds
         try:
             return await connection.run(work, trace, seconds)
@@ -197,6 +209,9 @@ class ServerCall:
             addresses = _read_addresses(error)
             if addresses:
                 return addresses
+            if resumption is not None and resumption.state is not None and _has_forgotten(error):
+                reason = str(error.message)[:200]
+                return self._describe_failure(connection, _FORGOTTEN.format(reason=reason) + ".")
             return self._describe_failure(connection, self._read_error(connection, error, trace))
 
     def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
@@ -225,6 +240,13 @@ class ServerCall:
             "MCP tool %r of %s failed: %s", self._tool.name, connection.label, problem[:500]
         )
         return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+
+
+def _has_forgotten(error: Any) -> bool:
+    """Return whether a server refuses the state of a question that it asked before."""
+    if error.code != need("mcp.types", extra=EXTRA).INVALID_PARAMS:
+        return False
+    return "requeststate" in re.sub(r"[ _-]", "", f"{error.message} {error.data}").lower()
 
 
 def _read_addresses(error: Any) -> list[Any]:
