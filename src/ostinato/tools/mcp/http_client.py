@@ -115,8 +115,16 @@ class HttpClient:
         """Send a request with the caller's headers; a failure is an answer with status 502."""
         built: _Built = request.extensions[_BUILT]
         trace = self._find_trace(request, built)
-        request.headers.update(self._headers())
-        request.headers.update((TRACE.get() or trace).headers)
+        own = {**self._headers(), **(TRACE.get() or trace).headers}
+        for name, value in own.items():
+            if not (name + value).isascii() or not value.isprintable():
+                trace.never_sent = True
+                return self._fail(
+                    request,
+                    trace,
+                    f"the header {name!r} holds a line break or a character outside of ASCII",
+                )
+        request.headers.update(own)
         try:
             response = await self._client.send(request, **options)
         except Exception as error:  # boundary: one request's failure must not end the connection
@@ -194,7 +202,7 @@ def _holds_error(body: bytes) -> bool:
 
 
 async def _read_bounded(response: Any) -> Any:
-    """Return a response whose body is read, and bounded as it is after decompression.
+    """Return a response whose body is read; the bound counts bytes after decompression.
 
     Raises:
       _AnswerLost: the body breaks off or is too long.

@@ -205,8 +205,8 @@ class RequestBuilder:
 def check_header(name: str, value: str) -> None:
     """Refuse a header that would break the request.
 
-    OpenAPI leaves the encoding of headers to whoever gives the value, and RFC 9110 §5.5 limits
-    values to ASCII, so that text of other scripts has no form that all services read.
+    OpenAPI leaves the encoding of headers to the caller, and RFC 9110 §5.5 limits values to ASCII,
+    so that text of other scripts has no form that all services read.
 
     Raises:
       ArgumentError: the value holds a line break, another control character, or a character that

@@ -157,6 +157,26 @@ async def test_server_that_has_moved_is_asked_where_it_is(server: RawHttpServer)
     ]
 
 
+@pytest.mark.parametrize("value", ["Zoë-secret", "secret\r\nX-Evil: 1", "secret\ud800"])
+async def test_header_that_cannot_be_sent_fails_its_call_alone(value: str, server: RawHttpServer):
+    values = ["fine"]
+    toolset = McpToolset(
+        connection_params=StreamableHTTPConnectionParams(url=server.url, timeout=30),
+        header_provider=lambda _: {"X-Own": values[-1]},
+    )
+    context = make_context()
+    (tool,) = await toolset.get_tools(context)
+    connection = await toolset._manager.connect("app/user")
+    values.append(value)
+    error = (await tool.run_async(args={}, tool_context=context))["error"]
+    assert "the header 'X-Own' holds" in error and "The call was not run." in error
+    assert "secret" not in error and server.count("tools/call") == 0
+    values.append("fine again")
+    assert (await tool.run_async(args={}, tool_context=context))["isError"] is False
+    assert await toolset._manager.connect("app/user") is connection
+    await toolset.close()
+
+
 async def test_redirects_in_a_circle_end(server: RawHttpServer):
     for method in ("tools/list", "GET", "DELETE"):
         server.answers[method] = write_head(307, "location: /mcp")
