@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
-from ..._log import get_logger
 from ..._optional import need
 from ...errors import ToolTimeoutError
 from .connection import McpConnection, Request
@@ -22,8 +21,6 @@ from .http_client import RequestTrace
 from .sampling import Sampler
 from .session_manager import MCPSessionManager
 from .transports import UNREADABLE
-
-_log = get_logger(__name__)
 
 FAILED = "MCP tool execution failed: "
 _UNKNOWN = (
@@ -236,9 +233,6 @@ class ServerCall:
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
-        _log.warning(
-            "MCP tool %r of %s failed: %s", self._tool.name, connection.label, problem[:500]
-        )
         return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
 
 
