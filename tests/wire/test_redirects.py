@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.errors import ProviderError
+from ostinato.errors import ModelConnectionError, ProviderError
 from ostinato.models.base_llm import BaseLlm
+from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.anthropic import script as anthropic
 from tests.wire.chat import script as chat
 from tests.wire.fake_server import Answer, FakeServer
@@ -35,3 +36,18 @@ async def test_a_redirect_to_another_host_is_not_sent_the_key(script: Any, same_
     assert second.path == "/elsewhere"
     # Another port is another service of the host.
     assert script.KEY not in str(second.headers)
+
+
+@pytest.mark.parametrize("script", _SCRIPTS, ids=lambda one: one.__name__.split(".")[-2])
+async def test_an_error_names_the_server_that_could_not_be_reached(script: Any) -> None:
+    async with FakeServer([]) as gone:
+        dead = gone.url
+    secret = dead.replace("://", "://me:hunter2@") + "/v1?key=hunter2"
+    redirects = [Answer(status=307, headers={"location": secret})] * 5
+    async with FakeServer(redirects) as server:
+        llm = script.llm(server.url)
+        llm.retry_policy = RetryPolicy(attempts=1)
+        with pytest.raises(ModelConnectionError) as caught:
+            await ask(llm)
+    text = str(caught.value)
+    assert f"redirects to {dead}, which cannot be reached" in text and "hunter2" not in text

@@ -124,8 +124,16 @@ class ArtifactFolder:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._staging = root / ".staging"
-        with self._translate_errors():
-            make_private_folders(self._staging)
+        try:
+            with self._translate_errors():
+                make_private_folders(self._staging)
+        except StoreError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            raise StoreError(
+                f"The artifact folder {root.name!r} cannot be made: the folder that would hold it "
+                "takes no new ones."
+            ) from error.__cause__
 
     def version_path(self, address: Address, version: int) -> Path:
         """The folder of one version, there or not."""

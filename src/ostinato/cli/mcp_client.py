@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from .._optional import need
-from ..errors import AgentConfigError
+from ..errors import AgentConfigError, ToolTimeoutError
 from ..tools.mcp.annotations import choose_in_doubt, read_annotations
 from ..tools.mcp.connection_params import (
     EXTRA,
@@ -19,6 +19,7 @@ from ..tools.mcp.connection_params import (
     StdioConnectionParams,
     StreamableHTTPConnectionParams,
 )
+from ..tools.mcp.server_call import PendingQuestions, ServerCall
 from ..tools.mcp.session_manager import MCPSessionManager
 from ..tools.mcp.tool_result import dump_result, read_text
 from ..tools.mcp.toolset_config import read_server_file
@@ -99,20 +100,37 @@ async def list_server(params: ConnectionParams, headers: dict[str, str]) -> int:
 async def call_tool(
     params: ConnectionParams, headers: dict[str, str], tool: str, arguments: dict[str, Any]
 ) -> int:
-    """Call a tool and print its result; return the exit code."""
+    """Call a tool and print its result; return the exit code.
+
+    Raises:
+      CliError: there is no result; the message says whether the call may have taken effect.
+    """
     manager = MCPSessionManager(params)
+    named = need("mcp.types", extra=EXTRA).Tool(name=tool, input_schema={"type": "object"})
+    call = ServerCall(manager, tool=named, identity="", headers=headers, needs_list=True)
     try:
-        session = await manager.create_session(headers)
-        result = dump_result(await session.call_tool(tool, arguments))
-    except need("mcp", extra=EXTRA).MCPError as error:
-        raise CliError(f"MCP server {manager.label}: {error.message}") from None
+        answer = await call.send(arguments, meta={}, before=_do_nothing)
+    except ToolTimeoutError as error:
+        raise CliError(str(error)) from None
     finally:
         await manager.close()
+    if isinstance(answer, dict):
+        raise CliError(str(cast("dict[str, Any]", answer)["error"]))
+    if isinstance(answer, PendingQuestions | list):
+        raise CliError(
+            f"MCP server {manager.label} asks the user a question before it runs {tool}. Call the "
+            "tool from an agent: ostinato run asks you."
+        )
+    result = dump_result(answer)
     text = read_text(result)
     rest = {key: value for key, value in result.items() if key not in ("isError", "error", "meta")}
     stream = sys.stderr if result["isError"] else sys.stdout
     print(text or json.dumps(rest, ensure_ascii=False), file=stream)
     return FAILED if result["isError"] else 0
+
+
+async def _do_nothing() -> None:
+    """Stand for the journal's note that a call begins."""
 
 
 def _read_arguments(words: Sequence[str]) -> dict[str, Any]:

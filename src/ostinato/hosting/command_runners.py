@@ -6,14 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..artifacts.file_artifact_service import FileArtifactService
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.base_session_service import BaseSessionService
 from ..tools import policy as policies
 from .loader import LoadedAgent
 from .places import Places
-from .stores import Store, store_of
+from .stores import Store, open_files_beside, store_of
 
 if TYPE_CHECKING:
     from ..tools.policy.policy import Policy
@@ -48,10 +47,14 @@ def read_policy(file: str | None) -> Policy | None:
 def runner_of(
     loaded: LoadedAgent, sessions: BaseSessionService, places: Places, **options: Any
 ) -> Runner:
-    """Return a runner for a loaded agent, with files beside the sessions."""
+    """Return a runner for a loaded agent, with files beside the sessions.
+
+    Raises:
+      SetupError: no files can be kept there.
+    """
     services: dict[str, Any] = {
         "session_service": sessions,
-        "artifact_service": FileArtifactService(places.artifacts),
+        "artifact_service": open_files_beside(places),
         "memory_service": InMemoryMemoryService(),
         **options,
     }

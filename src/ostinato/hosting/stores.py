@@ -12,7 +12,7 @@ from ..artifacts.base_artifact_service import BaseArtifactService
 from ..artifacts.file_artifact_service import FileArtifactService
 from ..artifacts.gcs_artifact_service import GcsArtifactService
 from ..artifacts.in_memory_artifact_service import InMemoryArtifactService
-from ..errors import InputValidationError
+from ..errors import InputValidationError, StoreError
 from ..memory.base_memory_service import BaseMemoryService
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..memory.sqlite_memory_service import SqliteMemoryService
@@ -153,18 +153,32 @@ def open_artifacts(wanted: str | None, places: Places | None) -> BaseArtifactSer
       places: the files beside the sessions; None if those are in memory.
 
     Raises:
-      SetupError: `wanted` does not name an artifact store.
+      SetupError: `wanted` does not name an artifact store, or no files can be kept beside the
+        sessions.
     """
     if wanted is None:
-        return (
-            InMemoryArtifactService() if places is None else FileArtifactService(places.artifacts)
-        )
+        return InMemoryArtifactService() if places is None else open_files_beside(places)
     kind, target = parse_artifacts(wanted)
     if kind == "memory":
         return InMemoryArtifactService()
     if kind == "bucket":
         return cast(BaseArtifactService, GcsArtifactService(target))
     return FileArtifactService(Path(target))
+
+
+def open_files_beside(places: Places) -> FileArtifactService:
+    """Return the artifact service in the folder beside the sessions.
+
+    Raises:
+      SetupError: the folder cannot be used; the message names the file of the sessions.
+    """
+    try:
+        return FileArtifactService(places.artifacts)
+    except StoreError as error:
+        raise SetupError(
+            f"No files can be kept beside the database {places.db}: {error} Name another file "
+            "with --db."
+        ) from error
 
 
 def open_memories(wanted: str | None, places: Places | None) -> BaseMemoryService:

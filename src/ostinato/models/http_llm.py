@@ -201,7 +201,7 @@ class HttpLlm(ProviderLlm):
                 known.retryable = False  # a retry would read the same environment
                 return known
             case HttpConnectError():
-                return self._unreachable(str(error))
+                return self._unreachable(str(error), redirected_to=error.redirected_to)
             case HttpError():
                 return self._sent_nothing(ModelRequestError, str(error))
             case Unsendable():
@@ -228,6 +228,8 @@ class HttpLlm(ProviderLlm):
             if error.phase == "connect"
             else "did not complete its answer within"
         )
+        if error.redirected_to:
+            did = f"redirects to {error.redirected_to}, which {did}"
         return ModelTimeoutError(
             f"{self.provider.title} (model {self.model!r}) {did} {error.seconds:g} seconds.",
             provider=self.provider.name,

@@ -25,7 +25,7 @@ from ..errors import (
 )
 from .base_llm import BaseLlm
 from .http.credentials import KeySource
-from .http.urls import hide_secrets, place_of
+from .http.urls import hide_secrets, place_of, server_of
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .providers import Provider, provider_named
@@ -210,10 +210,17 @@ class ProviderLlm(BaseLlm):
             model=self.model,
         )
 
-    def _unreachable(self, detail: str) -> ProviderError:
-        """Return the error for a connection that could not be opened."""
+    def _unreachable(self, detail: str, *, redirected_to: str = "") -> ProviderError:
+        """Return the error for a connection that could not be opened.
+
+        Args:
+          detail: why.
+          redirected_to: the server that the provider's redirects to; empty without a redirect.
+        """
         place = self._place()
-        at = f" at {_host(place)}" if place else ""
+        at = f" at {server_of(place)}" if place else ""
+        if redirected_to:
+            at += f" redirects to {redirected_to}, which"
         return ModelConnectionError(
             f"{self.provider.title}{at} cannot be reached for model {self.model!r}: "
             f"{self._clean_detail(detail)} Check {self._place_source} and the network.",
@@ -227,7 +234,7 @@ class ProviderLlm(BaseLlm):
             detail, retryable = "an HTML page came back, not JSON: does a proxy answer?", False
         return ModelAnswerError(
             f"{self.provider.title} (model {self.model!r}) gave no usable answer: "
-            f"{self._clean_detail(detail)}",
+            f"{self._clean_detail(detail.strip() or 'it is empty')}",
             provider=self.provider.name,
             model=self.model,
             retryable=retryable,
@@ -252,15 +259,9 @@ class ProviderLlm(BaseLlm):
         if secret:
             detail = detail.replace(secret, "***")
         # A provider or a proxy may quote a key back.
-        text = " ".join(redact_text(detail[:_LONGEST_READ], "***").split())
+        text = " ".join(redact_text(detail[:_LONGEST_READ], "***").split()) or "it gave no reason"
         text = text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
         return text if text.endswith((".", "?", "!", "…")) else f"{text}."
-
-
-def _host(url: str) -> str:
-    """Return a URL's scheme and host, without a login that may stand in it."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
 
 
 def _refusal(status: int, keys: str, place: str) -> tuple[type[ProviderError], str, str]:

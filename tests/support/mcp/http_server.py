@@ -21,6 +21,7 @@ class Recorder:
       requests: method and headers of each request.
       valid: tokens that are accepted, or None for any request.
       status: a status to answer every POST with, or None.
+      location: where these answers redirect to.
       is_old: whether the protocol without a handshake is unknown to the server.
     """
 
@@ -29,6 +30,7 @@ class Recorder:
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.valid: set[str] | None = None
         self.status: int | None = None
+        self.location = ""
         self.is_old = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -46,7 +48,8 @@ class Recorder:
             await self._app(scope, receive, send)
             return
         challenge = (b"www-authenticate", b'Bearer error="invalid_token"')
-        await send({"type": "http.response.start", "status": status, "headers": [challenge]})
+        headers_sent = [challenge, *([(b"location", self.location.encode())] * bool(self.location))]
+        await send({"type": "http.response.start", "status": status, "headers": headers_sent})
         await send({"type": "http.response.body", "body": b"no"})
 
     def values_of(self, header: str) -> set[str | None]:

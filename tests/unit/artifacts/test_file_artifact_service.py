@@ -15,7 +15,7 @@ from urllib.request import url2pathname
 
 import pytest
 
-from ostinato.artifacts import FileArtifactService
+from ostinato.artifacts import FileArtifactService, file_artifact_service
 from ostinato.errors import InputValidationError, StoreError
 from ostinato.types import Part
 
@@ -189,6 +189,20 @@ async def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "root")
     with pytest.raises(StoreError, match="'root' is gone"):
         await service.save_artifact(filename="a", artifact=Part(text="x"), **S1)
+
+
+def test_a_folder_that_cannot_be_made_is_not_called_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one below /proc."""
+
+    def refuse(folder: Path) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(folder))
+
+    monkeypatch.setattr(file_artifact_service, "make_private_folders", refuse)
+    with pytest.raises(StoreError, match="'root' cannot be made: the folder that") as caught:
+        FileArtifactService(tmp_path / "root")
+    assert str(tmp_path) not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"part": {"text": 1}}'])

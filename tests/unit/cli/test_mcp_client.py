@@ -12,6 +12,26 @@ from tests.support.mcp import RAW_SERVER
 
 SERVER = ["--", sys.executable, "-I", "-S", str(RAW_SERVER)]
 
+ASKING = """
+from typing import Annotated
+from mcp.server.mcpserver import Elicit, MCPServer, Resolve
+from pydantic import BaseModel
+
+class Size(BaseModel):
+    size: int
+
+def ask():
+    return Elicit("Which size?", Size)
+
+app = MCPServer("shop")
+
+@app.tool()
+async def order(size: Annotated[Size, Resolve(ask)]) -> str:
+    return "ordered"
+
+app.run()
+"""
+
 
 def test_list_prints_tools_with_their_policy(capsys: pytest.CaptureFixture[str]):
     assert main(["mcp", "list", *SERVER]) == 0
@@ -33,6 +53,17 @@ def test_failed_call_and_unknown_server_are_errors(capsys: pytest.CaptureFixture
     assert "no such account" in capsys.readouterr().err
     assert main(["mcp", "list", "--", "no-such-program"]) == 1
     assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_call_says_that_it_may_have_taken_effect(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "call", "pay", *SERVER, "die=before"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("may have taken effect") == 1 and "Traceback" not in error
+
+
+def test_call_that_asks_the_user_says_so(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "call", "order", "--", sys.executable, "-c", ASKING]) == 1
+    assert "asks the user a question before it runs order" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

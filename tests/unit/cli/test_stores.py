@@ -187,6 +187,18 @@ def test_a_wrong_scheme_is_a_clear_error_without_the_password(
     assert not logging.getLogger("ostinato").handlers
 
 
+@pytest.mark.parametrize("words", [["approvals"], ["run", "Hi"], ["run"]])
+def test_a_database_beside_which_nothing_can_be_kept_is_named(
+    words: list[str], make_agent: MakeAgent, ostinato: Ostinato, tmp_path: Path
+) -> None:
+    make_agent(DESK)
+    (tmp_path / "artifacts").write_text("no folder")
+    command, *message = words
+    done = ostinato(command, "desk", *message, "--db", str(tmp_path / "x.db"))
+    assert done.code and f"beside the database {tmp_path / 'x.db'}: " in done.err
+    assert "Name another file with --db." in done.err
+
+
 def test_a_server_that_does_not_answer_is_said(ostinato: Ostinato) -> None:
     db = f"postgresql://ann:{SECRET}@127.0.0.1:9/agents"
     done = ostinato("sessions", "list", "--db", db)

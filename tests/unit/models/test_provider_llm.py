@@ -76,6 +76,8 @@ async def test_what_never_came_is_told_apart() -> None:
     assert "pw" not in str(gone)
     cut = await failure(SdkError("cut", "the stream ended early"))
     assert isinstance(cut, ModelAnswerError) and cut.retryable
+    empty = await failure(SdkError("cut", " "))
+    assert str(empty) == "OpenAI (model 'gpt-5') gave no usable answer: it is empty."
 
 
 @pytest.mark.parametrize("status", ["cut", 502])

@@ -10,7 +10,11 @@ class HttpError(Exception):
 
     Attributes:
       request_id: the provider's id of the request, empty if no answer named one.
+      redirected_to: the server that failed, as scheme and host, if another one had redirected the
+        request to it; else empty.
     """
+
+    redirected_to: str = ""
 
     def __init__(self, message: str, *, request_id: str = "") -> None:
         super().__init__(message)

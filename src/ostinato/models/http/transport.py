@@ -29,13 +29,14 @@ from .errors import (
     HttpAnswerError,
     HttpConnectError,
     HttpCutOffError,
+    HttpError,
     HttpRequestError,
 )
 from .messages import Bounds, HttpAnswer, HttpRequest
 from .observers import notify_observer
 from .secrets import HEADERS_WITHOUT_SECRETS, SentSecrets
 from .stream import HttpStream
-from .urls import Origin, check_public, has_login, origin_of, place_of, redirect_target
+from .urls import Origin, check_public, has_login, origin_of, place_of, redirect_target, server_of
 
 logger = get_logger(__name__)
 
@@ -138,7 +139,12 @@ class HttpTransport:
         """
         url = request.url
         for _ in range(_MAX_REDIRECTS + 1):
-            response = await self._open(request, url, headers)
+            try:
+                response = await self._open(request, url, headers)
+            except HttpError as error:
+                if server_of(url) != server_of(request.url):
+                    error.redirected_to = server_of(url)
+                raise
             if logger.isEnabledFor(logging.DEBUG):
                 logger.debug("%s %s: HTTP %d", request.method, place_of(url), response.status_code)
             status, location = response.status_code, response.headers.get("location", "")

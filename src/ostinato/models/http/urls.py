@@ -124,3 +124,9 @@ def place_of(url: str) -> str:
     host, slash, path = rest.partition("?")[0].partition("/")
     shown = f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+def server_of(url: str) -> str:
+    """Return a URL's scheme and host, without a login that may stand in it."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].partition('/')[0].rpartition('@')[2]}"

@@ -27,6 +27,7 @@ from .connection_params import (
 from .elicitation import cancel_live_question
 from .errors import McpConnectionError
 from .http_client import TRACE, RequestTrace
+from .list_pages import ListPages
 from .server_lists import ServerLists
 from .stray_output import note_stray_line, report_stray_output
 from .transports import open_transport
@@ -343,6 +344,7 @@ class McpConnection:
                 headers=lambda: self.headers,
                 on_end=self._note_end,
                 on_lost=self._break,
+                pages=ListPages(self.label, self._find_version),
             )
         return sdk.Client(
             target,
@@ -357,6 +359,9 @@ class McpConnection:
             log_level=callbacks.log_level,
             message_handler=self._handle_message,
         )
+
+    def _find_version(self) -> str | None:
+        return None if self.client is None else self.client.protocol_version
 
     async def _handle_message(self, message: Any) -> None:
         if isinstance(message, Exception):

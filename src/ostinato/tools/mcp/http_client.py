@@ -8,10 +8,9 @@ all other calls.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from ..._log import get_logger
 from ..._optional import need
@@ -20,26 +19,53 @@ _log = get_logger(__name__)
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 _SERVER_ERROR = -32000  # of JSON-RPC: "reserved for implementation-defined server-errors"
+_ABOUT_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
+_BUILT = "ostinato"  # extension of a request that holds its _Built
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
 
 
+class _AnswerLost(Exception):
+    """The body of an answer could not be read; the message says why."""
+
+
+class _Built(NamedTuple):
+    """What a request was built for, which its redirects keep.
+
+    Attributes:
+      place: its HTTP method and the address that the transport named.
+      url: where it went first.
+      method: its method of the protocol; empty for all but requests.
+    """
+
+    place: tuple[str, str]
+    url: Any
+    method: str
+
+
 class RequestTrace:
-    """What HTTP says about one request of a caller.
+    """What HTTP says about the newest request of a caller.
 
     Attributes:
       headers: the caller's headers.
       status: the status with which the server refused the request, or None.
       challenge: the server's `WWW-Authenticate` header, or an empty text.
       never_sent: whether the request failed before it was sent.
+      fault: why HTTP carried no answer of the protocol, or an empty text.
     """
 
-    __slots__ = ("challenge", "headers", "never_sent", "status")
+    __slots__ = ("challenge", "fault", "has_sent", "headers", "never_sent", "status")
 
     def __init__(self, headers: Mapping[str, str] | None = None) -> None:
         self.headers = dict(headers or {})
+        self.has_sent = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what HTTP said about the request before."""
         self.status: int | None = None
         self.challenge = ""
         self.never_sent = False
+        self.fault = ""
 
 
 TRACE: ContextVar[RequestTrace | None] = ContextVar("ostinato_mcp_request", default=None)
@@ -48,12 +74,17 @@ TRACE: ContextVar[RequestTrace | None] = ContextVar("ostinato_mcp_request", defa
 class HttpClient:
     """Sends the requests of one connection.
 
+    A redirect of a request without effects is followed within its origin, and later requests go to
+    where it led. A call is sent once: its redirect is a failure.
+
     Args:
       client: the client that the parameters' factory made.
       headers: returns the connection's newest headers, for requests without a caller.
       on_lost: called when a request fails whose failure the transport hides from the caller;
-        None if it hides none.
+        None if it hides none, as a request's answer is the body of its response.
     """
+
+    max_redirects = 5
 
     def __init__(
         self,
@@ -64,11 +95,7 @@ class HttpClient:
         self._client = client
         self._headers = headers
         self._on_lost = on_lost
-
-    @property
-    def max_redirects(self) -> int:
-        """Redirects that a request may follow."""
-        return self._client.max_redirects
+        self._moved: dict[tuple[str, str], Any] = {}
 
     async def __aenter__(self) -> HttpClient:
         await self._client.__aenter__()
@@ -77,36 +104,143 @@ class HttpClient:
     async def __aexit__(self, *error: Any) -> None:
         await self._client.__aexit__(*error)
 
-    def build_request(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a request; see httpx2."""
-        return self._client.build_request(*args, **kwargs)
+    def build_request(self, method: str, url: Any, **kwargs: Any) -> Any:
+        """Return a request; see httpx2. It goes to where the server moved the address."""
+        place = method, str(url)
+        request = self._client.build_request(method, self._moved.get(place, url), **kwargs)
+        request.extensions[_BUILT] = _Built(place, request.url, _read_method(kwargs.get("json")))
+        return request
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Send a request with the caller's headers; a failure is an answer with status 502."""
-        trace = TRACE.get() or RequestTrace()
-        request.headers.update(self._headers())
-        request.headers.update(trace.headers)
+        built: _Built = request.extensions[_BUILT]
+        trace = self._find_trace(request, built)
+        own = {**self._headers(), **(TRACE.get() or trace).headers}
+        for name, value in own.items():
+            if not (name + value).isascii() or not value.isprintable():
+                trace.never_sent = True
+                return self._fail(
+                    request,
+                    trace,
+                    f"the header {name!r} holds a line break or a character outside of ASCII",
+                )
+        request.headers.update(own)
         try:
             response = await self._client.send(request, **options)
         except Exception as error:  # boundary: one request's failure must not end the connection
             trace.never_sent = type(error).__name__ in _NEVER_SENT
-            reason = f"the server could not be reached ({type(error).__name__})"
-            if not trace.never_sent:
-                reason = f"the server did not answer ({type(error).__name__})"
-            self._report_loss(reason)
-            return _make_failure(request, reason)
+            doing = "could not be reached" if trace.never_sent else "did not answer"
+            return self._fail(request, trace, f"the server {doing} ({type(error).__name__})")
+        if response.next_request is not None and built.method == "tools/call":
+            location = _describe_place(response.next_request.url)
+            await response.aclose()
+            return self._fail(
+                request,
+                trace,
+                f"the server redirects the call to {location} (HTTP {response.status_code}), which "
+                "is not followed. If that is the server that you mean, use its address",
+            )
         if response.status_code >= 400:
             trace.status = response.status_code
             trace.challenge = response.headers.get("www-authenticate", "")
             self._report_loss(f"the server answered with HTTP {response.status_code}")
+        elif response.next_request is None and request.url != built.url:
+            self._moved[built.place] = request.url
         kind = response.headers.get("content-type", "").lower()
-        if kind.startswith("application/json"):
-            response.stream = _stream_type()(response.stream)
+        if kind.startswith("application/json") and response.next_request is None:
+            try:
+                response = await _read_bounded(response)
+            except _AnswerLost as lost:
+                return self._fail(request, trace, str(lost))
+        if self._on_lost is None and built.method:
+            trace.fault = _find_fault(response, kind)
         return response
+
+    def _find_trace(self, request: Any, built: _Built) -> RequestTrace:
+        """Return where to note what becomes of a request.
+
+        A caller's trace is about its requests of the protocol. What else is sent in its context,
+        such as answers to the server or the resumption of a broken stream, says nothing of these.
+        """
+        trace = TRACE.get()
+        if trace is None or (trace.has_sent and not built.method):
+            return RequestTrace()
+        trace.has_sent = trace.has_sent or bool(built.method)
+        trace.begin()
+        return trace
+
+    def _fail(self, request: Any, trace: RequestTrace, reason: str) -> Any:
+        trace.fault = reason
+        self._report_loss(reason)
+        return _make_failure(request, reason)
 
     def _report_loss(self, reason: str) -> None:
         if self._on_lost is not None:
             self._on_lost(reason)
+
+
+def _find_fault(response: Any, kind: str) -> str:
+    """Return why a response holds no answer of the protocol; empty if it may hold one."""
+    status = response.status_code
+    if status >= 400:
+        has_error = kind.startswith("application/json") and _holds_error(response.content)
+        return "" if has_error else f"the server answered with HTTP {status}"
+    if status == 202 or 300 <= status < 400:
+        return f"the server answered with HTTP {status} and no result"
+    if not kind.startswith(("application/json", "text/event-stream")):
+        return f"the server answered with {kind[:100]!r}, which holds no result"
+    return ""
+
+
+def _holds_error(body: bytes) -> bool:
+    """Return whether the body of a refusal is an error of JSON-RPC."""
+    try:
+        answer: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(answer, dict) and isinstance(answer.get("error"), dict)  # pyright: ignore[reportUnknownMemberType]
+
+
+async def _read_bounded(response: Any) -> Any:
+    """Return a response whose body is read; the bound counts bytes after decompression.
+
+    Raises:
+      _AnswerLost: the body breaks off or is too long.
+    """
+    httpx2 = need("httpx2")
+    body = bytearray()
+    try:
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
+                raise _AnswerLost(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes")
+    except Exception as error:  # boundary: the transport lets these end the connection
+        if isinstance(error, _AnswerLost):
+            raise
+        raise _AnswerLost(f"the answer broke off ({type(error).__name__})") from error
+    finally:
+        await response.aclose()
+    headers = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name.lower() not in _ABOUT_THE_BODY
+    ]
+    return httpx2.Response(
+        response.status_code, headers=headers, content=bytes(body), request=response.request
+    )
+
+
+def _read_method(message: Any) -> str:
+    """Return the method of a request of the protocol; empty for notifications and answers."""
+    if not isinstance(message, dict):
+        return ""
+    fields = cast("dict[str, Any]", message)
+    return str(fields.get("method") or "") if "id" in fields else ""
+
+
+def _describe_place(url: Any) -> str:
+    """Return an address without what may be secret in it."""
+    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
 def _make_failure(request: Any, reason: str) -> Any:
@@ -118,35 +252,3 @@ def _make_failure(request: Any, reason: str) -> Any:
         content=json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode(),
         request=request,
     )
-
-
-@cache
-def _stream_type() -> Any:
-    """Return the class of bounded bodies, whose errors are those that the transport expects."""
-    httpx2 = need("httpx2")
-
-    class BoundedStream(httpx2.AsyncByteStream):
-        """The body of a JSON answer."""
-
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            try:
-                async for piece in self._inner:
-                    size += len(piece)
-                    if size > MAX_ANSWER_BYTES:
-                        raise httpx2.StreamError(
-                            f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes"
-                        )
-                    yield piece
-            except httpx2.TransportError as error:
-                raise httpx2.StreamError(
-                    f"the answer broke off ({type(error).__name__})"
-                ) from error
-
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    return BoundedStream

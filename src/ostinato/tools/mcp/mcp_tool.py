@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ... import types
+from ..._log import get_logger
 from ..._optional import need
 from ...auth.auth_tool import AuthConfig
 from ...auth.credential_manager import CredentialManager
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from ...auth.auth_schemes import AuthScheme
     from .caller import HeaderProvider
     from .session_manager import MCPSessionManager
+
+_log = get_logger(__name__)
 
 IDEMPOTENCY_KEY = "ostinato/idempotencyKey"
 """Key in a request's `_meta` under which the call's idempotency key travels."""
@@ -250,7 +253,9 @@ class McpTool(BaseAuthenticatedTool):
         if isinstance(result, list):
             return ask_to_visit(cast("list[Any]", result), tool_context)
         if isinstance(result, dict):
-            return cast("dict[str, Any]", result)
+            failure = cast("dict[str, Any]", result)
+            _log.warning("%.600s", failure["error"])
+            return failure
         return await self._read_result(result, args, tool_context)
 
     def _make_sampler(self, tool_context: ToolContext) -> Sampler | None:

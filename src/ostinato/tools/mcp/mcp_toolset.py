@@ -179,7 +179,8 @@ class McpToolset(BaseToolset):
         identity = self._callers.identify(readonly_context)
         made = self._made.get(identity)
         if made is None or made[0] is not raw:
-            tools = list_tools(raw, self._make_tool, self.label, self.tool_name_prefix or "")
+            prefix = self.tool_name_prefix or ""
+            tools = await list_tools(raw, self._make_tool, self.label, prefix)
             made = self._made[identity] = (raw, tools)
             while len(self._made) > MAX_CONNECTIONS:
                 del self._made[next(iter(self._made))]
@@ -362,7 +363,8 @@ class McpToolset(BaseToolset):
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
                 connection.retire("the server has ended the session")
-            raise self._describe_failure(what, str(error.message)[:1_000], trace) from error
+            problem = trace.fault or str(error.message)[:1_000]
+            raise self._describe_failure(what, problem, trace) from error
 
     def _describe_failure(self, what: str, problem: str, trace: RequestTrace) -> McpCallError:
         if trace.status in (401, 403):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
@@ -10,19 +11,16 @@ from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
-from ..._log import get_logger
 from ..._optional import need
 from ...errors import ToolTimeoutError
 from .connection import McpConnection, Request
 from .connection_params import EXTRA
 from .elicitation import MAX_ROUNDS, Resumption, answer_at_once
-from .errors import McpConnectionError
+from .errors import McpCallError, McpConnectionError
 from .http_client import RequestTrace
 from .sampling import Sampler
 from .session_manager import MCPSessionManager
 from .transports import UNREADABLE
-
-_log = get_logger(__name__)
 
 FAILED = "MCP tool execution failed: "
 _UNKNOWN = (
@@ -30,6 +28,11 @@ _UNKNOWN = (
     "happened before you call again."
 )
 _NOT_RUN = "The call was not run."
+_FORGOTTEN = (
+    "the server does not know any more which question the user answered ({reason}), so the answer "
+    "was not used. If the call has not taken effect before, it may be made again; then the user is "
+    "asked anew"
+)
 _NOTHING = nullcontext[None]()
 
 
@@ -105,7 +108,7 @@ class ServerCall:
             connection = await self._connect(trace)
             await before()
             work = partial(self._converse, request, on_progress, resumption, sampler)
-            return await self._run(connection, work, trace)
+            return await self._run(connection, work, trace, resumption)
         except McpConnectionError as error:
             return {"error": f"{FAILED}{error} {_NOT_RUN if trace.never_sent else _UNKNOWN}"}
 
@@ -159,13 +162,34 @@ class ServerCall:
         trace.never_sent = True
         connection = await self._manager.connect(self._identity, self._headers)
         if self._needs_list:
-            await connection.lists.load(
-                "tools", lambda work: connection.run(work, trace, self._manager.call_seconds)
-            )
+            await self._load_list(connection)
         trace.never_sent = False
         return connection
 
-    async def _run(self, connection: McpConnection, work: Any, trace: RequestTrace) -> Any:
+    async def _load_list(self, connection: McpConnection) -> None:
+        """Let the session read the list of tools.
+
+        Raises:
+          McpConnectionError: the list cannot be read.
+        """
+        trace = RequestTrace(self._headers)
+        seconds = self._manager.call_seconds
+        error_type = need("mcp", extra=EXTRA).MCPError
+        try:
+            await connection.lists.load("tools", lambda work: connection.run(work, trace, seconds))
+        except (TimeoutError, ValidationError, McpCallError, error_type) as error:
+            reason = trace.fault or type(error).__name__
+            raise McpConnectionError(
+                f"MCP server {connection.label}: its list of tools cannot be read ({reason})."
+            ) from error
+
+    async def _run(
+        self,
+        connection: McpConnection,
+        work: Any,
+        trace: RequestTrace,
+        resumption: Resumption | None,
+    ) -> Any:
         seconds = self._manager.call_seconds
         try:
             return await connection.run(work, trace, seconds)
@@ -182,30 +206,41 @@ class ServerCall:
             addresses = _read_addresses(error)
             if addresses:
                 return addresses
+            if resumption is not None and resumption.state is not None and _has_forgotten(error):
+                reason = str(error.message)[:200]
+                return self._describe_failure(connection, _FORGOTTEN.format(reason=reason) + ".")
             return self._describe_failure(connection, self._read_error(connection, error, trace))
 
     def _read_error(self, connection: McpConnection, error: Any, trace: RequestTrace) -> str:
         """Return what an error of the protocol or the transport means for the call."""
-        closed: int = need("mcp.types", extra=EXTRA).CONNECTION_CLOSED
+        kinds = need("mcp.types", extra=EXTRA)
         if trace.status in (401, 403):
             return f"the server refuses the credentials (HTTP {trace.status}). {_NOT_RUN}"
         if trace.status == 404:
             connection.retire("the server has ended the session")
             return f"the server has ended the session (HTTP 404). {_NOT_RUN} Call again."
-        if error.code == need("mcp.types", extra=EXTRA).HEADER_MISMATCH:
+        if error.code == kinds.HEADER_MISMATCH:
             connection.lists.note_change("notifications/tools/list_changed")
             return f"{error.message}. {_NOT_RUN} The server has changed the tool."
         if trace.never_sent:
             return f"{error.message}. {_NOT_RUN}"
-        if error.code in (closed, UNREADABLE) or (trace.status or 0) >= 500:
-            return f"{error.message}. {_UNKNOWN}"
+        if trace.fault:
+            return f"{trace.fault}. {_UNKNOWN}"
+        if error.code == kinds.PARSE_ERROR:
+            return f"its answer is not valid JSON-RPC. {_UNKNOWN}"
+        if error.code in (kinds.CONNECTION_CLOSED, UNREADABLE) or (trace.status or 0) >= 500:
+            return f"{str(error.message)[:4_000]}. {_UNKNOWN}"
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
-        _log.warning(
-            "MCP tool %r of %s failed: %s", self._tool.name, connection.label, problem[:500]
-        )
         return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+
+
+def _has_forgotten(error: Any) -> bool:
+    """Return whether a server refuses the state of a question that it asked before."""
+    if error.code != need("mcp.types", extra=EXTRA).INVALID_PARAMS:
+        return False
+    return "requeststate" in re.sub(r"[ _-]", "", f"{error.message} {error.data}").lower()
 
 
 def _read_addresses(error: Any) -> list[Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..._log import get_logger
@@ -27,15 +30,17 @@ RESERVED_NAMES = frozenset(
 )
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
+_CHECKED_AT_ONCE = 10
 
 
-def list_tools(
+async def list_tools(
     raw_tools: Iterable[Any], make_tool: Callable[[Any, str], McpTool], server: str, prefix: str
 ) -> Sequence[McpTool]:
     """Return a server's tools in the order of their names; each that is left out is logged.
 
     Left out are tools with a reserved or repeated name, or with arguments that are not valid JSON
-    Schema: with one of these a provider would refuse the whole request.
+    Schema: with one of these a provider would refuse the whole request. A check takes milliseconds,
+    so other tasks run in between.
 
     Args:
       raw_tools: the server's descriptions.
@@ -44,7 +49,9 @@ def list_tools(
       prefix: what the toolset puts before names.
     """
     found: dict[str, McpTool] = {}
-    for raw in sorted(raw_tools, key=lambda raw: raw.name):
+    for number, raw in enumerate(sorted(raw_tools, key=lambda raw: raw.name), 1):
+        if number % _CHECKED_AT_ONCE == 0:
+            await asyncio.sleep(0)
         name = fit_name(raw.name, prefix)
         fault = _find_fault(raw, name, found)
         if fault:
@@ -80,14 +87,26 @@ def _find_schema_fault(schema: dict[str, Any]) -> str:
     """Return why the schema of a tool's arguments is invalid; empty if it is valid."""
     if schema.get("type") != "object":
         return f"its arguments are of type {schema.get('type')!r}, not 'object'"
+    try:
+        fault = _check_schema(json.dumps(schema, sort_keys=True))
+    except RecursionError:
+        return "its arguments nest too deeply"
+    return fault or _find_lost_reference(schema, schema)
+
+
+@lru_cache(maxsize=4_096)
+def _check_schema(text: str) -> str:
+    """Return why a text is not valid JSON Schema; empty if it is.
+
+    A list that is read again, or by another connection, has mostly the same schemas.
+    """
+    schema: Any = json.loads(text)
     validators = need("jsonschema.validators", extra=EXTRA)
     try:
         validators.validator_for(schema).check_schema(schema)
     except need("jsonschema", extra=EXTRA).SchemaError as error:
         return f"its arguments are not valid JSON Schema ({str(error.message)[:200]})"
-    except RecursionError:
-        return "its arguments nest too deeply"
-    return _find_lost_reference(schema, schema)
+    return ""
 
 
 def _find_lost_reference(value: Any, root: dict[str, Any]) -> str:

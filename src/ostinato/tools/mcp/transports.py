@@ -19,6 +19,7 @@ from .connection_params import (
     StreamableHTTPConnectionParams,
 )
 from .http_client import MAX_ANSWER_BYTES, HttpClient
+from .list_pages import ListPages
 
 Headers = Callable[[], Mapping[str, str]]
 Lost = Callable[[str], None]
@@ -32,11 +33,15 @@ _HEAD = 1_000  # characters of a broken line in which its id is looked for
 
 
 class _WatchedReader:
-    """A stream of messages that reports its end, and fails the calls whose answers are broken."""
+    """A stream of messages that reports its end.
 
-    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+    It fails the calls whose answers are broken, and leaves what is invalid out of lists.
+    """
+
+    def __init__(self, inner: Any, on_end: Callable[[], None], pages: ListPages) -> None:
         self._inner = inner
         self._on_end = on_end
+        self._pages = pages
 
     @property
     def last_context(self) -> Any:
@@ -47,7 +52,7 @@ class _WatchedReader:
         """Return the next message."""
         anyio = need("anyio", extra=EXTRA)
         try:
-            return _answer_broken(await self._inner.receive())
+            return self._check(await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             self._on_end()
             raise
@@ -57,10 +62,14 @@ class _WatchedReader:
 
     async def __anext__(self) -> Any:
         try:
-            return _answer_broken(await self._inner.__anext__())
+            return self._check(await self._inner.__anext__())
         except StopAsyncIteration:
             self._on_end()
             raise
+
+    def _check(self, message: Any) -> Any:
+        self._pages.clean(message)
+        return _answer_broken(message)
 
     def close(self) -> None:
         """Close the stream."""
@@ -110,6 +119,7 @@ async def open_transport(
     headers: Headers,
     on_end: Callable[[], None],
     on_lost: Lost,
+    pages: ListPages,
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """Open the transport to a server; the same task leaves it that enters it.
 
@@ -119,6 +129,7 @@ async def open_transport(
       headers: returns the connection's newest headers.
       on_end: called when the server sends nothing any more.
       on_lost: called when a request fails whose failure the transport would hide.
+      pages: checks the pages of the server's lists.
 
     Yields:
       The streams to read messages from and to write them to.
@@ -130,7 +141,7 @@ async def open_transport(
     else:
         transport = _open_streamable(params, headers)
     async with transport as (reader, writer):
-        yield _WatchedReader(reader, on_end), writer
+        yield _WatchedReader(reader, on_end, pages), writer
 
 
 def _make_stdio(params: StdioConnectionParams, errlog: TextIO | None) -> Any:

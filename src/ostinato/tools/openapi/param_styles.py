@@ -6,8 +6,14 @@ import json
 from typing import Any, cast
 from urllib.parse import quote
 
-_RESERVED = ":/?#[]@!$&'()*+,;="  # RFC 3986 §2.2
-_RESERVED_IN_PATHS = "/:@!$&'()*+,;="  # others would end the path
+# What `allowReserved` leaves unencoded of RFC 3986 §2.2: never what would end the value or begin
+# another one (OpenAPI 3.1.1 §4.8.12.2.2 takes `[ ] # & +` out of queries).
+_RESERVED = {
+    "query": ":/?@!$'()*,;=",
+    "path": "/:@!$&'()*+,;=",
+    "cookie": ":/?@!$'()*=",
+    "header": "",
+}
 _DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 _ALLOWED_STYLES = {
     "path": ("simple", "label", "matrix"),
@@ -28,7 +34,8 @@ class ParamStyle:
       location: `path`, `query`, `header` or `cookie`.
       style: the style; the location's default if None.
       explode: whether items and properties stand apart; the style's default if None.
-      allow_reserved: whether reserved characters stay unencoded.
+      allow_reserved: whether reserved characters of values stay unencoded, as far as the value
+        cannot become another parameter by them. Names are always encoded.
 
     Raises:
       ValueError: the location has no such style.
@@ -54,14 +61,27 @@ class ParamStyle:
         self._explode = joined if explode is None else explode
         # Headers and cookies of the style `cookie` are written unencoded.
         self._is_plain = location == "header" or self._style == "cookie"
-        reserved = _RESERVED_IN_PATHS if location == "path" else _RESERVED
-        self._safe = reserved if allow_reserved else ""
+        self._safe = _RESERVED[location] if allow_reserved else ""
+        if self._style == "matrix":
+            self._safe = self._safe.replace(";", "")
 
     def write_pairs(self, value: Any) -> Pairs:
-        """Return the names and values that a query or a cookie gets, encoded."""
-        name = self._encode(self._name)
+        """Return the names and values that a query or a cookie gets, encoded.
+
+        Raises:
+          ValueError: the value cannot be written, or its cookie would be another one.
+        """
+        pairs = self._write_pairs(value)
+        if self._style == "cookie":
+            for name, text in pairs:
+                _check_cookie(self._name, name, text)
+        return pairs
+
+    def _write_pairs(self, value: Any) -> Pairs:
+        name = self._encode_name(self._name)
         if self._style == "deepObject":
-            return [(self._encode(place), text) for place, text in self._walk(self._name, value)]
+            walked = self._walk(self._name, value)
+            return [(self._encode_name(place), text) for place, text in walked]
         delimiter = _DELIMITERS[self._style]
         if isinstance(value, dict):
             pairs = self._encode_items(cast("dict[str, Any]", value))
@@ -69,19 +89,23 @@ class ParamStyle:
                 return pairs
             return [(name, delimiter.join(part for pair in pairs for part in pair))]
         if isinstance(value, list):
-            texts = [self._encode(to_text(one)) for one in cast("list[Any]", value)]
+            texts = [self._encode_item(one) for one in cast("list[Any]", value)]
             if self._explode:
                 return [(name, text) for text in texts]
             return [(name, delimiter.join(texts))]
         return [(name, self._encode(to_text(value)))]
 
     def write_text(self, value: Any) -> str:
-        """Return what stands in a path or in a header."""
+        """Return what stands in a path or in a header.
+
+        Raises:
+          ValueError: the value cannot be written.
+        """
         if self._style == "simple":
             return ",".join(self._write_parts(value, "="))
         if self._style == "label":
             return "." + ("." if self._explode else ",").join(self._write_parts(value, "="))
-        name = self._encode(self._name)
+        name = self._encode_name(self._name)
         if isinstance(value, dict | list) and self._explode:
             parts = self._write_parts(value, "=")
             prefix = "" if isinstance(value, dict) else f"{name}="
@@ -96,13 +120,13 @@ class ParamStyle:
                 return [f"{key}{mark}{text}" for key, text in pairs]
             return [part for pair in pairs for part in pair]
         if isinstance(value, list):
-            return [self._encode(to_text(one)) for one in cast("list[Any]", value)]
+            return [self._encode_item(one) for one in cast("list[Any]", value)]
         text = self._encode(to_text(value))
         return [text] if text else []
 
     def _encode_items(self, value: dict[str, Any]) -> Pairs:
         return [
-            (self._encode(key), self._encode(to_text(one)))
+            (self._encode_name(key), self._encode_item(one))
             for key, one in value.items()
             if one is not None
         ]
@@ -119,6 +143,30 @@ class ParamStyle:
 
     def _encode(self, text: str) -> str:
         return text if self._is_plain else quote(text, safe=self._safe)
+
+    def _encode_name(self, text: str) -> str:
+        return text if self._is_plain else quote(text, safe="")
+
+    def _encode_item(self, value: Any) -> str:
+        """Return an item of a list or an object; where they are joined, no comma stays in it."""
+        text = to_text(value)
+        if self._is_plain:
+            return text
+        return quote(text, safe=self._safe if self._explode else self._safe.replace(",", ""))
+
+
+def _check_cookie(parameter: str, name: str, text: str) -> None:
+    """Refuse a cookie of the style `cookie`, which has no encoding, if it would be another one.
+
+    Raises:
+      ValueError: name or value has a character that no cookie can hold.
+    """
+    known = name.isascii() and text.isascii() and (name + text).isprintable()
+    if not known or ";" in name + text or "=" in name:
+        raise ValueError(
+            f"The cookie parameter {parameter!r} cannot be sent: a cookie holds printable ASCII "
+            "characters without a semicolon. Encode the value in the way that the API expects."
+        )
 
 
 def to_text(value: Any) -> str:

@@ -34,7 +34,7 @@ from .rest_client import (
     SslVerify,
     redact,
 )
-from .rest_request import ArgumentError, RequestBuilder, RestRequest
+from .rest_request import ArgumentError, RequestBuilder, RestRequest, check_header
 from .rest_result import ResultShaper, error_text
 from .spec_record import Operation, dict_of
 from .tool_auth_handler import ToolAuthHandler
@@ -398,7 +398,8 @@ class RestApiTool(BaseTool):
         for one in self._idempotency_parameters():
             given[str(one.py_name)] = _make_idempotency_key(tool_context)
         secrets: list[str] = []
-        headers: dict[str, str] = {"User-Agent": f"ostinato/{__version__} (tool: {self.name})"}
+        agent = f"ostinato/{__version__} (tool: {self.name})"
+        headers: dict[str, str] = {"User-Agent": agent.encode("ascii", "replace").decode()}
         for scheme, credential in auth:
             parameter, values = credential_to_param(scheme, credential)
             if parameter is not None and values:
@@ -420,6 +421,8 @@ class RestApiTool(BaseTool):
                 known.add(name.lower())
                 request.headers[name] = value
         await self._add_provided_headers(request, tool_context)
+        for name, value in request.headers.items():
+            check_header(name, value)
         request.secrets = secrets + _secrets_of_headers(request.headers)
         return request
 

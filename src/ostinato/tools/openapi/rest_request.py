@@ -113,6 +113,15 @@ class RequestBuilder:
         return request
 
     def _add_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
+        try:
+            self._write_parameter(request, parameter, value)
+        except UnicodeError as error:
+            raise ArgumentError(
+                f"The parameter {parameter.original_name!r} cannot be written: it holds half of a "
+                "surrogate pair."
+            ) from error
+
+    def _write_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
         location, name = parameter.param_location, parameter.original_name
         if location == "querystring":
             request.query += _write_query_string(parameter, value)
@@ -128,7 +137,7 @@ class RequestBuilder:
         if location == "query":
             request.query += style.write_pairs(value)
         elif location == "cookie":
-            self._cookies += style.write_pairs(value)
+            self._cookies += _write_cookies(style, value)
         elif location == "header":
             request.headers[name] = style.write_text(value)
         else:
@@ -196,11 +205,34 @@ class RequestBuilder:
 def check_header(name: str, value: str) -> None:
     """Refuse a header that would break the request.
 
+    OpenAPI leaves the encoding of headers to the caller, and RFC 9110 §5.5 limits values to ASCII,
+    so that text of other scripts has no form that all services read.
+
     Raises:
-      ArgumentError: the value holds a line break or another control character.
+      ArgumentError: the value holds a line break, another control character, or a character that
+        is not ASCII.
     """
     if any((ord(char) < 32 and char != "\t") or ord(char) == 127 for char in value):
         raise ArgumentError(f"The header {name!r} has a line break or a control character.")
+    if not (name + value).isascii():
+        raise ArgumentError(
+            f"The header {name!r} can hold ASCII characters only. Write the value in the way that "
+            "the API expects, such as percent-encoded."
+        )
+
+
+def _write_cookies(style: ParamStyle, value: Any) -> list[tuple[str, str]]:
+    """Return the cookies of a value.
+
+    Raises:
+      ArgumentError: a cookie cannot hold it.
+    """
+    try:
+        return style.write_pairs(value)
+    except UnicodeError:
+        raise
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
 
 
 def _write_query_string(parameter: ApiParameter, value: Any) -> list[QueryPair]:

@@ -18,6 +18,7 @@ _MAX_ERROR = 8_000  # characters of an error response that the model reads
 _TEXT_TYPES = ("application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES = ("+json", "+xml", "json-seq", "/x-ndjson", "/yaml", "/x-yaml", "/csv")
 _EXPONENT = re.compile(r"[eE]\+?\d{3}")
+_NOTHING = object()
 _EXTENSIONS = {"application/json": "json", "text/csv": "csv", "text/plain": "txt"}
 
 
@@ -147,29 +148,36 @@ def read_pointer(pointer: str) -> list[str]:
 
 
 def select_fields(value: Any, pointers: list[list[str]]) -> Any:
-    """Return the parts of a value that pointers name, in the places where they are."""
+    """Return the parts of a value that pointers name, in the places where they are.
+
+    A pointer that matches nothing adds nothing; an empty object is left if none matches.
+    """
+    found = _select(value, pointers)
+    return {} if found is _NOTHING else found
+
+
+def _select(value: Any, pointers: list[list[str]]) -> Any:
     if any(not pointer for pointer in pointers):
         return value
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        numbered = [one for one in pointers if one[0].isdigit()]
-        if len(numbered) == len(pointers):
-            wanted = {int(one[0]) for one in numbered}
-            return [
-                select_fields(item, [one[1:] for one in numbered if int(one[0]) == at])
-                for at, item in enumerate(items)
-                if at in wanted
-            ]
-        return [select_fields(item, pointers) for item in items]
+        chosen = [(item, pointers) for item in items]
+        if all(one[0].isdigit() for one in pointers):
+            by_index = [(item, _below(pointers, str(at))) for at, item in enumerate(items)]
+            chosen = [(item, inner) for item, inner in by_index if inner]
+        parts = [_select(item, inner) for item, inner in chosen]
+        return [part for part in parts if part is not _NOTHING]
     if not isinstance(value, dict):
-        return None
+        return _NOTHING
     known = cast("dict[str, Any]", value)
-    names = dict.fromkeys(one[0] for one in pointers)
-    return {
-        name: select_fields(known[name], [one[1:] for one in pointers if one[0] == name])
-        for name in names
-        if name in known
-    }
+    names = dict.fromkeys(one[0] for one in pointers if one[0] in known)
+    fields = {name: _select(known[name], _below(pointers, name)) for name in names}
+    return {name: part for name, part in fields.items() if part is not _NOTHING}
+
+
+def _below(pointers: list[list[str]], token: str) -> list[list[str]]:
+    """Return what is left of the pointers that begin with a token."""
+    return [one[1:] for one in pointers if one[0] == token]
 
 
 def _is_text(response: RestResponse) -> bool:

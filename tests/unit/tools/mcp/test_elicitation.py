@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import UrlElicitationRequiredError
+from mcp import MCPError, UrlElicitationRequiredError
 from mcp import types as mcp_types
 from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import Context as ServerContext
@@ -103,6 +103,30 @@ async def test_answer_that_does_not_fit_leaves_the_question_open():
         await talk.answer(waiting, {"size": "large"})
     await talk.answer(waiting, {"size": 7})
     assert [content for _, _, content in shop.ordered] == [{"size": 7}]
+
+
+@pytest.mark.parametrize("said", ["Invalid or expired requestState", "unknown request state"])
+async def test_server_that_forgot_its_question_asks_anew(said: str):
+    """A server whose key is made at its start cannot read the state after a restart."""
+    shop = Shop()
+    refusals = [MCPError(mcp_types.INVALID_PARAMS, said)]
+
+    async def call_shop(context: Any, params: Any) -> Any:
+        if params.request_state is not None and refusals:
+            raise refusals.pop()
+        return await shop._call(context, params)
+
+    shop.server = Server("shop", on_list_tools=shop._list, on_call_tool=call_shop)
+    talk, model = talk_to(shop, call("order"), "Ordered.")
+    await talk.say("Order")
+    await talk.answer(talk.pending()[0], {"size": 42})
+    (response,) = model.requests[1].function_responses
+    error = str(response.response)
+    assert f"does not know any more which question the user answered ({said})" in error
+    assert "If the call has not taken effect before, it may be made again" in error
+    await talk.answer(talk.pending()[0], {"size": 43})
+    assert [content for _, _, content in shop.ordered] == [{"size": 43}]
+    assert talk.text == "Ordered."
 
 
 async def test_address_to_visit():

@@ -66,6 +66,22 @@ async def test_both_kinds_carry_many_calls_at_once(sse: bool):
         await toolset.close()
 
 
+@pytest.mark.parametrize("sse", [False, True])
+async def test_call_is_sent_once_though_it_is_redirected(sse: bool):
+    async with serve_http(make_server(), sse=sse) as (url, recorder):
+        kind = SseConnectionParams if sse else StreamableHTTPConnectionParams
+        toolset = McpToolset(connection_params=kind(url=url, timeout=30.0))
+        context = make_context()
+        (tool,) = await toolset.get_tools(context)
+        recorder.requests.clear()
+        recorder.status, recorder.location = 307, "/again"
+        failed = await tool.run_async(args={"n": 1}, tool_context=context)
+        assert "redirects the call to http://127.0.0.1" in failed["error"]
+        assert "may have taken effect" in failed["error"]
+        assert [method for method, _ in recorder.requests] == ["POST"]
+        await toolset.close()
+
+
 async def test_older_protocol_with_sessions_that_the_server_forgets(http: tuple[str, Recorder]):
     url, recorder = http
     recorder.is_old = True

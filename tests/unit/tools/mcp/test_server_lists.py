@@ -202,6 +202,28 @@ async def test_tools_that_no_model_could_call_are_left_out(caplog: pytest.LogCap
     await toolset.close()
 
 
+async def test_checking_many_tools_leaves_other_tasks_their_turn():
+    tools = [
+        {"name": f"t{n:03}", "input_schema": {"type": "object", "title": str(n)}}
+        for n in range(200)
+    ]
+    toolset = Listing(*tools).toolset()
+    context, turns = make_context(), 0
+    await toolset._list_items("tools", context)  # connect, and read the list
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count_turns())
+    assert len(await toolset.get_tools(context)) == 200
+    counting.cancel()
+    assert turns >= 15
+    await toolset.close()
+
+
 @pytest.mark.long
 async def test_broken_toolset_does_not_stop_the_others(caplog: pytest.LogCaptureFixture):
     broken = McpToolset(connection_params=raw_server("mute=yes", timeout=0.2))

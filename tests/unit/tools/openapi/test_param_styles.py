@@ -156,6 +156,26 @@ def test_reserved_characters_stay_where_the_document_allows_them() -> None:
     assert join(style.write_pairs("https://x/y?z=1 2")) == "u=https://x/y?z=1%202"
 
 
+def test_reserved_characters_that_end_a_value_are_encoded_all_the_same() -> None:
+    """OpenAPI 3.1.1 takes them out of `allowReserved`: a value would add or drop parameters."""
+    style = ParamStyle("u", "query", allow_reserved=True)
+    assert join(style.write_pairs("a#b&c=d+[e]")) == "u=a%23b%26c=d%2B%5Be%5D"
+    exploded = ParamStyle("u", "query", explode=True, allow_reserved=True)
+    assert join(exploded.write_pairs({"x=1&y": "b"})) == "x%3D1%26y=b"
+    joined = ParamStyle("u", "query", explode=False, allow_reserved=True)
+    assert join(joined.write_pairs(["a,b", "c/d"])) == "u=a%2Cb,c/d"
+    cookie = ParamStyle("u", "cookie", allow_reserved=True)
+    assert join(cookie.write_pairs("a; b=c,d"), "; ") == "u=a%3B%20b=c%2Cd"
+    matrix = ParamStyle("u", "path", "matrix", allow_reserved=True)
+    assert matrix.write_text("a;admin=1") == ";u=a%3Badmin=1"
+
+
+@pytest.mark.parametrize("value", ["a; admin=1", "a\nb", "Zoë", {"a=b": "c"}, ["a", "b;c"]])
+def test_cookie_that_would_be_another_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="The cookie parameter 'sid' cannot be sent"):
+        ParamStyle("sid", "cookie", "cookie").write_pairs(value)
+
+
 def test_reserved_characters_in_a_path_do_not_end_it() -> None:
     style = ParamStyle("name", "path", allow_reserved=True)
     assert style.write_text("projects/a:b?c#d") == "projects/a:b%3Fc%23d"

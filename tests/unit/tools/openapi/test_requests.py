@@ -73,6 +73,12 @@ DOCUMENT = make_document(
                 param("Accept", "header"),
                 param("sid", "cookie"),
                 param("ids", "cookie", NUMBERS, explode=False),
+                param("raw", "cookie", style="cookie"),
+            )
+        },
+        "/reserved": {
+            "delete": operation(
+                "reserved", param("c", "query", allowReserved=True), param("dry", "query")
             )
         },
         "/whole": {
@@ -227,6 +233,46 @@ async def test_headers_and_cookies(server: RecordingServer) -> None:
 async def test_a_header_cannot_break_the_request(server: RecordingServer) -> None:
     answer = await call(server, "headers", x_point={"x": 1, "y": "z\r\nX-Evil: 1"})
     assert "The header 'X-Point' has a line break" in answer["error"]
+
+
+async def test_a_value_cannot_drop_or_add_parameters(server: RecordingServer) -> None:
+    got = await call(server, "reserved", c="C#1&admin=true", dry="yes")
+    assert got.query == "c=C%231%26admin=true&dry=yes"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "wanted"),
+    [
+        ("headers", {"x_point": {"y": "Zoë"}}, "The header 'X-Point' can hold ASCII"),
+        ("headers", {"raw": "a; admin=1"}, "The cookie parameter 'raw' cannot be sent"),
+        ("headers", {"sid": "\ud800"}, "The parameter 'sid' cannot be written"),
+        ("fixed", {"q": "\ud800"}, "The parameter 'q' cannot be written"),
+        ("paths", {"plain": "\ud800", "list": [1]}, "The parameter 'plain' cannot be written"),
+        ("whole", {"q": {"x": "\ud800"}}, "The parameter 'q' cannot be written"),
+        ("text_body", {"body": "\ud800"}, "The body cannot be written"),
+    ],
+)
+async def test_a_value_that_cannot_be_sent_is_an_error_for_the_model(
+    server: RecordingServer, name: str, args: dict[str, Any], wanted: str
+) -> None:
+    answer = await call(server, name, **args)
+    assert wanted in answer["error"] and not server.requests
+
+
+@pytest.mark.parametrize("value", ["Zoë", "a\r\nX-Evil: 1"])
+async def test_a_header_of_the_program_that_cannot_be_sent_is_an_error(
+    server: RecordingServer, value: str
+) -> None:
+    for options in ({"header_provider": lambda _: {"X-Own": value}}, {}):
+        toolset = make_toolset(server, **options)
+        tool = toolset.get_tool("fixed")
+        assert tool is not None
+        if not options:
+            tool.set_default_headers({"X-Own": value})
+        context = await make_artifact_context()
+        answer = await tool.call(args={}, tool_context=context)
+        assert "The header 'X-Own'" in answer["error"] and value not in answer["error"]
+        await toolset.close()
 
 
 @pytest.mark.parametrize(

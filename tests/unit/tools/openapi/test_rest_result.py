@@ -83,12 +83,21 @@ async def test_a_file_becomes_an_artifact() -> None:
         (["/items/a~1b", "/total"], {"items": [{"a/b": "x"}, {}], "total": 2}),
         (["/items/in/x"], {"items": [{"in": {"x": 1}}, {}]}),
         (["/gone"], {}),
+        (["/items/id/x", "/total/x"], {"items": [{}, {}]}),
+        (["/items/0/id/0"], {"items": [{}]}),
         (["/items"], {"items": [{"id": 1, "a/b": "x", "in": {"x": 1, "y": 2}}, {"id": 2}]}),
     ],
 )
 def test_fields_are_kept_in_their_places(pointers: list[str], wanted: Any) -> None:
     value = {"items": [{"id": 1, "a/b": "x", "in": {"x": 1, "y": 2}}, {"id": 2}], "total": 2}
     assert select_fields(value, [read_pointer(one) for one in pointers]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [(5, {}), (None, {}), ([1, {"id": None}, "x"], [{"id": None}]), ([1], [])]
+)
+def test_fields_make_up_no_values(value: Any, wanted: Any) -> None:
+    assert select_fields(value, [["id"]]) == wanted
 
 
 async def test_fields_shorten_a_result_before_it_is_bounded() -> None:

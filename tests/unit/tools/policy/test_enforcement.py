@@ -59,6 +59,29 @@ def decisions(events: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
+class _Counted(FunctionTool):
+    """A tool with effects of its own before those of its function."""
+
+    runs = 0
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        _Counted.runs += 1
+        return await super().run_async(args=args, tool_context=tool_context)
+
+
+@pytest.mark.parametrize(("by_policy", "before"), [(True, 0), (False, 1)])
+async def test_a_policy_asks_before_a_run_async_of_its_own(by_policy: bool, before: int) -> None:
+    """`require_confirmation` guards the function alone, as docs/policy.md says."""
+    till, _Counted.runs = Till(), 0
+    tool = _Counted(till.pay, require_confirmation=not by_policy)
+    rules = [rule("all", "ask", tool="pay")] if by_policy else []
+    chat, _, _ = talk([call("pay"), "Done."], *rules, tools=[tool])
+    await chat.say("Pay")
+    assert (_Counted.runs, till.paid) == (before, [])
+    await chat.answer(chat.pending()[0], {"confirmed": True})
+    assert (_Counted.runs, len(till.paid)) == (before + 1, 1)
+
+
 async def test_a_denied_call_does_not_run_and_the_model_reads_why() -> None:
     chat, till, model = talk([call("pay", amount=500), "Sorry."], BIG)
     events = await chat.say("Pay 500")
