@@ -46,6 +46,7 @@ from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .screen import Screen
 
 _CONFIG = "test_config.json"
+_SIGNS = {EvalStatus.PASSED: "✓", EvalStatus.FAILED: "✗", EvalStatus.NOT_EVALUATED: "?"}
 _STYLES = {EvalStatus.PASSED: "green", EvalStatus.FAILED: "red", EvalStatus.NOT_EVALUATED: "yellow"}
 
 
@@ -249,7 +250,10 @@ class _Evaluation:
         broken = report.find_broken_gates(self._gates)
         for gate in broken:
             self._screen.line(("✗ ", "red"), gate)
-        return FAILED if broken else 0
+        is_open = all(case.status is EvalStatus.NOT_EVALUATED for case in report.cases)
+        if is_open and not broken:  # gates such as worse>0 do not see that nothing was judged
+            self._screen.line(("✗ ", "red"), "no case could be evaluated")
+        return FAILED if broken or is_open else 0
 
     def _print_report(self, report: EvaluationReport) -> None:
         screen, repeated = self._screen, self._args.num_runs > 1
@@ -293,7 +297,7 @@ class _Progress:
         """Show a result."""
         self._done += 1
         status = result.final_eval_status
-        sign = "✓" if status is EvalStatus.PASSED else "✗"
+        sign = _SIGNS[status]
         scores = "  ".join(
             f"{one.metric_name} {format_score(one)}" for one in result.overall_eval_metric_results
         )

@@ -174,12 +174,14 @@ class EvalMetricResultDetails(NewerFieldsModel):
     Attributes:
       rubric_scores: the score of each rubric.
       error: why the metric could not be evaluated.
+      not_applicable: why the metric does not apply to the case.
     """
 
-    newer_fields: ClassVar[frozenset[str]] = frozenset({"error"})
+    newer_fields: ClassVar[frozenset[str]] = frozenset({"error", "not_applicable"})
 
     rubric_scores: list[RubricScore] | None = None
     error: str | None = None
+    not_applicable: str | None = None
 
 
 class EvalMetricResult(EvalMetric):
@@ -194,6 +196,12 @@ class EvalMetricResult(EvalMetric):
     score: float | None = None
     eval_status: EvalStatus
     details: EvalMetricResultDetails = Field(default_factory=EvalMetricResultDetails)
+
+    @property
+    def lacks_verdict(self) -> bool:
+        """Whether the metric applies to the case and could not be evaluated."""
+        is_open = self.eval_status is EvalStatus.NOT_EVALUATED
+        return is_open and not self.details.not_applicable
 
 
 class EvalMetricResultPerInvocation(EvalBaseModel):

@@ -100,6 +100,32 @@ def test_the_gates_decide_the_exit_code(shop: Path, capsys: Any) -> None:
     assert "pass_rate is 0.5" in capsys.readouterr().out
 
 
+METRICS = """
+def fail(*given):
+    raise ConnectionError("no judge")
+
+
+def end(*given):
+    raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["fail", "end"])
+@pytest.mark.parametrize("gates", ["failed>0,errors>0", "pass_rate<90%,flaky>0", "cost>5"])
+def test_a_metric_without_a_verdict_fails_the_command(
+    shop: Path, tmp_path: Path, capsys: Any, name: str, gates: str
+) -> None:
+    (shop / "metrics.py").write_text(METRICS)
+    metric = {"code_config": {"name": f"{shop.name}.metrics.{name}"}}
+    config = {"criteria": {"own": 1, "response_match_score": 1}, "custom_metrics": {"own": metric}}
+    (shop / "test_config.json").write_text(json.dumps(config))
+    words = ["--fail-on", gates, "--junit", str(tmp_path / "junit.xml")]
+    assert main(["eval", str(shop), "good", *words]) == 1
+    shown = capsys.readouterr().out
+    assert "0 of 2 cases passed, 2 could not be evaluated" in shown and "? a" in shown
+    assert 'tests="2" failures="0" errors="2"' in (tmp_path / "junit.xml").read_text()
+
+
 def test_a_config_is_found_beside_the_file(shop: Path) -> None:
     file = write_set(shop / "bad.evalset.json", case("b", "some words", "some quite other words"))
     assert main(["eval", str(shop), file]) == 1
