@@ -28,7 +28,8 @@ examples:
   ostinato prove shop payment.yaml --fast        end tasks within one process instead of killing
   ostinato prove shop payment.yaml --json        print the report as JSON
 
-exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage
+exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage, or a scenario that
+fails by itself or does something else each time
 """
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import abc
 import enum
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
 from pydantic.alias_generators import to_camel
 
 from .. import types
@@ -42,7 +42,15 @@ class PrebuiltMetrics(enum.Enum):
 
 
 MetricName: TypeAlias = str | PrebuiltMetrics
-Threshold: TypeAlias = float
+
+
+def _check_threshold(value: Any) -> Any:
+    if isinstance(value, bool) or value != value:
+        raise ValueError(f"a threshold is a number, not {value!r}")
+    return value
+
+
+Threshold: TypeAlias = Annotated[float, BeforeValidator(_check_threshold)]
 
 
 class JudgeModelOptions(EvalBaseModel):

@@ -34,6 +34,7 @@ from .eval_metrics import (
 )
 from .eval_result import EvalCaseResult
 from .eval_rubrics import RubricScore
+from .eval_set import describe_repeated_id
 from .eval_set_results_manager import EvalSetResultsManager
 from .eval_sets_manager import EvalSetsManager
 from .evaluator import (
@@ -110,7 +111,7 @@ class LocalEvalService(BaseEvalService):
 
         Raises:
           NotFoundError: the set or a case does not exist.
-          InputValidationError: a live run is asked for.
+          InputValidationError: a live run is asked for, or two cases have the same id.
         """
         config = inference_request.inference_config
         if config.use_live:
@@ -185,6 +186,9 @@ class LocalEvalService(BaseEvalService):
             raise NotFoundError(
                 f"There is no eval set {request.eval_set_id!r} of the app {request.app_name!r}."
             )
+        repeated = describe_repeated_id(eval_set.eval_cases)  # a set in memory may have grown
+        if repeated:
+            raise InputValidationError(f"The eval set {request.eval_set_id!r}: {repeated}")
         wanted = request.eval_case_ids
         if not wanted:
             return eval_set.eval_cases

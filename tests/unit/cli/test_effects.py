@@ -138,4 +138,5 @@ def test_prove_refuses_wrong_usage(make_agent: MakeAgent, ostinato: Ostinato) ->
     assert ostinato("prove", "desk", "milk.json", "--points", "0").code == 2
     Path("milk.json").write_text('{"steps": ["Hi."], "model": [{"call": "note"}]}')
     done = ostinato("prove", "desk", "milk.json", "--fast")
-    assert (done.code, "fails by itself" in done.err) == (1, True)
+    assert (done.code, "fails by itself" in done.err) == (2, True)
+    assert ostinato("prove", "nowhere", "milk.json").code == 2

@@ -181,11 +181,20 @@ WRONG = [
     (["good:zzz"], "has no case 'zzz'"),
     (["{file}:zzz"], "has no case 'zzz'"),
     (["{empty}"], "have no cases"),
-    (["{twice}"], "has a case 'a' already"),
+    (["{twice}"], "t.evalset.json, line 1, eval_cases: eval_cases[0] and eval_cases[1] have both"),
+    (["t"], "have both the eval_id 'a'"),
     (["good", "--config_file_path", "gone.json"], "no config file"),
     (["good", "--fail-on", "x>1"], "no gate 'x'"),
     (["good", "--num-runs", "0"], "--num-runs has to be 1 or more"),
     (["good", "--baseline", "gone.json"], "gone.json cannot be read"),
+    (["good", "--fail-on", "worse>0"], "name one with --baseline"),
+    (["good", "--fail-on", "failed>0,better<1"], "The gate better<1 compares with an earlier"),
+    (["good", "--fail-on", "worse>0", "--baseline", "{other}"], "has none of the cases"),
+    (["good", "--max-tokens", "0"], "--max-tokens has to be 1 or more, not 0"),
+    (["good", "--max-tokens", "-1"], "--max-tokens has to be 1 or more, not -1"),
+    (["good", "--max-cost", "-1"], "--max-cost has to be a number above 0, not -1"),
+    (["good", "--max-cost", "nan"], "--max-cost has to be a number above 0, not nan"),
+    (["good", "--max-cost", "inf"], "--max-cost has to be a number above 0, not inf"),
     (["good", "--to", "x"], "belong to `eval add"),
     (["good", "--enable_features", "NOPE"], "no feature 'NOPE'"),
 ]
@@ -193,7 +202,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
 def test_wrong_usage_is_refused(shop: Path, capsys: Any, words: list[str], message: str) -> None:
+    other = shop / "other.evalset_result.json"
+    other.write_text('{"eval_set_result_id": "r", "eval_set_id": "other", "eval_case_results": []}')
     names = {
+        "other": str(other),
         "file": write_set(shop / "f.evalset.json", case("a", "x", "x")),
         "empty": write_set(shop / "empty.evalset.json"),
         "twice": write_set(shop / "t.evalset.json", case("a", "x", "x"), case("a", "x", "x")),
@@ -209,6 +221,20 @@ def test_wrong_usage_is_refused(shop: Path, capsys: Any, words: list[str], messa
         ('{"criteria": {"response_match_score": 2}}', "must be from 0 to 1"),
         ('{"criteria": {}}', "no criteria"),
         ("{", "line 1: not valid JSON"),
+        ('{"criteria": {"response_match_score": false}}', "a threshold is a number, not False"),
+        (
+            '{"criteria": {"response_match_score": {"threshold": true}}}',
+            "a threshold is a number, not True",
+        ),
+        ('{"criteria": {"token_usage_v1": NaN}}', "a threshold is a number, not nan"),
+        (
+            '{"criteria": {"response_match_score": 1},\n "criteria": {"response_match_score": 0}}',
+            "c.json, lines 1 and 2: an object holds the key 'criteria' twice",
+        ),
+        (
+            '{"criteria": {"response_match_score": 1, "response_match_score": 0}}',
+            "an object holds the key 'response_match_score' twice",
+        ),
         (
             '{"criteria": {"own": 1}, "custom_metrics": {"own": {"code_config": {"name": "a.b"}}}}',
             "custom metric cannot be loaded",
