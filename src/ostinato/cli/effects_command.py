@@ -32,7 +32,8 @@ def main(args: argparse.Namespace) -> int:
 async def _run_verb(args: argparse.Namespace, address: StoreAddress) -> int:
     async with existing_store(address) as store:
         if args.what == "verify":
-            return _show_report(args, await store.verify_effects(_read_heads(args.against)))
+            heads, spans = _read_heads(args.against)
+            return _show_report(args, await store.verify_effects(heads, spans))
         if args.what == "prune":
             return await _prune(args, store)
         which = EffectFilter(
@@ -117,20 +118,34 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
             ("No row has a hash: only gaps and damage are noticed (see EffectSettings).", "dim")
         )
     if args.save:
-        Path(args.save).write_text(json.dumps(report.heads, indent=1), "utf-8")
+        noted = {"heads": report.heads, "spans": report.spans}
+        Path(args.save).write_text(json.dumps(noted, indent=1), "utf-8")
+    for pruned in report.pruned:
+        screen.line(("pruned ", "yellow"), (safe(pruned), ""))
+    if report.pruned and not args.pruned_ok:
+        raise CliError(
+            f"Rows of {len(report.pruned)} sessions were pruned since --against was written. If "
+            "that is your retention, say --pruned-ok."
+        )
     return 0
 
 
-def _read_heads(file: str | None) -> dict[str, str] | None:
+def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, list[int]]]:
+    """Return the newest hashes and the first and last numbers that `verify --save` noted."""
     if file is None:
-        return None
+        return None, {}
     try:
         heads: Any = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
-    if not isinstance(heads, dict):
+    noted: Any = cast("dict[str, Any]", heads) if isinstance(heads, dict) else {"": None}
+    spans: Any = {}
+    if set(noted) == {"heads", "spans"}:
+        noted, spans = noted["heads"], noted["spans"]
+    # Files of earlier versions hold the hashes alone.
+    if not all(isinstance(one, str) for one in noted.values()):
         raise CliError(f"--against {file} was not written by `effects verify --save`.", USAGE)
-    return cast("dict[str, str]", heads)
+    return noted, spans
 
 
 def _parse_time(option: str, text: str) -> float:

@@ -70,7 +70,8 @@ def test_verify_names_what_is_missing(desk: Ostinato) -> None:
 
 def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> None:
     assert desk("effects", "verify", "--save", "heads.json").code == 0
-    assert json.loads(Path("heads.json").read_text()) == {}
+    spans = {"desk/user/first": [1, 1], "desk/user/second": [1, 1]}
+    assert json.loads(Path("heads.json").read_text()) == {"heads": {}, "spans": spans}
     Path("heads.json").write_text('{"desk/user/first": "00"}')
     done = desk("effects", "verify", "--against", "heads.json")
     assert (done.code, "newest row of the earlier" in done.out) == (1, True)
@@ -79,13 +80,23 @@ def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> 
     assert desk("effects", "verify", "--against", "heads.json").code == 2
 
 
+def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    assert desk("effects", "prune", "--older-than", "0s").code == 0
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "session 'desk/user/first': rows 1 to 1" in done.out) == (1, True)
+    assert "say --pruned-ok" in done.err
+    done = desk("effects", "verify", "--against", "heads.json", "--pruned-ok")
+    assert (done.code, "rows 1 to 1" in done.out) == (0, True)
+
+
 def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
     url = "sqlite:///.ostinato/sessions.db"
     desk("run", "desk", "milk", "--session", "third", "--db", f"{url}?effects=chained")
     desk("run", "desk", "milk", "--session", "fourth", "--db", f"{url}?effects=off")
     done = desk("effects", "verify", "--save", "heads.json")
     assert (done.code, "3 effects of 3 sessions, 1 with a hash" in done.out) == (0, True)
-    assert [*json.loads(Path("heads.json").read_text())] == ["desk/user/third"]
+    assert [*json.loads(Path("heads.json").read_text())["heads"]] == ["desk/user/third"]
     assert desk("effects", "verify", "--against", "heads.json").code == 0
     with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
         db.execute("DELETE FROM ostinato_effects WHERE hash IS NOT NULL")
