@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter, ValidationError
+
 from .._clock import now
 from ..hosting.store_address import StoreAddress, parse_store
 from ..sessions.store.effect_ledger import Effect, EffectFilter, EffectLedger, EffectReport
@@ -130,7 +132,11 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
     return 0
 
 
-def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, list[int]]]:
+_Noted = TypeAdapter(dict[str, str])
+_Spans = TypeAdapter(dict[str, tuple[int, int]])
+
+
+def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, tuple[int, int]]]:
     """Return the newest hashes and the first and last numbers that `verify --save` noted."""
     if file is None:
         return None, {}
@@ -138,14 +144,16 @@ def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, list
         heads: Any = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
-    noted: Any = cast("dict[str, Any]", heads) if isinstance(heads, dict) else {"": None}
-    spans: Any = {}
-    if set(noted) == {"heads", "spans"}:
-        noted, spans = noted["heads"], noted["spans"]
-    # Files of earlier versions hold the hashes alone.
-    if not all(isinstance(one, str) for one in noted.values()):
-        raise CliError(f"--against {file} was not written by `effects verify --save`.", USAGE)
-    return noted, spans
+    if not isinstance(heads, dict) or set(cast("dict[str, Any]", heads)) != {"heads", "spans"}:
+        found: dict[str, Any] = {"heads": heads, "spans": {}}  # earlier versions noted hashes alone
+    else:
+        found = cast("dict[str, Any]", heads)
+    try:
+        return _Noted.validate_python(found["heads"]), _Spans.validate_python(found["spans"])
+    except ValidationError as error:
+        raise CliError(
+            f"--against {file} was not written by `effects verify --save`.", USAGE
+        ) from error
 
 
 def _parse_time(option: str, text: str) -> float:

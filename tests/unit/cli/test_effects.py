@@ -76,8 +76,10 @@ def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> 
     done = desk("effects", "verify", "--against", "heads.json")
     assert (done.code, "newest row of the earlier" in done.out) == (1, True)
     assert desk("effects", "verify", "--against", "nothing.json").code == 2
-    Path("heads.json").write_text("3")
-    assert desk("effects", "verify", "--against", "heads.json").code == 2
+    for text in ("3", '{"heads": 3, "spans": 4}', '{"heads": {}, "spans": {"a": [1]}}', '{"a": 1}'):
+        Path("heads.json").write_text(text)
+        done = desk("effects", "verify", "--against", "heads.json")
+        assert (done.code, "was not written by" in done.err) == (2, True)
 
 
 def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:
