@@ -361,6 +361,22 @@ async def test_a_database_of_the_version_before_gets_its_ledger(tmp_path: Path, 
         await again.close()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["sql file", *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)],
+)
+async def test_a_database_that_was_pruned_before_gets_its_marks(tmp_path: Path, name: str) -> None:
+    async with made(name, tmp_path) as first:
+        keep_ledger(first, EffectSettings(chained=True))
+        await keep(first, *(row(f"c{n}") for n in range(3)))
+        assert await first.prune_effects(before=32503680000.0, limit=1) == 1
+        await first._write_rows(lambda db: db.exec_driver_sql("DROP TABLE ostinato_effect_marks"))
+        again = DatabaseSessionService(first._target.url.render_as_string(hide_password=False))
+        report = await again.verify_effects()
+        assert (report.rows, report.trimmed, report.problems) == (2, 1, [])
+        await again.close()
+
+
 async def drop_ledger(db: Any) -> None:
     await db.exec_driver_sql("DROP TABLE ostinato_effect_marks")
     await db.exec_driver_sql("DROP TABLE ostinato_effects")
