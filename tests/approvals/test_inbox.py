@@ -103,9 +103,10 @@ async def test_a_file_of_an_earlier_version_has_its_open_requests_in_the_inbox(
     rows = (await store.open_requests("desk")).requests
     await store.close()
     with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP TABLE ostinato_effect_marks")
         db.execute("DROP TABLE ostinato_effects")
         db.execute("DROP TABLE ostinato_requests")
-        db.execute(f"PRAGMA user_version = {VERSION - 2}")
+        db.execute(f"PRAGMA user_version = {VERSION - 3}")
     db.close()
     again = SqliteSessionService(path)
     found = (await again.open_requests("desk")).requests

@@ -234,7 +234,7 @@ def _import_module(module: str, name: str) -> ModuleType:
             f"{name!r} cannot be imported: there is no module {missing!r}. Names begin with the "
             "agent's folder, such as my_agent.tools.look_up."
         ) from error
-    except Exception as error:  # boundary: the user's module may raise anything
+    except (Exception, SystemExit) as error:  # boundary: the user's module may raise anything
         raise CodeNameError(
             f"{name!r} cannot be imported: {module!r} raised {type(error).__name__}: {error}"
         ) from error

@@ -17,7 +17,8 @@ examples:
   ostinato effects verify --against heads.json   also check that the noted ones are still there
   ostinato effects prune --older-than 30d        delete old effects
 
-exit codes: 0 success, 1 the ledger was changed or is damaged, 2 wrong usage
+exit codes: 0 success, 1 the ledger was changed, is damaged, or was pruned since --against, 2 wrong
+usage
 """
 _PROVE_EXAMPLES = """\
 AGENT is what `ostinato run` takes. SCENARIO is a YAML or JSON file: messages and answers of the
@@ -28,7 +29,8 @@ examples:
   ostinato prove shop payment.yaml --fast        end tasks within one process instead of killing
   ostinato prove shop payment.yaml --json        print the report as JSON
 
-exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage
+exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage, or a scenario that
+fails by itself or does something else each time
 """
 
 
@@ -61,6 +63,11 @@ def add_effects(commands: Any) -> None:
     effects.add_argument("--jsonl", action="store_true", help="print all as JSON lines")
     effects.add_argument("--save", metavar="FILE", help="with verify: write the newest hashes")
     effects.add_argument("--against", metavar="FILE", help="with verify: compare with these hashes")
+    effects.add_argument(
+        "--pruned-ok",
+        action="store_true",
+        help="with verify --against: accept that old rows were pruned since",
+    )
     effects.add_argument("--older-than", metavar="AGE", help="with prune: how old, such as 90d")
     add_db(effects)
     add_filters(effects)

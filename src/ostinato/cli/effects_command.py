@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter, ValidationError
+
 from .._clock import now
 from ..hosting.store_address import StoreAddress, parse_store
 from ..sessions.store.effect_ledger import Effect, EffectFilter, EffectLedger, EffectReport
@@ -32,7 +34,8 @@ def main(args: argparse.Namespace) -> int:
 async def _run_verb(args: argparse.Namespace, address: StoreAddress) -> int:
     async with existing_store(address) as store:
         if args.what == "verify":
-            return _show_report(args, await store.verify_effects(_read_heads(args.against)))
+            heads, spans = _read_heads(args.against)
+            return _show_report(args, await store.verify_effects(heads, spans))
         if args.what == "prune":
             return await _prune(args, store)
         which = EffectFilter(
@@ -117,20 +120,40 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
             ("No row has a hash: only gaps and damage are noticed (see EffectSettings).", "dim")
         )
     if args.save:
-        Path(args.save).write_text(json.dumps(report.heads, indent=1), "utf-8")
+        noted = {"heads": report.heads, "spans": report.spans}
+        Path(args.save).write_text(json.dumps(noted, indent=1), "utf-8")
+    for pruned in report.pruned:
+        screen.line(("pruned ", "yellow"), (safe(pruned), ""))
+    if report.pruned and not args.pruned_ok:
+        raise CliError(
+            f"Rows of {len(report.pruned)} sessions were pruned since --against was written. If "
+            "that is your retention, say --pruned-ok."
+        )
     return 0
 
 
-def _read_heads(file: str | None) -> dict[str, str] | None:
+_Noted = TypeAdapter(dict[str, str])
+_Spans = TypeAdapter(dict[str, tuple[int, int]])
+
+
+def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, tuple[int, int]]]:
+    """Return the newest hashes and the first and last numbers that `verify --save` noted."""
     if file is None:
-        return None
+        return None, {}
     try:
         heads: Any = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
-    if not isinstance(heads, dict):
-        raise CliError(f"--against {file} was not written by `effects verify --save`.", USAGE)
-    return cast("dict[str, str]", heads)
+    if not isinstance(heads, dict) or set(cast("dict[str, Any]", heads)) != {"heads", "spans"}:
+        found: dict[str, Any] = {"heads": heads, "spans": {}}  # earlier versions noted hashes alone
+    else:
+        found = cast("dict[str, Any]", heads)
+    try:
+        return _Noted.validate_python(found["heads"]), _Spans.validate_python(found["spans"])
+    except ValidationError as error:
+        raise CliError(
+            f"--against {file} was not written by `effects verify --save`.", USAGE
+        ) from error
 
 
 def _parse_time(option: str, text: str) -> float:

@@ -25,7 +25,8 @@ examples:
 
 gates of --fail-on: failed, errors, flaky, better, worse, pass_rate, cost, tokens, seconds
 
-exit codes: 0 passed, 1 a gate failed, 2 could not run, 130 interrupted (results so far are kept)
+exit codes: 0 passed, 1 a gate failed or nothing could be evaluated, 2 could not run,
+130 interrupted (results so far are kept)
 """
 
 

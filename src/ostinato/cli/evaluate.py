@@ -46,6 +46,7 @@ from .eval_sets import locate_agent, parse_and_get_evals_to_run
 from .screen import Screen
 
 _CONFIG = "test_config.json"
+_SIGNS = {EvalStatus.PASSED: "✓", EvalStatus.FAILED: "✗", EvalStatus.NOT_EVALUATED: "?"}
 _STYLES = {EvalStatus.PASSED: "green", EvalStatus.FAILED: "red", EvalStatus.NOT_EVALUATED: "yellow"}
 
 
@@ -88,7 +89,16 @@ class _Evaluation:
         self._args = args
         self._screen = Screen(sys.stdout)
         self._gates: str = args.fail_on or DEFAULT_GATES
-        parse_gates(self._gates)
+        self._compares = [
+            gate.text for gate in parse_gates(self._gates) if gate.name in ("better", "worse")
+        ]
+        if self._compares and not args.baseline:
+            raise CliError(
+                f"The gate {self._compares[0]} compares with an earlier evaluation: name one with "
+                "--baseline.",
+                USAGE,
+            )
+        self._limits = _read_limits(args)
         for option in ("num_runs", "parallelism"):
             if getattr(args, option) < 1:
                 raise CliError(f"--{option.replace('_', '-')} has to be 1 or more.", USAGE)
@@ -105,6 +115,7 @@ class _Evaluation:
         registry = make_registry(config)
         _check_metrics(metrics, registry)
         cases = _list_cases(sets, self._app_name, chosen)
+        self._check_baseline(sets, chosen)
         self._warn_of_other_apps(cases, loaded)
         total = len(cases) * self._args.num_runs
         progress = _Progress(self._screen, total)
@@ -120,6 +131,21 @@ class _Evaluation:
         progress.end()
         self._save_results(run)
         return self._finish(EvaluationReport.from_run(run))
+
+    def _check_baseline(self, sets: EvalSetsManager, chosen: dict[str, list[str]]) -> None:
+        """Refuse gates that compare with a baseline that has none of the cases."""
+        known = {(one.eval_set_id, one.eval_id) for one in self._baseline}
+        wanted = {
+            (eval_set_id, case.eval_id)
+            for eval_set_id, cases in chosen.items()
+            for case in _list_cases(sets, self._app_name, {eval_set_id: cases})
+        }
+        if self._compares and not known & wanted:
+            raise CliError(
+                f"The gate {self._compares[0]} has nothing to compare: --baseline has none of the "
+                "cases.",
+                USAGE,
+            )
 
     def _warn_of_other_apps(self, cases: list[EvalCase], loaded: LoadedAgent) -> None:
         """Say which cases are for another app; they run as if they were for this one."""
@@ -208,11 +234,9 @@ class _Evaluation:
         registry: MetricEvaluatorRegistry,
     ) -> LocalEvalService:
         args = self._args
-        given = {"max_tokens": args.max_tokens, "max_cost": args.max_cost}
-        limits = {name: value for name, value in given.items() if value is not None}
         budget = config.budget
-        if limits:
-            budget = Budget.model_validate(limits).over(budget)
+        if self._limits is not None:
+            budget = self._limits.over(budget)
         mocks = config.tool_mocks or (ToolMockConfig() if args.mock_tools else None)
         seed = config.seed if args.seed is None else args.seed
         return LocalEvalService(
@@ -249,7 +273,10 @@ class _Evaluation:
         broken = report.find_broken_gates(self._gates)
         for gate in broken:
             self._screen.line(("✗ ", "red"), gate)
-        return FAILED if broken else 0
+        is_open = all(case.status is EvalStatus.NOT_EVALUATED for case in report.cases)
+        if is_open and not broken:  # gates such as worse>0 do not see that nothing was judged
+            self._screen.line(("✗ ", "red"), "no case could be evaluated")
+        return FAILED if broken or is_open else 0
 
     def _print_report(self, report: EvaluationReport) -> None:
         screen, repeated = self._screen, self._args.num_runs > 1
@@ -293,7 +320,7 @@ class _Progress:
         """Show a result."""
         self._done += 1
         status = result.final_eval_status
-        sign = "✓" if status is EvalStatus.PASSED else "✗"
+        sign = _SIGNS[status]
         scores = "  ".join(
             f"{one.metric_name} {format_score(one)}" for one in result.overall_eval_metric_results
         )
@@ -310,6 +337,17 @@ class _Progress:
         if self._done < self._total:
             missing = self._total - self._done
             self._screen.line((f"{missing} of {self._total} runs did not end.", "yellow"))
+
+
+def _read_limits(args: argparse.Namespace) -> Budget | None:
+    """Return the limits of the command line, or None without any."""
+    given = {"max_tokens": args.max_tokens, "max_cost": args.max_cost}
+    limits = {name: value for name, value in given.items() if value is not None}
+    if args.max_tokens is not None and args.max_tokens < 1:
+        raise CliError(f"--max-tokens has to be 1 or more, not {args.max_tokens}.", USAGE)
+    if args.max_cost is not None and not 0 < args.max_cost < float("inf"):
+        raise CliError(f"--max-cost has to be a number above 0, not {args.max_cost:g}.", USAGE)
+    return Budget.model_validate(limits) if limits else None
 
 
 def _check_metrics(metrics: list[EvalMetric], registry: MetricEvaluatorRegistry) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import OstinatoError
 from ..hosting.loader import load_agent
+from ..hosting.setup_error import SetupError
 from ..testing.crash_report import CrashReport
 from ..testing.crash_runs import ScenarioError, crash_everywhere
 from ..testing.scenario import Scenario
@@ -17,10 +18,20 @@ from .shorten import safe
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the scenario and its deaths, and print the report; return the exit code."""
+    """Run the scenario and its deaths, and print the report.
+
+    Returns:
+      0 if nothing has to be mended, 1 if something has.
+
+    Raises:
+      CliError: the scenario could not be run; its exit code is 2.
+    """
     if args.points < 1:
         raise CliError(f"--points has to be 1 or more, not {args.points}.", USAGE)
-    loaded = load_agent(args.path)
+    try:
+        loaded = load_agent(args.path)
+    except SetupError as error:  # 1 would say that something has to be mended
+        raise CliError(error.message, USAGE) from error
     try:
         scenario = Scenario.read(Path(args.scenario))
     except OstinatoError as error:
@@ -32,8 +43,8 @@ def main(args: argparse.Namespace) -> int:
             kills=False if args.fast else None,
             max_points=args.points,
         )
-    except ScenarioError as error:
-        raise CliError(str(error)) from error
+    except (ScenarioError, OstinatoError, RuntimeError) as error:  # or a process of it hangs
+        raise CliError(str(error), USAGE) from error
     if args.json:
         print(json.dumps(report.to_json(), indent=2))
     else:

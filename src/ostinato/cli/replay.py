@@ -130,7 +130,8 @@ class Replay:
         self._args = args
         self._screen = Screen(sys.stdout)
         self._gates: str = DEFAULT_GATES if args.fail_on is None else args.fail_on
-        parse_gates(self._gates)
+        if not args.old and any(gate.name == "noise" for gate in parse_gates(self._gates)):
+            raise CliError("The gate noise compares with --old; name the old agent.", USAGE)
         self._options = read_options(args)
         self._settings = make_settings(self._options)
         self._done: dict[int, LaneRun] = {}

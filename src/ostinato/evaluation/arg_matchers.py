@@ -68,6 +68,10 @@ class ArgMatch:
 
     def match_any(self, actual: Any, matcher: dict[str, Any]) -> bool:
         """`{"$any": true}`: any value."""
+        if matcher["$any"] is not True:
+            raise InputValidationError(
+                f'"$any" takes true, not {matcher["$any"]!r}; leave the matcher out instead.'
+            )
         return True
 
     def match_subset(self, actual: Any, matcher: dict[str, Any]) -> bool:

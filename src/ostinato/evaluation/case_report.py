@@ -44,11 +44,29 @@ def describe_failures(eval_id: str, results: Sequence[EvalCaseResult]) -> list[s
             for one in turn.eval_metric_results:
                 scores.setdefault(one.metric_name, []).append(one)
     for name, found in overall.items():
+        lacking = [one for one in found if one.lacks_verdict]
+        found = [one for one in found if one.score is not None or not one.details.not_applicable]
+        if not found:
+            continue  # it applies to no run
         turns = found if name in _OVERALL else scores.get(name, [])
-        failure = _describe_metric(name, turns)
+        failure = _describe_gap(name, lacking) or _describe_metric(name, turns)
         if failure is not None:
             failures.append(f"{eval_id}: {failure}")
+    if not failures and not any(_has_verdict(one) for one in results):
+        failures.append(f"{eval_id}: no metric applies to the case")
     return list(dict.fromkeys(failures))
+
+
+def _has_verdict(result: EvalCaseResult) -> bool:
+    found = result.overall_eval_metric_results
+    return any(one.eval_status is not EvalStatus.NOT_EVALUATED for one in found)
+
+
+def _describe_gap(name: str, lacking: Sequence[EvalMetricResult]) -> str | None:
+    if not lacking:
+        return None
+    reason = next((one.details.error for one in lacking if one.details.error), None)
+    return f"{name} could not be evaluated: {reason or 'there is no score'}"
 
 
 def _describe_metric(name: str, found: Sequence[EvalMetricResult]) -> str | None:
@@ -98,12 +116,15 @@ def format_score(result: EvalMetricResult) -> str:
     Args:
       result: the result.
     """
+    if result.details.not_applicable:
+        return f"does not apply: {result.details.not_applicable}"
     if result.score is None:
         return f"not evaluated{': ' + result.details.error if result.details.error else ''}"
+    gap = f", {result.details.error}" if result.details.error else ""
     if result.threshold is None:
-        return f"{result.score:.4g}"
+        return f"{result.score:.4g}{gap}"
     sign = "≤" if result.metric_name in _LIMITS else "≥"
-    return f"{result.score:.4g} ({sign} {result.threshold:g})"
+    return f"{result.score:.4g} ({sign} {result.threshold:g}){gap}"
 
 
 def format_details(eval_id: str, results: Sequence[EvalCaseResult]) -> str:

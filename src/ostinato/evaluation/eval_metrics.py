@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import abc
 import enum
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
 from pydantic.alias_generators import to_camel
 
 from .. import types
@@ -42,7 +42,15 @@ class PrebuiltMetrics(enum.Enum):
 
 
 MetricName: TypeAlias = str | PrebuiltMetrics
-Threshold: TypeAlias = float
+
+
+def _check_threshold(value: Any) -> Any:
+    if isinstance(value, bool) or value != value:
+        raise ValueError(f"a threshold is a number, not {value!r}")
+    return value
+
+
+Threshold: TypeAlias = Annotated[float, BeforeValidator(_check_threshold)]
 
 
 class JudgeModelOptions(EvalBaseModel):
@@ -174,12 +182,14 @@ class EvalMetricResultDetails(NewerFieldsModel):
     Attributes:
       rubric_scores: the score of each rubric.
       error: why the metric could not be evaluated.
+      not_applicable: why the metric does not apply to the case.
     """
 
-    newer_fields: ClassVar[frozenset[str]] = frozenset({"error"})
+    newer_fields: ClassVar[frozenset[str]] = frozenset({"error", "not_applicable"})
 
     rubric_scores: list[RubricScore] | None = None
     error: str | None = None
+    not_applicable: str | None = None
 
 
 class EvalMetricResult(EvalMetric):
@@ -194,6 +204,12 @@ class EvalMetricResult(EvalMetric):
     score: float | None = None
     eval_status: EvalStatus
     details: EvalMetricResultDetails = Field(default_factory=EvalMetricResultDetails)
+
+    @property
+    def lacks_verdict(self) -> bool:
+        """Whether the metric applies to the case and could not be evaluated."""
+        is_open = self.eval_status is EvalStatus.NOT_EVALUATED
+        return is_open and not self.details.not_applicable
 
 
 class EvalMetricResultPerInvocation(EvalBaseModel):

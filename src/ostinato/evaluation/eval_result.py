@@ -17,7 +17,8 @@ class EvalCaseResult(BaseModel):
     Attributes:
       eval_set_file: deprecated; the id of the set.
       eval_set_id, eval_id: the set and the case.
-      final_eval_status: FAILED if a metric failed, else PASSED if one passed.
+      final_eval_status: FAILED if a metric failed; NOT_EVALUATED if one could not be evaluated, or
+        none applies; else PASSED.
       eval_metric_results: deprecated.
       overall_eval_metric_results: one result for each metric.
       eval_metric_result_per_invocation: the results of each invocation.

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from .eval_case import EvalCase
+
+
+def describe_repeated_id(cases: Sequence[EvalCase]) -> str:
+    """Return which cases have the same id; "" if none have.
+
+    Args:
+      cases: the cases of a set.
+    """
+    first: dict[str, int] = {}
+    for place, case in enumerate(cases):
+        before = first.setdefault(case.eval_id, place)
+        if before != place:
+            return (
+                f"eval_cases[{before}] and eval_cases[{place}] have both the eval_id "
+                f"{case.eval_id!r}, and only one of them would be evaluated; give each case an id "
+                "of its own."
+            )
+    return ""
 
 
 class EvalSet(BaseModel):
@@ -14,7 +34,7 @@ class EvalSet(BaseModel):
     Attributes:
       eval_set_id: its id.
       name, description: for people.
-      eval_cases: the cases.
+      eval_cases: the cases; each has an id of its own.
       creation_timestamp: seconds since 1970.
     """
 
@@ -25,3 +45,11 @@ class EvalSet(BaseModel):
     description: str | None = None
     eval_cases: list[EvalCase]
     creation_timestamp: float = Field(default=0.0)
+
+    @field_validator("eval_cases")
+    @classmethod
+    def _check_ids(cls, cases: list[EvalCase]) -> list[EvalCase]:
+        repeated = describe_repeated_id(cases)
+        if repeated:
+            raise ValueError(repeated)
+        return cases

@@ -15,6 +15,13 @@ from .eval_rubrics import RubricScore
 from .turn_usage import TurnUsage
 
 
+class NotApplicableError(ValueError):
+    """A metric does not apply to a case, such as a comparison to a case without expectations.
+
+    Such a metric neither passes nor fails a case; any other error leaves the case not evaluated.
+    """
+
+
 class PerInvocationResult(BaseModel):
     """The result of a metric for one invocation.
 
@@ -43,6 +50,9 @@ class EvaluationResult(BaseModel):
       overall_eval_status: the verdict.
       per_invocation_results: one result for each invocation, in order.
       overall_rubric_scores: the score of each rubric over all invocations.
+      not_applicable: why the metric does not apply to the case; it then neither passes nor fails.
+        A result of NOT_EVALUATED without this reason leaves the case not evaluated.
+      problem: what could not be evaluated, though the rest has a score; the case does not pass.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -53,6 +63,8 @@ class EvaluationResult(BaseModel):
         default_factory=list[PerInvocationResult]
     )
     overall_rubric_scores: list[RubricScore] | None = None
+    not_applicable: str = ""
+    problem: str = ""
 
 
 class Evaluator(abc.ABC):  # noqa: B024

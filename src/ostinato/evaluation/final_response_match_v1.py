@@ -8,6 +8,7 @@ from .eval_metrics import EvalMetric
 from .evaluator import (
     EvaluationResult,
     Evaluator,
+    NotApplicableError,
     PerInvocationResult,
     compare_score,
     get_overall_result,
@@ -35,10 +36,10 @@ class RougeEvaluator(Evaluator):
         """Return the mean score of the invocations.
 
         Raises:
-          ValueError: there are no expected invocations.
+          NotApplicableError: there are no expected invocations.
         """
         if expected_invocations is None:
-            raise ValueError(
+            raise NotApplicableError(
                 "response_match_score compares with expected responses, and the case is a "
                 "scenario without any."
             )

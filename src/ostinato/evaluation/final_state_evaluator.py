@@ -35,7 +35,8 @@ class FinalStateEvaluator(CaseEvaluator):
         expected = outcome.eval_case.final_session_state or {}
         turns = [PerInvocationResult(actual_invocation=one) for one in outcome.invocations]
         if not expected:
-            return EvaluationResult(per_invocation_results=turns)
+            reason = "The case expects no final state."
+            return EvaluationResult(per_invocation_results=turns, not_applicable=reason)
         state = outcome.final_state
         if state is None:
             raise ValueError(f"{FINAL_STATE_METRIC} needs the final state, which is not recorded.")

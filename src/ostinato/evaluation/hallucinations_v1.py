@@ -106,8 +106,11 @@ class HallucinationsV1Evaluator(Evaluator):
           ProviderError: the judge cannot be reached.
         """
         results: list[PerInvocationResult] = []
+        has_text, gaps = False, list[str]()
         for number, actual in enumerate(actual_invocations):
             scores = [await self._check_step(step) for step in self._find_steps(actual)]
+            has_text = has_text or bool(scores)
+            gaps += [f"turn {number + 1}"] if None in scores else []
             known = [score for score in scores if score is not None]
             score = sum(known) / len(known) if known else None
             results.append(
@@ -120,7 +123,12 @@ class HallucinationsV1Evaluator(Evaluator):
                     eval_status=compare_score(score, self._threshold),
                 )
             )
-        return get_overall_result(results, self._threshold)
+        found = get_overall_result(results, self._threshold)
+        if gaps:
+            found.problem = f"The judge gave no verdict on {', '.join(gaps)}."
+        elif not has_text:
+            found.not_applicable = "The agent said nothing that could be checked."
+        return found
 
     async def _check_step(self, step: EvaluationStep) -> float | None:
         """Return the share of supported sentences; the mean over the judge's samples."""

@@ -17,6 +17,7 @@ _R = TypeVar("_R", bound=BaseModel)
 _BLANK = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder(strict=False)
 _MAX_SHOWN = 5
+_REPEATED = "an object holds the key {!r} twice, and only the last one would count."
 
 
 def read_text(path: Path) -> str:
@@ -35,6 +36,15 @@ def read_text(path: Path) -> str:
         raise InputValidationError(f"{path} is not UTF-8 text: {error.reason}.") from error
 
 
+def _name_lines(text: str, key: str) -> str:
+    """Return the lines of a key that a text holds twice; "" if it stands elsewhere, too."""
+    written = re.escape(json.dumps(key, ensure_ascii=False))
+    places = [one.start() for one in re.finditer(rf"{written}\s*:", text)]
+    if len(places) != 2:
+        return ""
+    return ", lines {} and {}".format(*(text.count("\n", 0, place) + 1 for place in places))
+
+
 def parse_json(text: str, name: str) -> Any:
     """Return the value of a JSON text.
 
@@ -43,10 +53,19 @@ def parse_json(text: str, name: str) -> Any:
       name: what to call it in errors, such as the file's path.
 
     Raises:
-      InputValidationError: it is not JSON.
+      InputValidationError: it is not JSON, or an object has two members of the same name.
     """
+
+    def check_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(members)
+        if len(found) < len(members):
+            keys = [key for key, _ in members]
+            key = next(one for one in keys if keys.count(one) > 1)
+            raise InputValidationError(f"{name}{_name_lines(text, key)}: {_REPEATED.format(key)}")
+        return found
+
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=check_keys)
     except json.JSONDecodeError as error:
         raise InputValidationError(
             f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})."

@@ -7,6 +7,7 @@ import hashlib
 from collections import OrderedDict
 
 from .. import types
+from .._aborted_tool import ABORTS, as_tool_error
 from .._aclosing import Aclosing
 from .._task_group import TaskGroup
 from ..models.base_llm import BaseLlm
@@ -91,8 +92,11 @@ class Judge:
             config=config.model_copy(deep=True) if config else types.GenerateContentConfig(),
         )
         last = LlmResponse()
-        async with limit, Aclosing(self.model.generate_content_async(request)) as responses:
-            async for response in responses:
-                if not response.partial:
-                    last = response
+        try:
+            async with limit, Aclosing(self.model.generate_content_async(request)) as responses:
+                async for response in responses:
+                    if not response.partial:
+                        last = response
+        except ABORTS as abort:  # asyncio would stop the loop at a SystemExit of this task
+            raise as_tool_error(abort, f"The judge model {self.model.model!r}") from abort
         return last

@@ -13,7 +13,13 @@ from .eval_base_model import EvalBaseModel
 from .eval_case import Invocation
 from .eval_metrics import BaseCriterion, EvalMetric
 from .eval_rubrics import RubricScore
-from .evaluator import EvaluationResult, Evaluator, PerInvocationResult, compare_score
+from .evaluator import (
+    EvaluationResult,
+    Evaluator,
+    NotApplicableError,
+    PerInvocationResult,
+    compare_score,
+)
 from .judge import Judge
 
 
@@ -94,6 +100,10 @@ class LlmAsJudge(Evaluator):
     ) -> PerInvocationResult:
         """Return one result for the samples of an invocation."""
 
+    def describe_gap(self, result: PerInvocationResult) -> str:
+        """Return what the judge gave no verdict on in an invocation; "" if nothing lacks one."""
+        return "" if result.score is not None else "it"
+
     @abc.abstractmethod
     def aggregate_invocation_results(
         self, per_invocation_results: list[PerInvocationResult]
@@ -109,15 +119,16 @@ class LlmAsJudge(Evaluator):
         """Return what the judge says of a case.
 
         Raises:
-          ValueError: the metric needs expected invocations, and there are none.
+          NotApplicableError: the metric needs expected invocations, and there are none.
           ProviderError: the judge cannot be reached.
         """
         if self._expected_invocations_required and expected_invocations is None:
-            raise ValueError(
+            raise NotApplicableError(
                 f"{self._eval_metric.metric_name} compares with expected invocations, and the "
                 "case is a scenario without any."
             )
         results: list[PerInvocationResult] = []
+        gaps: list[str] = []
         for number, actual in enumerate(actual_invocations):
             expected = expected_invocations[number] if expected_invocations else None
             # Formatted, asked and read in turn: subclasses keep an invocation's rubrics meanwhile.
@@ -135,9 +146,14 @@ class LlmAsJudge(Evaluator):
                     )
                 )
             results.append(self.aggregate_per_invocation_samples(samples))
+            gap = self.describe_gap(results[-1])
+            gaps += [f"turn {number + 1}" + ("" if gap == "it" else f" ({gap})")] if gap else []
         if not results:
             return EvaluationResult()
-        return self.aggregate_invocation_results(results)
+        found = self.aggregate_invocation_results(results)
+        if gaps:
+            found.problem = f"The judge gave no verdict on {', '.join(gaps)}."
+        return found
 
 
 def take_majority(samples: list[PerInvocationResult]) -> PerInvocationResult:

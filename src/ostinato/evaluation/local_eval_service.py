@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from .. import _clock
+from .._aborted_tool import ABORTS, as_tool_error
 from .._log import get_logger
 from ..artifacts.base_artifact_service import BaseArtifactService
 from ..errors import InputValidationError, NotFoundError
@@ -32,6 +34,7 @@ from .eval_metrics import (
 )
 from .eval_result import EvalCaseResult
 from .eval_rubrics import RubricScore
+from .eval_set import describe_repeated_id
 from .eval_set_results_manager import EvalSetResultsManager
 from .eval_sets_manager import EvalSetsManager
 from .evaluator import (
@@ -39,6 +42,7 @@ from .evaluator import (
     CaseOutcome,
     EvalStatus,
     EvaluationResult,
+    NotApplicableError,
     PerInvocationResult,
 )
 from .final_state_evaluator import FINAL_STATE_METRIC
@@ -107,7 +111,7 @@ class LocalEvalService(BaseEvalService):
 
         Raises:
           NotFoundError: the set or a case does not exist.
-          InputValidationError: a live run is asked for.
+          InputValidationError: a live run is asked for, or two cases have the same id.
         """
         config = inference_request.inference_config
         if config.use_live:
@@ -182,6 +186,9 @@ class LocalEvalService(BaseEvalService):
             raise NotFoundError(
                 f"There is no eval set {request.eval_set_id!r} of the app {request.app_name!r}."
             )
+        repeated = describe_repeated_id(eval_set.eval_cases)  # a set in memory may have grown
+        if repeated:
+            raise InputValidationError(f"The eval set {request.eval_set_id!r}: {repeated}")
         wanted = request.eval_case_ids
         if not wanted:
             return eval_set.eval_cases
@@ -204,10 +211,9 @@ class LocalEvalService(BaseEvalService):
                 case, self._simulators.provide(case), session_id, app_name=request.app_name
             )
         except Exception as error:  # boundary: a case that fails must not stop the others
-            logger.warning("The case %r failed: %s", case.eval_id, error)
-            result.status = InferenceStatus.FAILURE
-            result.error_message = f"{type(error).__name__}: {error}"
-            return result
+            return _fail_inference(result, error)
+        except ABORTS as abort:
+            return _fail_inference(result, as_tool_error(abort, "Code of the case"))
         result.status = InferenceStatus.SUCCESS
         result.inferences, result.usage = run.invocations, run.usage
         result.final_state = run.final_state
@@ -294,38 +300,63 @@ class LocalEvalService(BaseEvalService):
     async def _evaluate_metric(
         self, metric: EvalMetric, outcome: CaseOutcome
     ) -> tuple[EvaluationResult, str | None]:
-        """Return the result of a metric, or an empty one and the reason."""
-        case = outcome.eval_case
+        """Return the result of a metric, and what could not be evaluated, if anything."""
         try:
-            evaluator = self._registry.get_evaluator(metric)
-            found: Any
-            if isinstance(evaluator, CaseEvaluator):
-                found = evaluator.evaluate_case(outcome)
-            else:
-                found = evaluator.evaluate_invocations(
-                    actual_invocations=outcome.invocations,
-                    expected_invocations=case.conversation,
-                    conversation_scenario=case.conversation_scenario,
-                )
-            if inspect.isawaitable(found):
-                found = await found
-            if not isinstance(found, EvaluationResult):
-                raise TypeError(
-                    f"The metric {metric.metric_name!r} returned a {type(found).__name__}; it "
-                    "must return an EvaluationResult."
-                )
-        except Exception as error:  # boundary: a metric that fails must not stop the others
-            logger.warning(
-                "The metric %s of the case %r failed: %s", metric.metric_name, case.eval_id, error
+            found = await self._ask_evaluator(metric, outcome)
+        except NotApplicableError as reason:
+            return EvaluationResult(not_applicable=str(reason)), None
+        except Exception as raised:  # boundary: a metric that fails must not stop the others
+            error: Exception = raised
+        except ABORTS as abort:
+            error = as_tool_error(abort, f"The metric {metric.metric_name!r}")
+        else:
+            return _check_result(found, len(outcome.invocations))
+        eval_id = outcome.eval_case.eval_id
+        logger.warning(
+            "The metric %s of the case %r failed: %s", metric.metric_name, eval_id, error
+        )
+        return EvaluationResult(), f"{type(error).__name__}: {error}"
+
+    async def _ask_evaluator(self, metric: EvalMetric, outcome: CaseOutcome) -> EvaluationResult:
+        case = outcome.eval_case
+        evaluator = self._registry.get_evaluator(metric)
+        found: Any
+        if isinstance(evaluator, CaseEvaluator):
+            found = evaluator.evaluate_case(outcome)
+        else:
+            found = evaluator.evaluate_invocations(
+                actual_invocations=outcome.invocations,
+                expected_invocations=case.conversation,
+                conversation_scenario=case.conversation_scenario,
             )
-            return EvaluationResult(), f"{type(error).__name__}: {error}"
-        given = len(found.per_invocation_results)
-        evaluated = found.overall_eval_status is not EvalStatus.NOT_EVALUATED
-        if evaluated and given != len(outcome.invocations):
-            return EvaluationResult(), (
-                f"The metric returned {given} results for {len(outcome.invocations)} invocations."
+        if inspect.isawaitable(found):
+            found = await found
+        if not isinstance(found, EvaluationResult):
+            raise TypeError(
+                f"The metric {metric.metric_name!r} returned a {type(found).__name__}; it "
+                "must return an EvaluationResult."
             )
-        return found, None
+        return found
+
+
+def _fail_inference(result: InferenceResult, error: Exception) -> InferenceResult:
+    logger.warning("The case %r failed: %s", result.eval_case_id, error)
+    result.status = InferenceStatus.FAILURE
+    result.error_message = f"{type(error).__name__}: {error}"
+    return result
+
+
+def _check_result(found: EvaluationResult, turns: int) -> tuple[EvaluationResult, str | None]:
+    """Return a metric's result, and what could not be evaluated, if anything."""
+    if found.overall_eval_status is EvalStatus.NOT_EVALUATED:
+        no_verdict = None if found.not_applicable else "The metric gave no verdict."
+        return found, found.problem or no_verdict
+    given = len(found.per_invocation_results)
+    if given != turns:
+        return EvaluationResult(), f"The metric returned {given} results for {turns} invocations."
+    if found.overall_score is not None and math.isnan(found.overall_score):
+        return EvaluationResult(), "The metric's score is not a number."
+    return found, found.problem or None
 
 
 def _with_final_state(case: EvalCase, metrics: list[EvalMetric]) -> list[EvalMetric]:
@@ -338,15 +369,14 @@ def _with_final_state(case: EvalCase, metrics: list[EvalMetric]) -> list[EvalMet
 def _add_results(
     result: EvalCaseResult, metric: EvalMetric, found: EvaluationResult, error: str | None
 ) -> None:
-    result.overall_eval_metric_results.append(
-        _metric_result(
-            metric,
-            found.overall_score,
-            found.overall_eval_status,
-            found.overall_rubric_scores,
-            error,
-        )
+    status = found.overall_eval_status
+    if error and status is EvalStatus.PASSED:  # of what has a score
+        status = EvalStatus.NOT_EVALUATED
+    overall = _metric_result(
+        metric, found.overall_score, status, found.overall_rubric_scores, error
     )
+    overall.details.not_applicable = found.not_applicable or None
+    result.overall_eval_metric_results.append(overall)
     is_evaluated = found.overall_eval_status is not EvalStatus.NOT_EVALUATED
     for number, turn in enumerate(result.eval_metric_result_per_invocation):
         if is_evaluated:
@@ -377,16 +407,24 @@ def _metric_result(
 
 
 def get_final_status(results: list[EvalMetricResult]) -> EvalStatus:
-    """Return the verdict of a case: FAILED if a metric failed, else PASSED if one passed.
+    """Return the verdict of a case.
 
     Args:
       results: one result for each metric.
+
+    Returns:
+      FAILED if a metric failed; NOT_EVALUATED if one that applies could not be evaluated, or none
+      applies; else PASSED.
     """
     found = {one.eval_status for one in results}
-    for status in (EvalStatus.FAILED, EvalStatus.PASSED):
-        if status in found:
-            return status
-    return EvalStatus.NOT_EVALUATED
+    if EvalStatus.FAILED in found:
+        return EvalStatus.FAILED
+    is_open = any(one.lacks_verdict for one in results)
+    return (
+        EvalStatus.PASSED
+        if EvalStatus.PASSED in found and not is_open
+        else (EvalStatus.NOT_EVALUATED)
+    )
 
 
 async def _run_bounded(

@@ -13,7 +13,7 @@ from ..errors import InputValidationError, NotFoundError
 from ._stored_eval_sets import EVAL_SET_FILE_EXTENSION, StoredEvalSets, check_id
 from .eval_base_model import ADK_230
 from .eval_case import EvalCase, IntermediateData, Invocation, SessionInput
-from .eval_set import EvalSet
+from .eval_set import EvalSet, describe_repeated_id
 from .json_file import explain_problems, parse_json, read_text
 
 
@@ -29,12 +29,16 @@ def convert_eval_set_to_pydantic_schema(
         `initial_session`.
 
     Raises:
-      InputValidationError: a case or a turn lacks a field, or has one of the wrong type.
+      InputValidationError: a case or a turn lacks a field or has one of the wrong type, or two
+        cases have the same name.
     """
     cases = [
         _convert_case(case, f"case {number} ({_name_of(case, number)})")
         for number, case in enumerate(eval_set_in_json_format, 1)
     ]
+    repeated = describe_repeated_id(cases)
+    if repeated:
+        raise InputValidationError(repeated)
     return EvalSet(
         eval_set_id=eval_set_id,
         name=eval_set_id,

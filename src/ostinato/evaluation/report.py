@@ -52,11 +52,14 @@ class CaseReport:
         for result in self.results:
             if result.error_message:
                 found.append(result.error_message)
-            found += [
-                f"{one.metric_name}: {one.details.error}"
+            gaps = [
+                f"{one.metric_name}: {one.details.error or 'the metric gave no verdict'}"
                 for one in result.overall_eval_metric_results
-                if one.details.error
+                if one.details.error or one.lacks_verdict
             ]
+            if result.final_eval_status is EvalStatus.NOT_EVALUATED and not gaps:
+                gaps = [] if result.error_message else ["no metric applies to the case"]
+            found += gaps
         return list(dict.fromkeys(found))
 
     @property
@@ -68,6 +71,13 @@ class CaseReport:
             for one in result.overall_eval_metric_results
             if one.eval_status is EvalStatus.FAILED
         ]
+
+    @property
+    def status(self) -> EvalStatus:
+        """PASSED in every run; FAILED if a metric failed in one; else NOT_EVALUATED."""
+        if self.passed:
+            return EvalStatus.PASSED
+        return EvalStatus.FAILED if self.failed_metrics else EvalStatus.NOT_EVALUATED
 
     @property
     def was_run(self) -> bool:
@@ -129,7 +139,8 @@ class EvaluationReport:
         """Return a number that gates can compare.
 
         Args:
-          name: failed, errors, flaky, better, worse, pass_rate (0 to 1), cost, tokens or seconds.
+          name: failed (cases that did not pass), errors (cases with something that could not be
+            evaluated), flaky, better, worse, pass_rate (0 to 1), cost, tokens or seconds.
 
         Raises:
           InputValidationError: there is no such number.
@@ -209,6 +220,9 @@ def format_summary(report: EvaluationReport) -> str:
     """
     passed = sum(case.passed for case in report.cases)
     parts = [f"{passed} of {len(report.cases)} cases passed"]
+    open_cases = sum(case.status is EvalStatus.NOT_EVALUATED for case in report.cases)
+    if open_cases:
+        parts.append(f"{open_cases} could not be evaluated")
     for name in ("flaky", "better", "worse"):
         number = int(report.measure(name))
         if number:

@@ -13,7 +13,7 @@ from .llm_as_judge_utils import get_text_from_content
 from .report import CaseReport, EvaluationReport, format_summary
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SIGNS = {True: "✅", False: "❌"}
+_SIGNS = {EvalStatus.PASSED: "✅", EvalStatus.FAILED: "❌", EvalStatus.NOT_EVALUATED: "⚠️"}
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
@@ -36,14 +36,13 @@ def format_junit(report: EvaluationReport) -> str:
     root = ET.Element("testsuites")
     for eval_set_id in dict.fromkeys(case.eval_set_id for case in report.cases):
         cases = [case for case in report.cases if case.eval_set_id == eval_set_id]
-        failed = [case for case in cases if not case.passed]
         suite = ET.SubElement(
             root,
             "testsuite",
             name=_clean(eval_set_id),
             tests=str(len(cases)),
-            failures=str(sum(case.was_run for case in failed)),
-            errors=str(sum(not case.was_run for case in failed)),
+            failures=str(sum(case.status is EvalStatus.FAILED for case in cases)),
+            errors=str(sum(case.status is EvalStatus.NOT_EVALUATED for case in cases)),
         )
         for case in cases:
             _add_junit_case(suite, case)
@@ -62,7 +61,7 @@ def _add_junit_case(suite: ET.Element, case: CaseReport) -> None:
     )
     if case.passed:
         return
-    kind = "failure" if case.was_run else "error"
+    kind = "failure" if case.status is EvalStatus.FAILED else "error"
     problem = ET.SubElement(test, kind, message=_clean(_summarize(case)))
     problem.text = _clean(format_details(case.eval_id, case.results))
 
@@ -90,7 +89,7 @@ def format_markdown(report: EvaluationReport) -> str:
     lines += [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
     for case in report.cases:
         runs = case.statistics
-        verdict = _SIGNS[case.passed] + (f" {runs.passed}/{runs.runs}" if repeated else "")
+        verdict = _SIGNS[case.status] + (f" {runs.passed}/{runs.runs}" if repeated else "")
         scores = [f"{case.scores[name]:.3g}" if name in case.scores else "" for name in metrics]
         cells = [f"{case.eval_set_id}: {case.eval_id}", verdict, *scores]
         cells += [case.change] if compared else []
@@ -131,7 +130,7 @@ def format_html(report: EvaluationReport) -> str:
 def _format_case(case: CaseReport) -> str:
     runs = case.statistics
     low, high = runs.interval
-    status = "PASSED" if case.passed else "FAILED"
+    status = case.status.name
     title = f"{case.eval_set_id}: {case.eval_id}"
     rate = f", {runs.passed} of {runs.runs} runs ({low:.0%} to {high:.0%})" if runs.runs > 1 else ""
     change = f", {case.change}" if case.change else ""

@@ -7,7 +7,7 @@ from typing import Any
 from .conversation_scenarios import ConversationScenario
 from .eval_case import Invocation
 from .eval_metrics import EvalMetric, PrebuiltMetrics
-from .evaluator import Evaluator
+from .evaluator import Evaluator, NotApplicableError
 from .final_response_match_v1 import RougeEvaluator
 from .vertex_ai_eval_facade import VertexEvaluation
 
@@ -52,10 +52,12 @@ class ResponseEvaluator(Evaluator):
         """Return the mean score of the invocations; an awaitable of it for Vertex AI.
 
         Raises:
-          ValueError: there are no expected invocations.
+          NotApplicableError: there are no expected invocations.
         """
         if expected_invocations is None:
-            raise ValueError("The metric needs expected invocations, and a scenario has none.")
+            raise NotApplicableError(
+                "The metric needs expected invocations, and a scenario has none."
+            )
         return self._evaluator.evaluate_invocations(
             actual_invocations, expected_invocations, conversation_scenario
         )

@@ -270,6 +270,15 @@ class RubricBasedEvaluator(LlmAsJudge):
         """Return one result for the samples of an invocation."""
         return self._aggregator.aggregate(per_invocation_samples, self._threshold)
 
+    def describe_gap(self, result: PerInvocationResult) -> str:
+        """Return the rubrics that have no verdict in an invocation."""
+        known = {one.rubric_id for one in result.rubric_scores or () if one.score is not None}
+        return ", ".join(
+            f"rubric {one.rubric_id!r}"
+            for one in self.get_effective_rubrics_list()
+            if one.rubric_id not in known
+        )
+
     def aggregate_invocation_results(
         self, per_invocation_results: list[PerInvocationResult]
     ) -> EvaluationResult:

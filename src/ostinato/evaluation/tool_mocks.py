@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from .._aborted_tool import ABORTS, as_tool_error
 from ..agent_files.code_names import CodeNameError, CodeRules
 from ..context.context import Context
 from ..errors import InputValidationError
@@ -120,10 +121,15 @@ class ToolMocks(BasePlugin):
 
         Raises:
           MissingMockError: there is not one, and the tool must not run.
+          ToolAbortedError: the mock function ended with SystemExit or its like.
         """
         if self._config.record:
             return None
-        answer = await self._find_answer(tool.name, tool_args)
+        try:
+            answer = await self._find_answer(tool.name, tool_args)
+        except ABORTS as abort:
+            what = f"The mock {self._config.function!r} of the tool {tool.name!r}"
+            raise as_tool_error(abort, what) from abort
         if answer is not None:
             return answer
         runs = isinstance(tool, AgentTool) or tool.name in _STEERING

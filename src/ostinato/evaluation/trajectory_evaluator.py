@@ -19,6 +19,7 @@ from .eval_metrics import (
 from .evaluator import (
     EvaluationResult,
     Evaluator,
+    NotApplicableError,
     PerInvocationResult,
     compare_score,
     get_overall_result,
@@ -100,11 +101,11 @@ class TrajectoryEvaluator(Evaluator):
         """Return the share of turns that fit; an awaitable of it if a judge is needed.
 
         Raises:
-          ValueError: there are no expected invocations.
+          NotApplicableError: there are no expected invocations.
           InputValidationError: a matcher is wrong.
         """
         if expected_invocations is None:
-            raise ValueError(
+            raise NotApplicableError(
                 "tool_trajectory_avg_score compares with expected calls, and the case is a "
                 "scenario without any."
             )

@@ -26,7 +26,6 @@ from pydantic import PrivateAttr
 
 from .._aclosing import Aclosing
 from ..agents.llm_agent import LlmAgent
-from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..events.event import Event
 from ..flows.llm_flows import functions
@@ -36,6 +35,7 @@ from ..models.llm_response import LlmResponse
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.effect_ledger import EffectSettings
 from ..tools.function_tool import FunctionTool
+from .key_reading import watch_key_readings
 from .scenario import Scenario
 from .scripted_model import ScriptError, responses
 
@@ -154,12 +154,8 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
       root: name of the root agent.
       probe: look for changes of globals and of state outside of the delta, and for threads.
     """
-    key_of, own_model = Context.idempotency_key.fget, LlmAgent.canonical_model.fget
-    assert key_of is not None and own_model is not None
-
-    def note_key(context: Context) -> str:
-        world.note("key", call=context.function_call_id)
-        return key_of(context)
+    own_model = LlmAgent.canonical_model.fget
+    assert own_model is not None
 
     def replay_model(agent: LlmAgent) -> BaseLlm:
         of_root = scenario.model.get("") if agent.name == root else None
@@ -168,8 +164,8 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
 
     level = logging.root.manager.disable
     with (
+        watch_key_readings(lambda call_id: world.note("key", call=call_id)),
         _watch_tools(world, probe),
-        patch.object(Context, "idempotency_key", property(note_key)),
         patch.object(LlmAgent, "canonical_model", property(replay_model)),
     ):
         logging.disable(logging.ERROR)  # a resume is worth a warning elsewhere

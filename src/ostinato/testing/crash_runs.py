@@ -34,8 +34,8 @@ def crash_everywhere(
     body. At a point the process kills itself (SIGKILL); a second process resumes what it left, as
     a restarted service does. Each process is forked from this one, so it begins with the modules
     in their present state. Effects are counted by lines that are appended to a file right before a
-    tool's body begins and right after it ends; that a tool used its key is known from its reading
-    `tool_context.idempotency_key`.
+    tool's body begins and right after it ends; that a tool used its key is known from its body's
+    reading `tool_context.idempotency_key`.
 
     Args:
       agent: an agent, or an App.

@@ -101,6 +101,15 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         """Where the tool comes from if it is not code of the program; None for a function."""
         return None
 
+    async def asks_user(self, args: dict[str, Any], tool_context: Any) -> bool:
+        """Return whether `run_async` would ask the user before a call, by `require_confirmation`.
+
+        Args:
+          args: the arguments of the call.
+          tool_context: the call's context.
+        """
+        return False
+
     def in_own_agent(self, make_agent: Callable[..., Any]) -> BaseTool:
         """Return the tool that replaces this one beside other tools.
 

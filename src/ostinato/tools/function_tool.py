@@ -182,6 +182,19 @@ class FunctionTool(BaseTool):
             return await self._call_live(values, tool_context, signature.input_name)
         return await self._call(values, ctx)
 
+    async def asks_user(self, args: dict[str, Any], tool_context: Any) -> bool:
+        """Return whether the call would ask the user; see `BaseTool`."""
+        needed: Any = self._require_confirmation
+        if not callable(needed):
+            return bool(needed)
+        signature = self._read_signature()
+        values = signature.bind_arguments(self.name, args, models_only=follows_adk())
+        if isinstance(values, ModelMistake):
+            return False
+        if signature.context_name is not None:
+            values[signature.context_name] = tool_context
+        return bool(await self._ask_condition(needed, values, tool_context))
+
     async def _ask_user(
         self, values: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:

@@ -70,13 +70,26 @@ def test_verify_names_what_is_missing(desk: Ostinato) -> None:
 
 def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> None:
     assert desk("effects", "verify", "--save", "heads.json").code == 0
-    assert json.loads(Path("heads.json").read_text()) == {}
+    spans = {"desk/user/first": [1, 1], "desk/user/second": [1, 1]}
+    assert json.loads(Path("heads.json").read_text()) == {"heads": {}, "spans": spans}
     Path("heads.json").write_text('{"desk/user/first": "00"}')
     done = desk("effects", "verify", "--against", "heads.json")
     assert (done.code, "newest row of the earlier" in done.out) == (1, True)
     assert desk("effects", "verify", "--against", "nothing.json").code == 2
-    Path("heads.json").write_text("3")
-    assert desk("effects", "verify", "--against", "heads.json").code == 2
+    for text in ("3", '{"heads": 3, "spans": 4}', '{"heads": {}, "spans": {"a": [1]}}', '{"a": 1}'):
+        Path("heads.json").write_text(text)
+        done = desk("effects", "verify", "--against", "heads.json")
+        assert (done.code, "was not written by" in done.err) == (2, True)
+
+
+def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    assert desk("effects", "prune", "--older-than", "0s").code == 0
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "session 'desk/user/first': rows 1 to 1" in done.out) == (1, True)
+    assert "say --pruned-ok" in done.err
+    done = desk("effects", "verify", "--against", "heads.json", "--pruned-ok")
+    assert (done.code, "rows 1 to 1" in done.out) == (0, True)
 
 
 def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
@@ -85,7 +98,7 @@ def test_a_url_chooses_how_the_ledger_is_kept(desk: Ostinato) -> None:
     desk("run", "desk", "milk", "--session", "fourth", "--db", f"{url}?effects=off")
     done = desk("effects", "verify", "--save", "heads.json")
     assert (done.code, "3 effects of 3 sessions, 1 with a hash" in done.out) == (0, True)
-    assert [*json.loads(Path("heads.json").read_text())] == ["desk/user/third"]
+    assert [*json.loads(Path("heads.json").read_text())["heads"]] == ["desk/user/third"]
     assert desk("effects", "verify", "--against", "heads.json").code == 0
     with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
         db.execute("DELETE FROM ostinato_effects WHERE hash IS NOT NULL")
@@ -138,4 +151,5 @@ def test_prove_refuses_wrong_usage(make_agent: MakeAgent, ostinato: Ostinato) ->
     assert ostinato("prove", "desk", "milk.json", "--points", "0").code == 2
     Path("milk.json").write_text('{"steps": ["Hi."], "model": [{"call": "note"}]}')
     done = ostinato("prove", "desk", "milk.json", "--fast")
-    assert (done.code, "fails by itself" in done.err) == (1, True)
+    assert (done.code, "fails by itself" in done.err) == (2, True)
+    assert ostinato("prove", "nowhere", "milk.json").code == 2

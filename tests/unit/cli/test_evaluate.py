@@ -101,6 +101,32 @@ def test_the_gates_decide_the_exit_code(shop: Path, capsys: Any) -> None:
     assert "pass_rate is 0.5" in capsys.readouterr().out
 
 
+METRICS = """
+def fail(*given):
+    raise ConnectionError("no judge")
+
+
+def end(*given):
+    raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["fail", "end"])
+@pytest.mark.parametrize("gates", ["failed>0,errors>0", "pass_rate<90%,flaky>0", "cost>5"])
+def test_a_metric_without_a_verdict_fails_the_command(
+    shop: Path, tmp_path: Path, capsys: Any, name: str, gates: str
+) -> None:
+    (shop / "metrics.py").write_text(METRICS)
+    metric = {"code_config": {"name": f"{shop.name}.metrics.{name}"}}
+    config = {"criteria": {"own": 1, "response_match_score": 1}, "custom_metrics": {"own": metric}}
+    (shop / "test_config.json").write_text(json.dumps(config))
+    words = ["--fail-on", gates, "--junit", str(tmp_path / "junit.xml")]
+    assert main(["eval", str(shop), "good", *words]) == 1
+    shown = capsys.readouterr().out
+    assert "0 of 2 cases passed, 2 could not be evaluated" in shown and "? a" in shown
+    assert 'tests="2" failures="0" errors="2"' in (tmp_path / "junit.xml").read_text()
+
+
 def test_a_config_is_found_beside_the_file(shop: Path) -> None:
     file = write_set(shop / "bad.evalset.json", case("b", "some words", "some quite other words"))
     assert main(["eval", str(shop), file]) == 1
@@ -156,11 +182,20 @@ WRONG = [
     (["good:zzz"], "has no case 'zzz'"),
     (["{file}:zzz"], "has no case 'zzz'"),
     (["{empty}"], "have no cases"),
-    (["{twice}"], "has a case 'a' already"),
+    (["{twice}"], "t.evalset.json, line 1, eval_cases: eval_cases[0] and eval_cases[1] have both"),
+    (["t"], "have both the eval_id 'a'"),
     (["good", "--config_file_path", "gone.json"], "no config file"),
     (["good", "--fail-on", "x>1"], "no gate 'x'"),
     (["good", "--num-runs", "0"], "--num-runs has to be 1 or more"),
     (["good", "--baseline", "gone.json"], "gone.json cannot be read"),
+    (["good", "--fail-on", "worse>0"], "name one with --baseline"),
+    (["good", "--fail-on", "failed>0,better<1"], "The gate better<1 compares with an earlier"),
+    (["good", "--fail-on", "worse>0", "--baseline", "{other}"], "has none of the cases"),
+    (["good", "--max-tokens", "0"], "--max-tokens has to be 1 or more, not 0"),
+    (["good", "--max-tokens", "-1"], "--max-tokens has to be 1 or more, not -1"),
+    (["good", "--max-cost", "-1"], "--max-cost has to be a number above 0, not -1"),
+    (["good", "--max-cost", "nan"], "--max-cost has to be a number above 0, not nan"),
+    (["good", "--max-cost", "inf"], "--max-cost has to be a number above 0, not inf"),
     (["good", "--to", "x"], "belong to `eval add"),
     (["good", "--enable_features", "NOPE"], "no feature 'NOPE'"),
 ]
@@ -168,7 +203,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
 def test_wrong_usage_is_refused(shop: Path, capsys: Any, words: list[str], message: str) -> None:
+    other = shop / "other.evalset_result.json"
+    other.write_text('{"eval_set_result_id": "r", "eval_set_id": "other", "eval_case_results": []}')
     names = {
+        "other": str(other),
         "file": write_set(shop / "f.evalset.json", case("a", "x", "x")),
         "empty": write_set(shop / "empty.evalset.json"),
         "twice": write_set(shop / "t.evalset.json", case("a", "x", "x"), case("a", "x", "x")),
@@ -184,6 +222,20 @@ def test_wrong_usage_is_refused(shop: Path, capsys: Any, words: list[str], messa
         ('{"criteria": {"response_match_score": 2}}', "must be from 0 to 1"),
         ('{"criteria": {}}', "no criteria"),
         ("{", "line 1: not valid JSON"),
+        ('{"criteria": {"response_match_score": false}}', "a threshold is a number, not False"),
+        (
+            '{"criteria": {"response_match_score": {"threshold": true}}}',
+            "a threshold is a number, not True",
+        ),
+        ('{"criteria": {"token_usage_v1": NaN}}', "a threshold is a number, not nan"),
+        (
+            '{"criteria": {"response_match_score": 1},\n "criteria": {"response_match_score": 0}}',
+            "c.json, lines 1 and 2: an object holds the key 'criteria' twice",
+        ),
+        (
+            '{"criteria": {"response_match_score": 1, "response_match_score": 0}}',
+            "an object holds the key 'response_match_score' twice",
+        ),
         (
             '{"criteria": {"own": 1}, "custom_metrics": {"own": {"code_config": {"name": "a.b"}}}}',
             "custom metric cannot be loaded",

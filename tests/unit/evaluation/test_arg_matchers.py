@@ -45,6 +45,8 @@ WRONG = [
     ({"$regexp": "x"}, r"Did you mean '\$regex'"),
     ({"$regex": "("}, "is not a regular expression"),
     ({"$one_of": "ab"}, "takes a list"),
+    ({"$any": False}, "takes true, not False"),
+    ({"$any": 1}, "takes true, not 1"),
     ({"$approx": "x"}, "takes a number"),
     ({"$approx": 1, "tolerance": -1}, "at least 0"),
     ({"$subset": [1]}, "takes an object"),

@@ -14,8 +14,9 @@ from ostinato.evaluation.eval_case import Invocation, InvocationEvents, TracedCa
 from ostinato.evaluation.eval_config import EvalConfig, get_evaluation_criteria_or_default
 from ostinato.evaluation.eval_metrics import ToolTrajectoryCriterion
 from ostinato.evaluation.eval_set import EvalSet
-from ostinato.evaluation.json_file import find_place
+from ostinato.evaluation.json_file import find_place, parse_json
 from ostinato.evaluation.local_eval_sets_manager import (
+    LocalEvalSetsManager,
     format_eval_set,
     load_eval_set_from_file,
     parse_eval_set,
@@ -157,3 +158,37 @@ def test_comments_and_newer_settings_are_ignored() -> None:
 def test_an_eval_set_is_read_with_camel_case_at_the_top() -> None:
     read = EvalSet.model_validate_json('{"evalSetId": "a", "evalCases": []}')
     assert read.eval_set_id == "a"
+
+
+OLD = {"query": "q", "expected_tool_use": [], "reference": "r"}
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        {"eval_set_id": "s", "eval_cases": [{"eval_id": one, "conversation": []} for one in "aba"]},
+        [{"name": one, "data": [OLD]} for one in "aba"],
+    ],
+)
+def test_two_cases_of_one_id_are_refused_with_both_places(tmp_path: Path, cases: Any) -> None:
+    file = tmp_path / "x.evalset.json"
+    file.write_text(json.dumps(cases))
+    with pytest.raises(InputValidationError) as caught:
+        load_eval_set_from_file(str(file), "x")
+    message = str(caught.value)
+    assert str(file) in message
+    assert "eval_cases[0] and eval_cases[2] have both the eval_id 'a'" in message
+    with pytest.raises(InputValidationError, match="have both the eval_id 'a'"):
+        LocalEvalSetsManager(str(tmp_path.parent)).get_eval_set(tmp_path.name, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a": 1,\n\n "a": 2}', "f.json, lines 1 and 3"),
+        ('[{"b": [{"a": 1, "a": 1}]}, {"a": 2}]', "f.json"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(text: str, place: str) -> None:
+    with pytest.raises(InputValidationError, match=f"^{place}: an object holds the key 'a' twice"):
+        parse_json(text, "f.json")

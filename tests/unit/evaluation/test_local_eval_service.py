@@ -365,6 +365,16 @@ async def test_calls_of_an_agent_tool_are_traced() -> None:
     assert set(present(invocation.app_details).agent_details) == {"helper", "expert"}
 
 
+async def test_two_cases_of_one_id_are_refused() -> None:
+    sets = InMemoryEvalSetsManager()
+    found = sets.create_eval_set("app", "set")
+    found.eval_cases += [case("a", turn()), case("b", turn()), case("a", turn("other"))]
+    service = LocalEvalService(agent(lambda _: "x"), sets)
+    message = r"eval set 'set': eval_cases\[0\] and eval_cases\[2\] have both the eval_id 'a'"
+    with pytest.raises(InputValidationError, match=message):
+        await infer(service)
+
+
 async def test_an_unknown_metric_is_no_verdict() -> None:
     service = service_of(agent(lambda _: "x"), case("a", turn("hi", "x")))
     found = await infer(service)

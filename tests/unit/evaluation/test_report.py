@@ -89,7 +89,9 @@ def test_a_report_counts() -> None:
     numbers = {name: report.measure(name) for name in ("failed", "errors", "flaky", "tokens")}
     assert numbers == {"failed": 3, "errors": 1, "flaky": 1, "tokens": 70}
     assert report.measure("pass_rate") == pytest.approx(3 / 7)
-    assert format_summary(report) == "1 of 4 cases passed, 1 flaky, 70 tokens, cost 3.5"
+    assert format_summary(report) == (
+        "1 of 4 cases passed, 1 could not be evaluated, 1 flaky, 70 tokens, cost 3.5"
+    )
 
 
 @pytest.mark.parametrize(

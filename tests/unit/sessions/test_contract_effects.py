@@ -24,6 +24,7 @@ from ostinato.sessions.store.effect_ledger import (
     EffectSettings,
     EffectWriter,
     encode_effect,
+    name_session,
 )
 from tests.unit.sessions.conftest import made
 from tests.unit.sessions.talk import begin, claim, said
@@ -147,6 +148,86 @@ async def test_a_chain_is_verified_and_pruned(chained: Any) -> None:
     assert (report.rows, report.trimmed, report.problems) == (4, 1, [])
 
 
+async def remove(store: Any, *numbers: int, session_id: str = "s1") -> None:
+    """Delete rows of a session by hand."""
+    sessions = "sessions" if isinstance(store, SqliteSessionService) else "ostinato_sessions"
+    column = "id" if sessions == "sessions" else "session_id"
+    listed = ", ".join(map(str, numbers))
+    statement = (
+        f"DELETE FROM ostinato_effects WHERE n IN ({listed}) AND sid = "
+        f"(SELECT sid FROM {sessions} WHERE {column} = '{session_id}')"
+    )
+    if isinstance(store, SqliteSessionService):
+        await store._write_rows(lambda db: db.execute(statement) and None)
+    else:
+        await store._write_rows(lambda db: db.exec_driver_sql(statement))
+
+
+REMOVED = (
+    "session 'app/ann/s1', row 3: is the first one: rows before it were not pruned, and are gone"
+)
+
+
+async def test_rows_removed_at_the_beginning_are_noticed(chained: Any) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(5)))
+    await keep(chained, row("other"), session_id="s2")
+    await remove(chained, 1, 2)
+    assert REMOVED in (await chained.verify_effects()).problems
+
+
+async def test_rows_removed_behind_pruned_ones_are_noticed(chained: Any) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(6)))
+    assert await chained.prune_effects(before=32503680000.0, limit=1) == 1
+    assert (await chained.verify_effects()).problems == []
+    await remove(chained, 2)
+    assert REMOVED in (await chained.verify_effects()).problems
+
+
+async def test_a_chain_continues_where_pruning_ended(chained: Any) -> None:
+    session = await chained.create_session(**NAMES, session_id="s1")
+    fence = await begin(chained, session, claim())
+    await chained.append(session, [said("done")], [row("c1"), row("c2")], fence)
+    before = await chained.verify_effects()
+    assert await chained.prune_effects(before=32503680000.0) == 2
+    report = await chained.verify_effects(before.heads, before.spans)
+    assert (report.rows, report.problems) == (0, [])
+    assert report.pruned == ["session 'app/ann/s1': rows 1 to 2"]
+    await chained.append(session, [said("more")], [row("c3"), row("c4")], fence)
+    report = await chained.verify_effects(before.heads, before.spans)
+    assert (report.rows, report.trimmed, report.problems) == (2, 1, [])
+    assert report.spans == {"app/ann/s1": (3, 4)}
+    again = await chained.verify_effects(report.heads, report.spans)
+    assert (again.problems, again.pruned) == ([], [])
+    assert await chained.prune_effects(before=32503680000.0) == 2
+    late = await chained.verify_effects(before.heads, before.spans)
+    assert (late.problems, late.pruned) == ([], ["session 'app/ann/s1': rows 1 to 4"])
+    await chained.delete_session(**NAMES, session_id="s1")
+    assert "is gone" in (await chained.verify_effects(before.heads, before.spans)).problems[0]
+
+
+async def test_a_forged_mark_is_seen_in_comparison(chained: Any) -> None:
+    await keep(chained, *(row(f"c{n}") for n in range(4)))
+    noted = await chained.verify_effects()
+    await chained.prune_effects(before=32503680000.0, limit=2)  # as one who forges the mark
+    report = await chained.verify_effects(noted.heads, noted.spans)
+    assert report.pruned == ["session 'app/ann/s1': rows 1 to 2"]
+
+
+async def test_without_a_chain_counts_are_compared(ledger: Any) -> None:
+    await keep(ledger, *(row(f"c{n}") for n in range(4)))
+    noted = await ledger.verify_effects()
+    await remove(ledger, 4)
+    assert (await ledger.verify_effects()).problems == []
+    report = await ledger.verify_effects(noted.heads, noted.spans)
+    assert report.problems == [
+        "session 'app/ann/s1': rows up to 4 of the earlier verification are gone"
+    ]
+
+
+def test_names_of_sessions_are_told_apart() -> None:
+    assert name_session(("a", "u", "s1/x")) != name_session(("a", "u/s1", "x"))
+
+
 CHANGES = {
     "changed": ("UPDATE ostinato_effects SET data = replace(data, 'pay', 'tax') WHERE n = 2",),
     "changed time": ("UPDATE ostinato_effects SET finished = finished + 1 WHERE n = 3",),
@@ -231,7 +312,7 @@ async def test_without_settings_no_ledger_is_kept(tmp_path: Path) -> None:
 
 async def test_a_file_of_the_version_before_gets_its_ledger(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    before = replace(FORMAT, migrations=FORMAT.migrations[:-1])
+    before = replace(FORMAT, migrations=FORMAT.migrations[:-2])
     connection = connect(SqliteFile.of(path, before))
     connection.execute(
         "INSERT INTO sessions(app, user, id, created, updated) VALUES('app', 'ann', 'old', 1, 1)"
@@ -243,6 +324,23 @@ async def test_a_file_of_the_version_before_gets_its_ledger(tmp_path: Path) -> N
     fence = await begin(service, old, claim())
     await service.append(old, [said("done")], [row("c1")], fence)
     assert await calls(service) == ["c1"]
+    await service.close()
+
+
+async def test_a_ledger_that_was_pruned_before_there_were_marks_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    connection = connect(SqliteFile.of(path, replace(FORMAT, migrations=FORMAT.migrations[:-1])))
+    connection.execute(
+        "INSERT INTO sessions(app, user, id, created, updated) VALUES('app', 'ann', 'old', 1, 1)"
+    )
+    connection.execute(
+        "INSERT INTO ostinato_effects(sid, n, finished, data, hash) VALUES(1, 3, 5, ?, 'h')",
+        (row("c3").result,),
+    )
+    connection.close()
+    service = SqliteSessionService(path, effects=EffectSettings(chained=True))
+    report = await service.verify_effects()
+    assert (report.rows, report.trimmed, report.problems) == (1, 1, [])
     await service.close()
 
 
@@ -263,7 +361,24 @@ async def test_a_database_of_the_version_before_gets_its_ledger(tmp_path: Path, 
         await again.close()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["sql file", *(pytest.param(n, marks=pytest.mark.service) for n in SERVERS)],
+)
+async def test_a_database_that_was_pruned_before_gets_its_marks(tmp_path: Path, name: str) -> None:
+    async with made(name, tmp_path) as first:
+        keep_ledger(first, EffectSettings(chained=True))
+        await keep(first, *(row(f"c{n}") for n in range(3)))
+        assert await first.prune_effects(before=32503680000.0, limit=1) == 1
+        await first._write_rows(lambda db: db.exec_driver_sql("DROP TABLE ostinato_effect_marks"))
+        again = DatabaseSessionService(first._target.url.render_as_string(hide_password=False))
+        report = await again.verify_effects()
+        assert (report.rows, report.trimmed, report.problems) == (2, 1, [])
+        await again.close()
+
+
 async def drop_ledger(db: Any) -> None:
+    await db.exec_driver_sql("DROP TABLE ostinato_effect_marks")
     await db.exec_driver_sql("DROP TABLE ostinato_effects")
 
 

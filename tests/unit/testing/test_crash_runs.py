@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from typing import Any
 
 import pytest
 
+from ostinato import types
 from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.errors import InputValidationError
+from ostinato.plugins import BasePlugin
 from ostinato.testing import CrashReport, FunctionModel, ScenarioError, crash_everywhere
 from ostinato.testing.scenario import Scenario, Step
-from ostinato.tools import FunctionTool, ToolContext
+from ostinato.tools import BaseTool, FunctionTool, ToolContext
 
 BASKET: list[str] = []
 NUMBERS = itertools.count()
@@ -101,6 +104,73 @@ def test_in_one_process_a_payment_without_a_key_is_found() -> None:
     assert "before append (shop: response of pay)" in report.findings[0].points
     with pytest.raises(AssertionError, match="pay would have acted twice"):
         report.assert_once()
+
+
+def read_key(*args: Any, tool_context: ToolContext, **others: Any) -> None:
+    """Read the key, and pass it on to nobody."""
+    assert tool_context.idempotency_key
+
+
+def check_nothing(args: dict[str, Any], tool_context: ToolContext) -> None:
+    """Read the key, and never find the effect."""
+    assert tool_context.idempotency_key
+
+
+def need_nothing(amount: int, tool_context: ToolContext) -> bool:
+    """Read the key, and want no approval."""
+    return not tool_context.idempotency_key
+
+
+class KeyLog(BasePlugin):
+    """Reads the key of every call."""
+
+    async def before_tool_callback(self, **given: Any) -> None:
+        read_key(**given)
+
+    after_tool_callback = before_tool_callback
+
+
+@pytest.mark.parametrize(
+    ("tool", "options"),
+    [
+        (FunctionTool(pay, check=check_nothing), {}),
+        *(
+            pytest.param(tool, options, marks=pytest.mark.long)
+            for tool, options in (
+                (FunctionTool(pay, require_confirmation=need_nothing, in_doubt="rerun"), {}),
+                (pay, {"before_tool_callback": read_key}),
+                (pay, {"after_tool_callback": read_key}),
+                (pay, {"plugins": [KeyLog(name="keys")]}),
+            )
+        ),
+    ],
+)
+def test_a_key_that_only_other_code_reads_mends_nothing(tool: Any, options: Any) -> None:
+    plugins = options.pop("plugins", [])
+    agent = LlmAgent(name="shop", tools=[tool], **options)
+    app = App(name="shop", root_agent=agent, plugins=plugins)
+    report = crash_everywhere(app, scenario(call("pay", amount=3)), kills=False)
+    assert kinds(report) == [("repeated", "pay")]
+    assert report.tools["pay"].keyed == 0
+
+
+@pytest.mark.long
+def test_a_key_that_code_called_by_the_body_reads_counts() -> None:
+    async def pay_through_helper(amount: int, tool_context: ToolContext) -> str:
+        """Pay."""
+        return await asyncio.to_thread(lambda: tool_context.idempotency_key[:0])
+
+    class Payment(BaseTool):
+        def _get_declaration(self) -> types.FunctionDeclaration:
+            return types.FunctionDeclaration(name=self.name, description=self.description)
+
+        async def run_async(self, *, args: Any, tool_context: ToolContext) -> str:
+            return tool_context.idempotency_key[:0]
+
+    for tool in (FunctionTool(pay_through_helper), Payment(name="pay", description="Pay.")):
+        report = crash_everywhere(shop(tool), scenario(call(tool.name, amount=3)), kills=False)
+        assert kinds(report) == []
+        assert report.tools[tool.name].keyed > 0
 
 
 @pytest.mark.long

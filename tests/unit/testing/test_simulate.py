@@ -81,8 +81,8 @@ async def test_it_runs_inside_of_a_running_loop() -> None:
     assert asyncio.get_running_loop() is loop
 
 
-def find_payment(**options: Any) -> SimulationReport:
-    agent = LlmAgent(name="shop", tools=[pay_without_key])
+def find_payment(agent: LlmAgent | None = None, **options: Any) -> SimulationReport:
+    agent = agent or LlmAgent(name="shop", tools=[pay_without_key])
     return simulate(
         agent, runs=60, actions=20, model=[call("pay_without_key", amount=1), "Paid."], **options
     )
@@ -101,6 +101,16 @@ def test_a_payment_without_a_key_is_found_shrunk_and_replayed() -> None:
     assert replays[0].digest == replays[1].digest
     with pytest.raises(AssertionError, match="replay: simulate"):
         report.assert_held()
+
+
+@pytest.mark.long
+def test_a_key_that_only_a_callback_reads_mends_nothing() -> None:
+    def read_key(tool: Any, args: Any, tool_context: ToolContext) -> None:
+        assert tool_context.idempotency_key
+
+    agent = LlmAgent(name="shop", tools=[pay_without_key], before_tool_callback=read_key)
+    (failure,) = find_payment(agent, shrink=False).failures
+    assert failure.violation.startswith("unkeyed: pay_without_key")
 
 
 def test_without_faults_the_payment_happens_once() -> None:

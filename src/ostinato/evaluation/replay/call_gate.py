@@ -30,6 +30,7 @@ _STEERING = frozenset(
     )
 )
 
+_QUESTION = "Please approve or reject the tool call {}()"  # how tools begin their question
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 MockAnswer = Callable[[BaseTool, dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -65,12 +66,15 @@ class CallTable:
 
     Attributes:
       stopped: the call of effect at which the replay was stopped, or None.
+      asked_otherwise: that it was stopped at a recorded call, because the tool asks the user about
+        it now and did not then, or the other way round; "" if it was not.
       mocked: the calls that the mock answered.
       ran: the calls of tools that ran.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
         self.stopped: Call | None = None
+        self.asked_otherwise = ""
         self.mocked: list[Call] = []
         self.ran: list[Call] = []
         self._waiting: dict[str, list[RecordedCall]] = {}
@@ -98,9 +102,14 @@ class CallTable:
             if one.name == name and one.responses
         ]
 
-    def answer(self, tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
+    async def answer(self, tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
         """Return the recorded result of an equal call, and make its changes of state; None if no
-        equal call was recorded."""
+        equal call was recorded.
+
+        Raises:
+          EffectStoppedError: the tool would ask the user about the call and did not then, or the
+            other way round.
+        """
         call_id = context.function_call_id or ""
         known, used = self._claimed.get(call_id, (None, 0))
         if known is None:
@@ -113,9 +122,27 @@ class CallTable:
         if not known.responses:
             return {} if tool.is_long_running else None
         event, response = known.responses[min(used, len(known.responses) - 1)]
+        if used == 0:
+            await self._compare_question(event, known, tool, args, context)
         self._claimed[call_id] = known, used + 1
         self._apply(event, known, context)
         return response
+
+    async def _compare_question(
+        self, event: Event, known: RecordedCall, tool: BaseTool, args: dict[str, Any], ctx: Context
+    ) -> None:
+        """Stop the replay if the tool asks the user and did not then, or the other way round."""
+        asked = event.actions.requested_tool_confirmations.get(known.call_id)
+        # A policy, a doubt and a tool's own code ask with other hints; they are not compared.
+        by_tool = asked is not None and asked.hint.startswith(_QUESTION.format(known.name))
+        asks_now = await tool.asks_user(dict(args), ctx)
+        if asks_now and asked is None:
+            self.asked_otherwise = f"{tool.name} now asks for a confirmation"
+        elif by_tool and not asks_now:
+            self.asked_otherwise = f"{tool.name} no longer asks for a confirmation"
+        if self.asked_otherwise:
+            self.stopped = (tool.name, dict(args))
+            raise EffectStoppedError(f"The replay was stopped: {self.asked_otherwise}.")
 
     def _apply(self, event: Event, known: RecordedCall, context: Context) -> None:
         actions = event.actions
@@ -159,7 +186,8 @@ class CallGate(BasePlugin):
         """Return the result of a call, or None if the tool may run.
 
         Raises:
-          EffectStoppedError: the call has an effect, and was not recorded.
+          EffectStoppedError: the call has an effect, and was not recorded; or its tool would ask
+            the user and did not then, or the other way round.
         """
         table = current_table.get()
         if is_steering(tool):
@@ -170,7 +198,7 @@ class CallGate(BasePlugin):
         if table is not None:
             if table.stopped is not None:
                 raise EffectStoppedError("The replay was stopped at an earlier call.")
-            answer = table.answer(tool, tool_args, tool_context)
+            answer = await table.answer(tool, tool_args, tool_context)
             if answer is not None:
                 return answer
             if self._may_run(tool):

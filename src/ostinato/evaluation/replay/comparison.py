@@ -26,8 +26,9 @@ class Comparison:
 
     Attributes:
       outcome: `same`; `words`: the calls are the same and the answer is not; `calls`: other calls;
-        `diverged`: the replay was stopped at a call of effect, or the run did not make a call that
-        the user answered; `failed`: the agent raised an error.
+        `diverged`: the replay was stopped at a call of effect or at one that asks the user
+        otherwise, or the run did not make a call that the user answered; `failed`: the agent
+        raised an error.
       step: number of the first model response with other calls, from 1; None without one.
       expected, actual: the calls of this step.
     """

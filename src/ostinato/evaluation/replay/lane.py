@@ -50,6 +50,8 @@ class LaneRun:
       answer: the text of its last final response.
       usage: tokens, calls, cost, seconds.
       stopped: the call of effect at which the replay was stopped, or None.
+      asked_otherwise: that a tool asks the user about a recorded call and did not then, or the
+        other way round; "" if not.
       unanswered: whether an answer of the user had no call to go to.
       mocked, ran: how many calls the mock answered, and how many tools ran.
       error: why the run failed; "" if it did not.
@@ -59,6 +61,7 @@ class LaneRun:
     answer: str = ""
     usage: TurnUsage = field(default_factory=TurnUsage)
     stopped: Call | None = None
+    asked_otherwise: str = ""
     unanswered: bool = False
     mocked: int = 0
     ran: int = 0
@@ -254,6 +257,7 @@ class LaneRunner:
         run.steps, run.answer = list_steps(came), read_answer(came)
         run.usage = record.usage
         run.usage.seconds = seconds or record.usage.seconds
+        run.asked_otherwise = table.asked_otherwise
         run.stopped, run.mocked, run.ran = table.stopped, len(table.mocked), len(table.ran)
         if run.stopped is not None:
             run.error = ""  # what the stop raised

@@ -94,7 +94,7 @@ class Exchange:
         """Return why the exchange cannot be replayed; "" if it can."""
         if not self.events:
             return "it has no answer"
-        if any(SEALED in (event.custom_metadata or {}) for event in self.events):
+        if _is_interrupted(self.events):
             return "it was interrupted"
         if any(event.error_code and not event.content for event in self.events):
             return "it ended with an error"
@@ -114,6 +114,35 @@ class Exchange:
             if found is not None and (not given or str(found) == value):
                 return True
         return False
+
+
+def _is_interrupted(events: Sequence[Event]) -> bool:
+    """Return whether a run ended before its agents had: by a cancellation, a death or an error."""
+    if any(SEALED in (event.custom_metadata or {}) for event in events):
+        return True
+    answered = {one.id for event in events for one in event.get_function_responses()}
+    for event in events:
+        later = set(event.long_running_tool_ids or ())
+        if any(one.id not in answered | later for one in event.get_function_calls()):
+            return True
+    last: dict[str, Event] = {}
+    for event in events:
+        if event.content is not None and event.content.parts:
+            branch = event.branch or ""
+            # What a branch did last does not count once an agent above it went on.
+            last = {one: found for one, found in last.items() if not _is_below(one, branch)}
+            last[branch] = event
+    return any(not _ends_turn(event) for event in last.values())
+
+
+def _is_below(branch: str, other: str) -> bool:
+    return branch != other and (not other or branch.startswith(f"{other}."))
+
+
+def _ends_turn(event: Event) -> bool:
+    actions = event.actions
+    asks = actions.requested_tool_confirmations or actions.requested_auth_configs
+    return bool(event.is_final_response() or actions.escalate or asks or event.error_code)
 
 
 def split_exchanges(session: RecordedSession) -> list[Exchange]:

@@ -240,6 +240,8 @@ def describe(comparison: Comparison, run: LaneRun) -> str:
     words = OUTCOME_WORDS[comparison.outcome]
     if comparison.step is not None:
         words += f" at step {comparison.step}"
+    if run.asked_otherwise:
+        words += f" ({run.asked_otherwise})"
     if run.unanswered:
         words += " (a call that the user answered was not made)"
     if comparison.outcome == "failed":

@@ -13,6 +13,7 @@ from ..evaluator import (
     EvalStatus,
     EvaluationResult,
     Evaluator,
+    NotApplicableError,
     PerInvocationResult,
     compare_score,
 )
@@ -56,11 +57,11 @@ class PerTurnUserSimulatorQualityV1(Evaluator):
         """Return the share of turns that follow the scenario.
 
         Raises:
-          ValueError: the case has no scenario.
+          NotApplicableError: the case has no scenario.
           ProviderError: the judge cannot be reached.
         """
         if conversation_scenario is None:
-            raise ValueError(
+            raise NotApplicableError(
                 "per_turn_user_simulator_quality_v1 judges simulated users, and the case has no "
                 "scenario."
             )
@@ -80,12 +81,15 @@ class PerTurnUserSimulatorQualityV1(Evaluator):
         if ended.eval_status is EvalStatus.FAILED:
             last = results[-1]
             results[-1] = self._make_result(last.actual_invocation, ended.score)
+        lacking = [f"turn {n}" for n, one in enumerate(results, 1) if one.score is None]
+        lacking += ["the end"] if ended.score is None else []
         passed = [one for one in results if one.eval_status is EvalStatus.PASSED]
         share = sum(one.score or 0.0 for one in passed) / len(results)
         return EvaluationResult(
             overall_score=share,
             overall_eval_status=compare_score(share, self._threshold),
             per_invocation_results=results,
+            problem=f"The judge gave no verdict on {', '.join(lacking)}." if lacking else "",
         )
 
     async def _judge_turn(

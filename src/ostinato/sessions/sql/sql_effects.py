@@ -9,6 +9,7 @@ from ..store.durable_store import Place
 from ..store.effect_ledger import (
     EffectCursor,
     EffectFilter,
+    EffectMark,
     EffectWriter,
     StoredEffect,
     chain_hash,
@@ -26,6 +27,9 @@ _ROWS = (
     "SELECT o.app_name, o.user_id, o.session_id, e.sid, e.n, e.finished, e.data, e.hash "
     "FROM ostinato_effects e JOIN ostinato_sessions o ON o.sid = e.sid"
 )
+_LEDGER = _ROWS.replace("e.hash ", "e.hash, m.n, m.hash ") + (
+    " LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n = e.n - 1"
+)
 _NEWEST = "ORDER BY e.finished DESC, e.sid DESC, e.n DESC LIMIT :limit"
 _CONDITIONS = {
     "app": "{is o.app_name app}",
@@ -41,10 +45,15 @@ _STATEMENTS = {
     "newest": "SELECT data FROM ostinato_effects WHERE sid = :sid ORDER BY n DESC LIMIT :limit",
     "insert": "INSERT INTO ostinato_effects (sid, n, finished, data, hash) "
     "VALUES (:sid, :number, :finished, :data, :hash)",
-    "old": "SELECT sid, n FROM ostinato_effects WHERE finished < :before ORDER BY finished "
-    "LIMIT :limit",
+    "mark": "SELECT n, finished, hash FROM ostinato_effect_marks WHERE sid = :sid",
+    "marks": "SELECT o.app_name, o.user_id, o.session_id, m.n, m.hash "
+    "FROM ostinato_effect_marks m JOIN ostinato_sessions o ON o.sid = m.sid",
+    "keep mark": "INSERT INTO ostinato_effect_marks (sid, n, finished, hash) "
+    "VALUES (:sid, :number, :finished, :hash) {write mark}",
+    "old": "SELECT sid, n, finished, hash FROM ostinato_effects WHERE finished < :before "
+    "ORDER BY finished, sid, n LIMIT :limit",
     "delete": "DELETE FROM ostinato_effects WHERE sid = :sid AND n = :number",
-    "ledger": f"{_ROWS} WHERE e.sid >= :sid AND (e.sid > :sid OR e.n > :number) "
+    "ledger": f"{_LEDGER} WHERE e.sid >= :sid AND (e.sid > :sid OR e.n > :number) "
     "ORDER BY e.sid, e.n LIMIT :limit",
 }
 
@@ -79,6 +88,7 @@ class SqlEffects:
         if writer is None or not texts:
             return
         row: Any = await fetch_one(db, self._sql["last"], {"sid": sid})
+        row = row or await fetch_one(db, self._sql["mark"], {"sid": sid})
         number, finished, previous = row or (0, 0, None)
         finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
         rows: list[dict[str, Any]] = []
@@ -95,11 +105,23 @@ class SqlEffects:
             await self.trim_effects(db, before, 512)
 
     async def trim_effects(self, db: AsyncConnection, before: int, limit: int) -> int:
-        """Delete effects that finished before a time in milliseconds; return how many."""
-        old = await fetch_all(db, self._sql["old"], {"before": before, "limit": limit})
+        """Delete effects that finished before a time in milliseconds; return how many.
+
+        The last one of each session is noted, so that rows deleted otherwise are noticed.
+        """
+        found = await fetch_all(db, self._sql["old"], {"before": before, "limit": limit})
+        names = ("sid", "number", "finished", "hash")
+        old: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in found]
         if old:
-            await db.execute(self._sql["delete"], [{"sid": sid, "number": n} for sid, n in old])
+            last = {each["sid"]: each for each in sorted(old, key=lambda each: each["number"])}
+            await db.execute(self._sql["keep mark"], [last[sid] for sid in sorted(last)])
+            keys = [{"sid": each["sid"], "number": each["number"]} for each in old]
+            await db.execute(self._sql["delete"], keys)
         return len(old)
+
+    async def read_marks(self, db: AsyncConnection) -> list[EffectMark]:
+        """Read how far the ledger of each session was pruned."""
+        return [EffectMark(*row) for row in await fetch_all(db, self._sql["marks"], {})]
 
     async def read_effects(
         self,

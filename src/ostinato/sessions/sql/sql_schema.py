@@ -11,6 +11,7 @@ from .sql_dialects import Dialect
 from .sql_engines import Engines
 from .sql_tables import (
     ADK_VERSION,
+    MARK_PRUNED,
     OURS,
     SEARCH,
     VERSION,
@@ -120,6 +121,8 @@ async def _make_locked(db: AsyncConnection, target: Target, add_requests: Fill) 
         await db.exec_driver_sql(
             f"INSERT INTO ostinato_metadata (name, value) VALUES ('schema_version', '{VERSION}')"
         )
+    if "ostinato_effects" in names and "ostinato_effect_marks" not in names:
+        await db.exec_driver_sql(MARK_PRUNED)
     if SEARCH not in names:
         await _add_search(db, dialect)
     if "events" in names and "ostinato_requests" not in names:

@@ -362,6 +362,7 @@ def _fill_word(what: str, dialect: Dialect) -> str:
         "row": _match_names(dialect, "app_name", "user_id", "id"),
         "events": _match_names(dialect, "app_name", "user_id", "session_id"),
         "place": _match_names(dialect, "app_name", "user_id", "session_id"),
+        "write mark": dialect.upsert("sid", "n", "finished", "hash"),
         "write journal": dialect.upsert(
             "sid, invocation_id, call_id",
             "tool",

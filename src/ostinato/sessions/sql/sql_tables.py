@@ -22,6 +22,7 @@ OURS = (
     "ostinato_inbox",
     "ostinato_requests",
     "ostinato_effects",
+    "ostinato_effect_marks",
 )
 SEARCH = "ostinato_search"
 """The table that was added last, with indexes and a column that came with it."""
@@ -33,6 +34,8 @@ SEARCH = "ostinato_search"
 # as JSON; initial is null if google-adk created the session. The rest is its lease; begun is null
 # if no invocation is open.
 # ostinato_effects: the effects ledger; n counts within a session, finished is in milliseconds.
+# ostinato_effect_marks: the last row of a session's ledger that pruning has deleted; its hash is
+# null if the row had none, or was deleted before such marks were kept.
 # ostinato_requests: calls that wait for an outside answer; answered is null while they are open.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS adk_internal_metadata (
@@ -164,7 +167,20 @@ CREATE TABLE IF NOT EXISTS ostinato_effects (
   FOREIGN KEY (sid) REFERENCES ostinato_sessions (sid) ON DELETE CASCADE
 ){table};
 CREATE INDEX ostinato_effects_times ON ostinato_effects (finished);
+CREATE TABLE IF NOT EXISTS ostinato_effect_marks (
+  sid BIGINT NOT NULL,
+  n INTEGER NOT NULL,
+  finished BIGINT NOT NULL,
+  hash {text},
+  PRIMARY KEY (sid),
+  FOREIGN KEY (sid) REFERENCES ostinato_sessions (sid) ON DELETE CASCADE
+){table};
 """
+MARK_PRUNED = (
+    "INSERT INTO ostinato_effect_marks (sid, n, finished) SELECT sid, MIN(n) - 1, 0 "
+    "FROM ostinato_effects GROUP BY sid HAVING MIN(n) > 1"
+)
+"""Fills the marks of a database whose ledger was pruned before there were any."""
 
 # Indexes that lists and sweeps need, by table and name; they are also made in databases that have
 # the tables already. Those of `sessions` lie beside google-adk's schema, which knows no others.

@@ -9,6 +9,7 @@ from ..store.durable_store import Place
 from ..store.effect_ledger import (
     EffectCursor,
     EffectFilter,
+    EffectMark,
     EffectWriter,
     StoredEffect,
     chain_hash,
@@ -18,13 +19,28 @@ from ..store.effect_ledger import (
 
 _LAST = "SELECT n, finished, hash FROM ostinato_effects WHERE sid = ? ORDER BY n DESC LIMIT 1"
 _INSERT = "INSERT INTO ostinato_effects(sid, n, finished, data, hash) VALUES(?, ?, ?, ?, ?)"
-_TRIM = (
-    "DELETE FROM ostinato_effects WHERE (sid, n) IN (SELECT sid, n FROM ostinato_effects "
-    "WHERE finished < ? ORDER BY finished LIMIT ?)"
+_MARK = "SELECT n, finished, hash FROM ostinato_effect_marks WHERE sid = ?"
+_OLD = (
+    "FROM ostinato_effects WHERE (sid, n) IN (SELECT sid, n FROM ostinato_effects "
+    "WHERE finished < ? ORDER BY finished, sid, n LIMIT ?)"
 )
+# SQLite takes `finished` and `hash` from the row that has the maximum.
+_KEEP_MARKS = (
+    "INSERT OR REPLACE INTO ostinato_effect_marks(sid, n, finished, hash) "
+    f"SELECT sid, max(n), finished, hash {_OLD} GROUP BY sid"
+)
+_TRIM = f"DELETE {_OLD}"
 _ROWS = (
     "SELECT s.app, s.user, s.id, e.sid, e.n, e.finished, e.data, e.hash "
     "FROM ostinato_effects e CROSS JOIN sessions s ON s.sid = e.sid"
+)
+_LEDGER = (
+    f"{_ROWS} LEFT JOIN ostinato_effect_marks m ON m.sid = e.sid AND m.n = e.n - 1 "
+    "WHERE (e.sid, e.n) > (?, ?) ORDER BY e.sid, e.n LIMIT ?"
+).replace("e.hash ", "e.hash, m.n, m.hash ", 1)
+_MARKS = (
+    "SELECT s.app, s.user, s.id, m.n, m.hash FROM ostinato_effect_marks m "
+    "JOIN sessions s ON s.sid = m.sid"
 )
 
 
@@ -32,7 +48,7 @@ def write_effects(
     db: sqlite3.Connection, sid: int, place: Place, texts: Sequence[str], writer: EffectWriter
 ) -> None:
     """Append effects to a session's ledger; sometimes delete old ones of any session."""
-    row = db.execute(_LAST, (sid,)).fetchone()
+    row = db.execute(_LAST, (sid,)).fetchone() or db.execute(_MARK, (sid,)).fetchone()
     number, finished, previous = row or (0, 0, None)
     finished = max(finished if isinstance(finished, int) else 0, now_ms())  # a damaged row
     for text in texts:
@@ -46,7 +62,11 @@ def write_effects(
 
 
 def trim_effects(db: sqlite3.Connection, before: int, limit: int) -> int:
-    """Delete effects that finished before a time in milliseconds; return how many."""
+    """Delete effects that finished before a time in milliseconds; return how many.
+
+    The last one of each session is noted, so that rows deleted otherwise are noticed.
+    """
+    db.execute(_KEEP_MARKS, (before, limit))
     return db.execute(_TRIM, (before, limit)).rowcount
 
 
@@ -76,7 +96,9 @@ def read_effects(
 
 def read_ledger(db: sqlite3.Connection, sid: int, number: int, limit: int) -> list[StoredEffect]:
     """Read the next rows behind one, session by session, each in the order of its numbers."""
-    rows = db.execute(
-        f"{_ROWS} WHERE (e.sid, e.n) > (?, ?) ORDER BY e.sid, e.n LIMIT ?", (sid, number, limit)
-    )
-    return [StoredEffect(*row) for row in rows]
+    return [StoredEffect(*row) for row in db.execute(_LEDGER, (sid, number, limit))]
+
+
+def read_marks(db: sqlite3.Connection) -> list[EffectMark]:
+    """Read how far the ledger of each session was pruned."""
+    return [EffectMark(*row) for row in db.execute(_MARKS)]

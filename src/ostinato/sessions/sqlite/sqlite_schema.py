@@ -168,6 +168,18 @@ _MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX effect_times ON ostinato_effects(finished);
     """,
+    # The last row of each session's ledger that pruning has deleted; its hash is null if the row
+    # had none, or was deleted before such marks were kept.
+    """
+    CREATE TABLE ostinato_effect_marks(
+      sid INTEGER PRIMARY KEY REFERENCES sessions(sid) ON DELETE CASCADE,
+      n INTEGER NOT NULL,
+      finished INTEGER NOT NULL,
+      hash TEXT
+    );
+    INSERT INTO ostinato_effect_marks(sid, n, finished)
+      SELECT sid, min(n) - 1, 0 FROM ostinato_effects GROUP BY sid HAVING min(n) > 1;
+    """,
 )
 VERSION = len(_MIGRATIONS)
 

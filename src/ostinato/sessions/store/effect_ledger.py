@@ -159,11 +159,13 @@ class EffectReport:
     Attributes:
       rows: how many rows were read.
       sessions: how many sessions have rows.
-      trimmed: how many sessions lack their first rows, which retention deletes.
+      trimmed: how many sessions lack their first rows, which pruning deletes.
       chained: how many rows have a hash.
       problems: what is wrong, each with its session and row; at most 100.
       head: hash over the heads of all sessions; two equal ones mean equal ledgers.
       heads: the newest hash of each session.
+      spans: the first and the last number of each session.
+      pruned: which rows were pruned since an earlier report, by session.
     """
 
     rows: int = 0
@@ -173,6 +175,8 @@ class EffectReport:
     problems: list[str] = field(default_factory=list[str])
     head: str = ""
     heads: dict[str, str] = field(default_factory=dict[str, str])
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    pruned: list[str] = field(default_factory=list[str])
 
 
 @runtime_checkable
@@ -185,7 +189,11 @@ class EffectLedger(Protocol):
         """Return a page of effects, newest first."""
         ...
 
-    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
+    async def verify_effects(
+        self,
+        earlier: Mapping[str, str] | None = None,
+        spans: Mapping[str, Sequence[int]] | None = None,
+    ) -> EffectReport:
         """Read the whole ledger and check its numbers and hashes."""
         ...
 
@@ -194,8 +202,22 @@ class EffectLedger(Protocol):
         ...
 
 
+class EffectMark(NamedTuple):
+    """How far the ledger of a session was pruned: the last deleted row's number and hash."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+    number: int
+    hash: str | None
+
+
 class StoredEffect(NamedTuple):
-    """A row of the ledger as stores hold it; the time is in milliseconds."""
+    """A row of the ledger as stores hold it; the time is in milliseconds.
+
+    `mark` is the row's predecessor's number if pruning has deleted that one last, and `mark_hash`
+    its hash; only `verify_effects` reads them.
+    """
 
     app_name: str
     user_id: str
@@ -205,6 +227,8 @@ class StoredEffect(NamedTuple):
     finished: int
     data: str
     hash: str | None
+    mark: int | None = None
+    mark_hash: str | None = None
 
 
 class EffectWriter:
@@ -263,6 +287,11 @@ def digest_json(value: Any) -> bytes:
 def seed_hash(place: Sequence[str]) -> str:
     """Return what stands for the predecessor's hash in the first chained row of a session."""
     return hashlib.sha256(json.dumps([*place]).encode()).hexdigest()
+
+
+def name_session(place: Sequence[str]) -> str:
+    """Return a session's names as one text that no other session has."""
+    return "/".join(one.replace("%", "%25").replace("/", "%2F") for one in place)
 
 
 def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
@@ -365,11 +394,17 @@ class EffectVerifier:
 
     Args:
       earlier: the `heads` of an earlier report; each has to be in the ledger still.
+      spans: the `spans` of that report.
     """
 
-    def __init__(self, earlier: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        earlier: Mapping[str, str] | None = None,
+        spans: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
         self.report = EffectReport()
         self._earlier = dict(earlier or {})
+        self._spans = dict(spans or {})
         self._sid = 0
         self._number = 0
         self._hash: str | None = None
@@ -385,9 +420,14 @@ class EffectVerifier:
                 self._begin_session(row)
             self._check_row(row)
 
-    def finish(self) -> EffectReport:
-        """Return the report after the last row."""
+    def finish(self, marks: Sequence[EffectMark] = ()) -> EffectReport:
+        """Return the report after the last row.
+
+        Args:
+          marks: how far sessions were pruned, to compare with an earlier report.
+        """
         self._end_session()
+        self._note_pruned({name_session(one[:3]): one for one in marks})
         for name in self._earlier:
             self.report.problems.append(
                 f"session {name!r}: the newest row of the earlier verification is gone"
@@ -396,14 +436,37 @@ class EffectVerifier:
         self.report.head = hashlib.sha256(text.encode()).hexdigest()
         return self.report
 
+    def _note_pruned(self, marks: Mapping[str, EffectMark]) -> None:
+        """Note what was pruned since the earlier report, up to rows that it names as the newest."""
+        for name, mark in marks.items():
+            first, last = self._spans.get(name, (0, 0))
+            if first and mark.number >= first:
+                self.report.pruned.append(f"session {name!r}: rows {first} to {mark.number}")
+            if mark.hash is not None and mark.hash == self._earlier.get(name):
+                del self._earlier[name]
+            elif last and mark.number > last:
+                self._earlier.pop(name, None)  # it was pruned, as `pruned` says
+
+        for name, (_, last) in self._spans.items():
+            now = self.report.spans.get(name, (0, 0))[1]
+            was_pruned = name in marks and marks[name].number >= last
+            if now < last and not was_pruned and name not in self._earlier:
+                self.report.problems.append(
+                    f"session {name!r}: rows up to {last} of the earlier verification are gone"
+                )
+
     def _begin_session(self, row: StoredEffect) -> None:
         self._sid, self._number, self._hash = row.sid, row.number - 1, None
         self._place, self._is_first = row[:3], True
-        self._name = "/".join(self._place)
+        self._name = name_session(self._place)
         self.report.sessions += 1
+        self.report.spans[self._name] = (row.number, row.number)
         self.report.trimmed += row.number > 1
 
     def _end_session(self) -> None:
+        if self._name:
+            first = self.report.spans[self._name][0]
+            self.report.spans[self._name] = (first, self._number)
         if self._hash is not None:
             self.report.heads[self._name] = self._hash
 
@@ -415,14 +478,16 @@ class EffectVerifier:
             self._complain(row, f"follows row {self._number}: rows between them were removed")
         if not _is_readable(row.data):
             self._complain(row, "is damaged and cannot be read")
+        is_cut = self._is_first and row.number > 1  # its predecessors were deleted
+        if is_cut and row.mark is None:
+            self._complain(row, "is the first one: rows before it were not pruned, and are gone")
         if row.hash is not None:
             report.chained += 1
             if self._earlier.get(self._name) == row.hash:
                 del self._earlier[self._name]
-            is_anchor = self._is_first and row.number > 1  # its predecessor was trimmed
-            previous = self._hash or seed_hash(self._place)
+            previous = (row.mark_hash if is_cut else self._hash) or seed_hash(self._place)
             expected = chain_hash(previous, row.number, row.finished, row.data)
-            if row.hash != expected and not gap and not is_anchor:
+            if row.hash != expected and not gap and not (is_cut and row.mark_hash is None):
                 self._complain(row, "was changed or reordered, or its predecessor was replaced")
         self._number, self._hash, self._is_first = row.number, row.hash, False
 

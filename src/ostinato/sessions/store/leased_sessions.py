@@ -26,6 +26,7 @@ from .effect_ledger import (
     Effect,
     EffectCursor,
     EffectFilter,
+    EffectMark,
     EffectPage,
     EffectReport,
     EffectVerifier,
@@ -105,6 +106,7 @@ class EffectRows(Protocol):
     def read_ledger(
         self, db: Any, sid: int, number: int, limit: int, /
     ) -> Result[list[StoredEffect]]: ...
+    def read_marks(self, db: Any, /) -> Result[list[EffectMark]]: ...
     def trim_effects(self, db: Any, before: int, limit: int, /) -> Result[int]: ...
 
 
@@ -202,20 +204,27 @@ class LeasedSessionService(AppendingSessionService):
             lambda db: self._effect_rows.read_effects(db, which, limit, after)
         )
 
-    async def verify_effects(self, earlier: Mapping[str, str] | None = None) -> EffectReport:
+    async def verify_effects(
+        self,
+        earlier: Mapping[str, str] | None = None,
+        spans: Mapping[str, Sequence[int]] | None = None,
+    ) -> EffectReport:
         """Read the whole effects ledger, and check its rows, numbers and hashes.
 
         Args:
           earlier: the `heads` of an earlier report. A removal of the newest rows of a session is
             only noticed in comparison with them.
+          spans: the `spans` of that report; the new one then names what was pruned since.
         """
-        verifier, sid, number = EffectVerifier(earlier), 0, 0
+        verifier, sid, number = EffectVerifier(earlier, spans), 0, 0
         while True:
             rows = await self._read_ledger(sid, number)
             verifier.check(rows)
             if len(rows) < _EFFECTS_AT_ONCE:
-                return verifier.finish()
+                break
             sid, number = rows[-1].sid, rows[-1].number
+        marks = await self._read_rows(self._effect_rows.read_marks) if earlier or spans else ()
+        return verifier.finish(marks)
 
     async def _read_ledger(self, sid: int, number: int) -> list[StoredEffect]:
         return await self._read_rows(

@@ -19,7 +19,6 @@ from ... import _clock
 from ...agents.llm_agent import LlmAgent
 from ...agents.run_config import RunConfig
 from ...apps.app import App
-from ...context.context import Context
 from ...context.invocation import InvocationContext
 from ...durable import lease
 from ...durable.lease import LeaseKeeper, keeper_of
@@ -31,6 +30,7 @@ from ...models.llm_request import LlmRequest
 from ...runners import Runner
 from ...sessions.store.durable_store import Place
 from ...tools.function_tool import FunctionTool
+from ..key_reading import watch_key_readings
 from .event_loop import PROCESS, SimulatedLoop
 from .models import SimulatedModel, make_model
 from .plan import stream_of
@@ -60,7 +60,7 @@ class Effect:
       time: when it began, in virtual seconds.
       app_name, user_id: the rest of the session's name.
       is_late: whether its process had lost the session by then, without knowing.
-      read_key: whether the tool read its idempotency key.
+      read_key: whether the tool's body read its idempotency key.
       finished: whether the body ended without an error.
       needs_approval: whether the tool always asks for an approval.
       repeatable: whether to repeat it is harmless.
@@ -293,19 +293,18 @@ def _make_id(number: int) -> str:
 def _watch_agents(world: World) -> Generator[None]:
     run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
     begin_call = InvocationContext.begin_call
-    key_of, own_model = Context.idempotency_key.fget, LlmAgent.canonical_model.fget
-    assert key_of is not None and own_model is not None
+    own_model = LlmAgent.canonical_model.fget
+    assert own_model is not None
     running: dict[asyncio.Task[Any] | None, tuple[Any, Effect]] = {}
 
     def find_model(agent: LlmAgent) -> SimulatedModel:
         return world.model_of(agent, lambda: own_model(agent))
 
-    def read_key(context: Context) -> str:
+    def note_key(call_id: str) -> None:
         for effect in reversed(world.effects):
-            if effect.call_id == context.function_call_id and effect.process == PROCESS.get():
+            if effect.call_id == call_id and effect.process == PROCESS.get():
                 effect.read_key = True
                 break
-        return key_of(context)
 
     async def watch_body(run: Any) -> Any:
         task = asyncio.current_task()
@@ -339,8 +338,8 @@ def _watch_agents(world: World) -> Generator[None]:
         patch.object(functions, _RUN_BODY, watch_body),
         patch.object(FunctionTool, _CALL, watch_call),
         patch.object(InvocationContext, "begin_call", watch_begin),
-        patch.object(Context, "idempotency_key", property(read_key)),
         patch.object(LlmAgent, "canonical_model", property(find_model)),
+        watch_key_readings(note_key, PROCESS.get),
     ):
         yield
 

@@ -301,6 +301,10 @@ class McpTool(BaseAuthenticatedTool):
             tool_context.render_ui_widget(widget)
         return dumped
 
+    async def asks_user(self, args: dict[str, Any], tool_context: Any) -> bool:
+        """Return whether the call would ask the user; see `BaseTool`."""
+        return await needs_confirmation(self._condition, args, self._annotations, tool_context)
+
     async def _ask_user(
         self, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from ostinato.evaluation.replay.call_gate import CallGate, is_read_only, is_stee
 from ostinato.evaluation.replay.comparison import Comparison, compare_runs
 from ostinato.evaluation.replay.lane import LaneRun, LaneRunner, LaneSettings, read_recorded
 from ostinato.evaluation.replay.recording import Exchange
+from ostinato.evaluation.replay.replay_report import describe
 from ostinato.evaluation.replay.selection import Selection, select_exchanges
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
@@ -304,6 +305,40 @@ async def test_interrupted_and_failed_recordings_are_skipped_with_a_reason() -> 
     chosen = await select_exchanges(service, Selection())
     assert chosen.exchanges == []
     assert sum(chosen.skipped.values()) == 1
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+async def test_a_run_that_was_cancelled_is_skipped(kept: int) -> None:
+    service = InMemorySessionService()
+    await service.create_session(app_name=APP, user_id="ann", session_id="s0")
+    runner = Runner(app_name=APP, agent=make_agent(), session_service=service)
+    run = runner.run_async(user_id="ann", session_id="s0", new_message="refund A1")
+    for _ in range(kept):  # the call; or the call and its response
+        await anext(run)
+    await run.aclose()
+    chosen = await select_exchanges(service, Selection())
+    assert (chosen.exchanges, dict(chosen.skipped)) == ([], {"it was interrupted": 1})
+
+
+async def test_a_question_without_an_answer_is_not_an_interruption() -> None:
+    exchanges = await record_exchanges([["refund A1"]], make_agent(confirm=True))
+    _, found = await replay(exchanges, make_agent(confirm=True))
+    assert [one.outcome for one in found] == ["same"]
+
+
+@pytest.mark.parametrize("confirm", [True, lambda order: order == "A1"])
+async def test_a_tool_that_asks_now_or_no_longer_is_a_difference(confirm: Any) -> None:
+    plain = await record_exchanges([["refund A1"], ["hello"]])
+    runs, found = await replay(plain, make_agent(confirm=confirm))
+    assert [one.outcome for one in found] == ["diverged", "same"]
+    assert runs[0].asked_otherwise == "refund now asks for a confirmation"
+    assert "refund now asks for a confirmation" in describe(found[0], runs[0])
+    asking = await record_exchanges([["refund A1"], ["hello"]], make_agent(confirm=confirm))
+    effects = Effects()
+    runs, found = await replay(asking, make_agent(effects=effects))
+    assert [one.outcome for one in found] == ["diverged", "same"]
+    assert runs[0].asked_otherwise == "refund no longer asks for a confirmation"
+    assert effects.refunds == []
 
 
 async def test_recorded_usage_has_cost_where_prices_are_known() -> None:
