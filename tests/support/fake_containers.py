@@ -18,7 +18,7 @@ translate() {{
   count=$#
   while [ $count -gt 0 ]; do
     word=$1; shift
-    case $word in /tmp/*) word="$F/box/$name$word" ;; esac
+    case $word in {python}) ;; /tmp/*) word="$F/box/$name$word" ;; esac
     set -- "$@" "$word"
     count=$((count - 1))
   done

@@ -57,16 +57,7 @@ from typing import Any
 
 
 class OstinatoError(Exception):
-    """Base of every error of this package; its traceback ends with where the error is explained.
-
-    Args:
-      args: what an exception of Python takes; the message first.
-    """
-
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)
-        if not getattr(self, "__notes__", None):  # of a copy, it is there
-            self.add_note(f"Explained by: {self.help_command}")
+    """Base of every error of this package."""
 
     @property
     def help_command(self) -> str:

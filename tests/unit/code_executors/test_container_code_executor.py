@@ -139,7 +139,8 @@ async def test_a_cancelled_run_removes_the_container(fake: FakeContainers) -> No
     work = asyncio.ensure_future(
         make(fake).execute_code_async(None, CodeExecutionInput(code))  # type: ignore[arg-type]
     )
-    while not [*fake.folder.glob("box/*/tmp/work/begun")]:  # noqa: ASYNC110 - another process makes it
+    while not [*fake.folder.glob("box/*/tmp/work/begun")]:
+        assert not work.done()
         await asyncio.sleep(0)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -63,6 +63,10 @@ OUTSIDE = {
     "KeyHasEnded",  # the runner catches it
     "OverwrittenError",  # the stores catch it
     "FailedTurnError",  # the evaluation catches it and fails the case
+    "NotApplicableError",  # metrics raise it; the evaluation catches it
+    "KubernetesError",  # caught inside the executor, which tells the model
+    "RegistryError",  # a skill toolset tells it to the model
+    "_AnswerLost",  # caught inside tools/mcp
 }
 _LINE = re.compile(r"^(?P<lead>[│├└─ ]*)(?P<name>\w+Error)(?: \((?P<also>\w+)\))?")
 
