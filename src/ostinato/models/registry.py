@@ -181,13 +181,32 @@ def _not_found(model: str) -> str:
     own += [entry.name for entry in entry_points(group=ENTRY_POINTS)]
     parts = [
         f"Model {model!r} not found.",
-        f"Did you mean {meant!r}?" if meant else "Check the spelling.",
+        *_what_is_wrong(model, f"Did you mean {meant!r}?" if meant else ""),
         f"Registered here: {', '.join(own)}." if own else "",
-        "A model whose name does not tell its provider needs it in front, as in "
-        f"'openrouter:{model.rpartition(':')[2]}'; `ostinato models` lists the providers.",
+        "`ostinato models` lists the providers.",
         f"Or {_REMEDY}",
     ]
     return " ".join(filter(None, parts))
+
+
+def _what_is_wrong(model: str, guess: str) -> tuple[str, ...]:
+    """Return the sentences about an unknown name: what is wrong with it, and what to write."""
+    prefix, colon, bare = model.partition(":")
+    if not colon:
+        return (
+            guess or "Check the spelling.",
+            "A model whose name does not tell its provider needs it in front, as in "
+            f"'openrouter:{model}'.",
+        )
+    if not bare:
+        return (f"No name follows the prefix: write {prefix + ':NAME'!r}.",)
+    return (
+        f"No provider {prefix!r} is known.",
+        guess,
+        f"{'Or register' if guess else 'Register'} a class that serves the name: by "
+        "LLMRegistry.register in a module that the agent imports, or by an entry point of the "
+        f"group {ENTRY_POINTS}.",
+    )
 
 
 def _guess(model: str) -> str | None:

@@ -281,6 +281,23 @@ def test_an_unknown_name_says_what_may_be_meant_and_what_to_do() -> None:
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("mine:x", "No provider 'mine' is known. Register a class that serves the name: by "),
+        ("opnai:x", "No provider 'opnai' is known. Did you mean 'openai:x'? Or register a class "),
+        ("openai:", "No name follows the prefix: write 'openai:NAME'."),
+    ],
+)
+def test_an_unknown_prefix_is_named_with_the_ways_to_register_one(model: str, said: str) -> None:
+    with pytest.raises(ModelUnavailableError) as caught:
+        LLMRegistry.resolve(model)
+    message = str(caught.value)
+    assert message.startswith(f"Model {model!r} not found. {said}")
+    assert "needs it in front" not in message
+    assert ("group ostinato.models" in message) is not model.endswith(":")
+
+
 def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
     monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
