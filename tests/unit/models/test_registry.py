@@ -147,7 +147,7 @@ def test_a_prefix_may_name_a_registered_class(prefix: str) -> None:
 
 def test_a_prefix_may_name_a_class_of_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     monkeypatch.setattr(EntryPoint, "load", lambda self: Mine)
     made = LLMRegistry.new_llm("mine:gpt-4")
     assert (type(made), made.model) == (Mine, "gpt-4")
@@ -300,7 +300,7 @@ def test_an_unknown_prefix_is_named_with_the_ways_to_register_one(model: str, sa
 
 def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     monkeypatch.setattr(EntryPoint, "load", lambda self: Mine)
     assert type(LLMRegistry.new_llm("mine-3")) is Mine
     with pytest.raises(ModelUnavailableError, match=r"Registered here: .*mine"):
@@ -309,8 +309,15 @@ def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.M
 
 def test_an_entry_point_that_is_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="wrong", value="json:loads", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     with pytest.raises(AgentConfigError, match=r"'wrong'.*not a subclass of BaseLlm"):
+        LLMRegistry.new_llm("other-3")
+
+
+def test_an_entry_point_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="gone", value="no_such_module:GoneLlm", group="ostinato.models")
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
+    with pytest.raises(AgentConfigError, match=r"'gone'.*cannot be imported: ModuleNotFoundError"):
         LLMRegistry.new_llm("other-3")
 
 
