@@ -71,9 +71,10 @@ def state_of(provider: Provider) -> str:
         return provider.install_line
     if not provider.has_login:
         return f"set {' or '.join(provider.keys)}"
+    is_own = not (provider.keys and provider.needs_key)
     if provider.key_name is not None:
-        return f"{provider.key_name} is set"
-    return "logged in" if provider.keys else f"needs no key{_at(provider)}"
+        return f"{provider.key_name} is set{_at(provider) if is_own else ''}"
+    return f"needs no key{_at(provider)}" if is_own else "logged in"
 
 
 def title_of(packaged: PackagedModel) -> str:
@@ -94,6 +95,7 @@ def _packaged_as_json(packaged: PackagedModel) -> dict[str, Any]:
         "installed": not packaged.problem,
         "install": None,
         "keys": [],
+        "keyNeeded": False,
         "keySet": None,
         "available": not packaged.problem,
         "baseUrl": None,
@@ -114,6 +116,7 @@ def _as_json(provider: Provider) -> dict[str, Any]:
         "installed": provider.is_installed,
         "install": provider.install_line if provider.module else None,
         "keys": list(provider.keys),
+        "keyNeeded": bool(provider.keys) and provider.needs_key,
         "keySet": provider.key_name,
         "available": not provider.lack,
         "baseUrl": provider.url,

@@ -30,6 +30,7 @@ def test_the_list_names_providers_keys_and_no_values(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://box:1/v1")
+    monkeypatch.setenv("VLLM_API_KEY", KEY)
     done = ostinato("models")
     assert done.code == 0
     rows = {
@@ -40,6 +41,7 @@ def test_the_list_names_providers_keys_and_no_values(
     assert rows["anthropic"].startswith("·")
     assert rows["anthropic"].endswith("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN")
     assert rows["ollama"].endswith("needs no key, at http://box:1/v1")
+    assert rows["vllm"].endswith("VLLM_API_KEY is set, at http://127.0.0.1:8000/v1")
     assert KEY not in done.out
 
 
@@ -55,6 +57,7 @@ def test_the_list_as_json(ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch) -
     done = ostinato("models", "--json")
     by_name = {row["name"]: row for row in json.loads(done.out)}
     assert by_name["openai"]["keySet"] == "OPENAI_API_KEY" and by_name["openai"]["available"]
+    assert by_name["openai"]["keyNeeded"] and not by_name["vllm"]["keyNeeded"]
     assert by_name["google"]["keySet"] is None and not by_name["google"]["available"]
     assert KEY not in done.out
 
