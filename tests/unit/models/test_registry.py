@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from ostinato import models
 from ostinato._adk_mode import set_follows_adk
 from ostinato.agents import LlmAgent
 from ostinato.errors import AgentConfigError, ModelUnavailableError
@@ -14,7 +15,7 @@ from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.models.offline_llm import OfflineLlm
-from ostinato.models.providers import PROVIDERS, provider_of
+from ostinato.models.providers import PROVIDERS, Provider, provider_of
 from ostinato.models.registry import LLMRegistry, check_model
 from ostinato.runners import InMemoryRunner
 
@@ -336,6 +337,13 @@ def test_a_class_without_patterns_is_refused() -> None:
         LLMRegistry.register(Silent)
     with pytest.raises(AgentConfigError, match=r"Broken.*not a regular expression"):
         LLMRegistry.register(Broken)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
+def test_every_adapter_is_importable_from_the_package(provider: Provider) -> None:
+    name = provider.home.rpartition(":")[2]
+    assert name in models.__all__
+    assert getattr(models, name).__name__ == name
 
 
 def test_adapters_are_imported_on_first_use_only() -> None:
