@@ -202,7 +202,7 @@ def _store(screen: Screen, db: str) -> bool:
     size = f", {file.stat().st_size:,} bytes" if address.kind == "file" else ""
     try:
         asyncio.run(_ask(address))
-    except (CliError, OstinatoError) as error:
+    except (CliError, SetupError, OstinatoError) as error:
         _row(screen, _BAD, "store", f"{address.shown}: {error}".replace("db_url", "--db"), "red")
         return False
     _row(screen, _GOOD, "store", f"{address.shown} answers{size}")
