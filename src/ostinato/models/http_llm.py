@@ -135,7 +135,7 @@ class HttpLlm(ProviderLlm):
     def _key_credential(
         self, *, header: str = "authorization", prefix: str = "Bearer "
     ) -> Credential:
-        """Return the key as a credential; an empty one if there is none and none is needed.
+        """Return the key as a credential; an empty one if it is neither set nor needed.
 
         Raises:
           ModelUnavailableError: no key is set.

@@ -28,7 +28,7 @@ class Provider:
       extra: the extra of this package that it needs; empty if a plain install serves it.
       module: the import name of what the extra brings.
       keys: environment variables one of which holds the key; empty if there is no key.
-      needs_key: whether it serves nobody without a key; servers of your own may do without.
+      needs_key: whether it refuses requests without a key; servers of your own may take them.
       logged_in: returns whether another login than a key is available.
       names: regular expression of the names that are its own without that prefix; a group named
         `bare` holds what the adapter is given, if not all of it.

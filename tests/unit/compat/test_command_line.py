@@ -87,6 +87,7 @@ def test_names():
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["alias", "conftest"])
 def test_tests_run_through_the_alias(how: str, tmp_path: Path) -> None:
     (tmp_path / "test_desk.py").write_text(TEST)

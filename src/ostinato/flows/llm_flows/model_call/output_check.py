@@ -105,7 +105,8 @@ def make_correction(ctx: InvocationContext, problem: str) -> Event:
 
 def _hint_at_capabilities(agent: Any) -> str:
     """Return a hint if only the default of BaseLlm says that a user's model takes the schema."""
-    model_class = type(agent.canonical_model)
+    model: BaseLlm = agent.canonical_model
+    model_class = type(model)
     if (
         model_class.__module__.partition(".")[0] == "ostinato"
         or model_class.capabilities is not BaseLlm.capabilities
