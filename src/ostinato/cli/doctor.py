@@ -18,11 +18,12 @@ from ..errors import OstinatoError
 from ..hosting.dotenv import read_env
 from ..hosting.setup_error import SetupError
 from ..hosting.store_address import StoreAddress, mask_secrets, parse_store
+from ..models.packaged_models import list_packaged_models
 from ..models.providers import PROVIDERS
 from ..skills.check import check_skills
 from ..version import __version__
 from .cli_error import FAILED, CliError
-from .models import state_of
+from .models import state_of, state_of_class, title_of
 from .screen import Screen
 from .session_index import existing_store, list_entries
 
@@ -171,6 +172,9 @@ def _models(screen: Screen) -> None:
             _row(screen, _OPEN, provider.title, state_of(provider), "dim")
         else:
             _row(screen, _GOOD, provider.title, f"ready: {state_of(provider)}")
+    for packaged in list_packaged_models():
+        mark, style = (_BAD, "red") if packaged.problem else (_GOOD, "")
+        _row(screen, mark, title_of(packaged), state_of_class(packaged), style)
     screen.line(("ostinato models tells more.", "dim"), indent=2)
 
 
@@ -198,7 +202,7 @@ def _store(screen: Screen, db: str) -> bool:
     size = f", {file.stat().st_size:,} bytes" if address.kind == "file" else ""
     try:
         asyncio.run(_ask(address))
-    except (CliError, OstinatoError) as error:
+    except (CliError, SetupError, OstinatoError) as error:
         _row(screen, _BAD, "store", f"{address.shown}: {error}".replace("db_url", "--db"), "red")
         return False
     _row(screen, _GOOD, "store", f"{address.shown} answers{size}")

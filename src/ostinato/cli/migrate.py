@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import AlreadyExistsError, StoreError
+from ..errors import AlreadyExistsError
 from ..hosting.places import make_folder
 from ..hosting.store_address import parse_store
-from ..hosting.stores import Store, open_store
+from ..hosting.stores import Store, has_database_tables, open_store
 from ..sessions.database_session_service import DatabaseSessionService
 from ..sessions.session import Session
-from ..sessions.sqlite_session_service import SqliteSessionService
 from .cli_error import USAGE, CliError
 from .screen import Screen
 from .session_file import SessionThereError, store_session
@@ -38,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
 
 async def _copy_sessions(args: argparse.Namespace) -> tuple[int, int]:
     copied = present = 0
-    source = await _open_source(args.source)
+    source = _open_source(args.source)
     target = _open_store(args.target)
     try:
         async for app, user, name in _iterate_keys(source):
@@ -55,17 +54,12 @@ async def _copy_sessions(args: argparse.Namespace) -> tuple[int, int]:
     return copied, present
 
 
-async def _open_source(db: str) -> Store:
+def _open_source(db: str) -> Store:
     """Open the source; a SQLite file may have Ostinato's format or that of google-adk."""
     address = parse_store(db)
-    store = _open_store(db)
-    if isinstance(store, SqliteSessionService):
-        try:
-            await store.open_leases(limit=1)
-        except StoreError:
-            await store.close()
-            return DatabaseSessionService(_SQL + address.target)
-    return store
+    if address.kind == "file" and has_database_tables(Path(address.target)):
+        return DatabaseSessionService(_SQL + address.target)
+    return _open_store(db)
 
 
 def _open_store(db: str) -> Store:

@@ -21,6 +21,7 @@ from ..models.base_llm import BaseLlm
 from ..models.http.observers import ObservedAnswer, observe_answers
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
+from ..models.packaged_models import PackagedModel, list_packaged_models
 from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
 from ..models.registry import LLMRegistry, check_model
@@ -41,18 +42,18 @@ def main(args: argparse.Namespace) -> int:
         return asyncio.run(_ping(args.ping, args.json))
     if args.model:
         return _one(args.model, args.json)
+    packaged = list_packaged_models()
     if args.json:
-        _write([_as_json(provider) for provider in PROVIDERS])
+        _write([*map(_as_json, PROVIDERS), *map(_packaged_as_json, packaged)])
         return 0
     screen = Screen()
-    names = max(len(provider.name) for provider in PROVIDERS) + 1
-    titles = max(len(provider.title) for provider in PROVIDERS)
-    for provider in PROVIDERS:
-        mark = _OPEN if provider.lack else _GOOD
-        name = f"{provider.name}:"
-        style = "dim" if provider.lack else ""
-        text = f"{name:<{names + 2}}{provider.title:<{titles + 2}}"
-        screen.line(mark, text, (state_of(provider), style))
+    rows = [(one.name, one.title, not one.lack, state_of(one)) for one in PROVIDERS]
+    rows += [(one.prefix, title_of(one), not one.problem, state_of_class(one)) for one in packaged]
+    names = max(len(name) for name, *_ in rows) + 3
+    titles = max(len(title) for _, title, *_ in rows) + 2
+    for name, title, is_ready, state in rows:
+        text = f"{name + ':':<{names}}{title:<{titles}}"
+        screen.line(_GOOD if is_ready else _OPEN, text, (state, "" if is_ready else "dim"))
     screen.line()
     screen.text(
         "A model is named by its provider's prefix, as in openai:gpt-5. Gemini, Gemma, Claude and "
@@ -70,9 +71,38 @@ def state_of(provider: Provider) -> str:
         return provider.install_line
     if not provider.has_login:
         return f"set {' or '.join(provider.keys)}"
+    is_own = not (provider.keys and provider.needs_key)
     if provider.key_name is not None:
-        return f"{provider.key_name} is set"
-    return "logged in" if provider.keys else f"needs no key{_at(provider)}"
+        return f"{provider.key_name} is set{_at(provider) if is_own else ''}"
+    return f"needs no key{_at(provider)}" if is_own else "logged in"
+
+
+def title_of(packaged: PackagedModel) -> str:
+    """Return the title of a model class of an installed package."""
+    name = packaged.home.rpartition(":")[2]
+    return f"{name} of {packaged.package}" if packaged.package else name
+
+
+def state_of_class(packaged: PackagedModel) -> str:
+    """Return what is wrong with a model class of an installed package, or where it is."""
+    return packaged.problem or f"entry point {packaged.home}"
+
+
+def _packaged_as_json(packaged: PackagedModel) -> dict[str, Any]:
+    return {
+        "name": packaged.prefix,
+        "title": title_of(packaged),
+        "installed": not packaged.problem,
+        "install": None,
+        "keys": [],
+        "keyNeeded": False,
+        "keySet": None,
+        "available": not packaged.problem,
+        "baseUrl": None,
+        "entryPoint": packaged.home,
+        "names": list(packaged.names),
+        "problem": packaged.problem or None,
+    }
 
 
 def _at(provider: Provider) -> str:
@@ -86,6 +116,7 @@ def _as_json(provider: Provider) -> dict[str, Any]:
         "installed": provider.is_installed,
         "install": provider.install_line if provider.module else None,
         "keys": list(provider.keys),
+        "keyNeeded": bool(provider.keys) and provider.needs_key,
         "keySet": provider.key_name,
         "available": not provider.lack,
         "baseUrl": provider.url,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ from .store_options import (
     default_db,
 )
 
+# How the command line is started in the place of an installed google-adk.
+_COMPAT = ["-m", "ostinato.compat", "-m", "ostinato"]
 _RAW = argparse.RawDescriptionHelpFormatter
 
 _EXAMPLES = """\
@@ -442,6 +445,8 @@ def _add_docs(commands: _Commands) -> None:
 def program_command() -> str:
     """Return the command that runs this program again from here."""
     name = sys.argv[0]
+    if sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1][-len(_COMPAT) :] == _COMPAT:
+        return f"python {shlex.join(_COMPAT)}"
     if os.path.basename(name) in ("__main__.py", "-m", "-c", ""):
         return "python -m ostinato"
     found = shutil.which("ostinato")

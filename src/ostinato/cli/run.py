@@ -26,7 +26,7 @@ from ..hosting.command_runners import (
 from ..hosting.input_answers import read_answer
 from ..hosting.loader import LoadedAgent, load_agent
 from ..hosting.places import DEFAULT_USER, Places, traces_file
-from ..hosting.stand_in import stand_in, stand_in_line, use_model
+from ..hosting.stand_in import require_known_model, stand_in, stand_in_line, use_model
 from ..hosting.store_address import mask_secrets
 from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
@@ -126,6 +126,7 @@ def _run_command(args: argparse.Namespace, out: TextIO) -> int:
         timing.mark("import", "the command and the runtime")
     loaded = load_agent(args.path, args.allow_code_from)
     if args.model:
+        require_known_model(args.model, "--model")
         use_model(loaded.root, args.model)
     printer = Printer(Screen(sys.stderr if args.jsonl else out), args.verbose)
     missing = stand_in(loaded.root)

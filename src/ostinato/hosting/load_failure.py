@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -84,8 +85,9 @@ def wrong_type(value: object, folder: str) -> SetupError:
     if kind.startswith("google.adk."):
         return SetupError(
             f"root_agent in {folder} is an agent of google-adk ({kind}), which Ostinato does not "
-            "run. Let google.adk mean Ostinato (pip uninstall google-adk, where Ostinato is "
-            "installed), or import from it: from ostinato.agents import Agent"
+            "run. Let google.adk mean Ostinato: `python -m ostinato.compat -m ostinato run "
+            f"{shlex.quote(folder)}`, or pip uninstall google-adk, where Ostinato is installed. Or "
+            "import from it: from ostinato.agents import Agent"
         )
     if isinstance(value, type) or callable(value):
         return SetupError(

@@ -1,4 +1,4 @@
-"""The offline model as a stand-in for models that are not available, and the notice about it.
+"""The offline model as a stand-in for models whose key is missing, and the notice about it.
 
 `ostinato run` and `ostinato web` use it; the library and `ostinato serve` raise an error instead.
 """
@@ -12,8 +12,9 @@ from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent, iterate_nodes
 from ..errors import ModelUnavailableError
 from ..models.providers import provider_of
-from ..models.registry import check_model
+from ..models.registry import LLMRegistry, check_model
 from ..tools.agent_tool import AgentTool
+from .setup_error import SetupError
 
 _OFFLINE = "offline"
 
@@ -50,11 +51,30 @@ def check_agent_model(agent: LlmAgent) -> None:
         check_model(agent.named_model)
 
 
+def require_known_model(name: str, where: str) -> None:
+    """Check that a provider or a class serves a model's name, whether or not its key is there.
+
+    Args:
+      name: the model's name.
+      where: who names it, for the error.
+
+    Raises:
+      SetupError: nothing serves the name.
+    """
+    try:
+        LLMRegistry.resolve(name)
+    except ModelUnavailableError as error:
+        raise SetupError(f"{where}: {error}", missing=True) from error
+
+
 def stand_in(root: BaseAgent) -> dict[str, str]:
-    """Replace every model that cannot be used by the offline model.
+    """Replace every model whose provider lacks its key or SDK by the offline model.
 
     Returns:
       The reason by name of the replaced model.
+
+    Raises:
+      SetupError: an agent names a model that nothing serves.
     """
     missing: dict[str, str] = {}
     replaced: list[LlmAgent] = []
@@ -62,6 +82,8 @@ def stand_in(root: BaseAgent) -> dict[str, str]:
         try:
             check_agent_model(agent)
         except ModelUnavailableError as error:
+            if isinstance(agent.named_model, str):
+                require_known_model(agent.named_model, f"Agent {agent.name!r}")
             missing.setdefault(str(agent.named_model), error.reason or str(error))
             replaced.append(agent)
     for agent in replaced:

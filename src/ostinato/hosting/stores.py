@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 from ..artifacts.base_artifact_service import BaseArtifactService
@@ -39,6 +41,9 @@ from .store_address import (
 
 Store = SqliteSessionService | DatabaseSessionService
 SERVED_KINDS: tuple[Kind, ...] = ("file", "server", "memory", "agent engine")
+# What google-adk's tables have in all of their versions.
+_DATABASE_TABLES = {"sessions", "events", "app_states", "user_states"}
+_COPY = "sessions.db"
 _ENGINE = re.compile(
     r"(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/reasoningEngines/)?"
     r"(?P<agent_engine_id>[^/]+)"
@@ -82,10 +87,12 @@ def open_store(address: StoreAddress, options: Mapping[str, Any] | None = None) 
       options: keyword arguments for the engine of a server.
 
     Raises:
-      SetupError: the URL cannot be read, or its `effects=` is not on, off or chained.
+      SetupError: the URL cannot be read, its `effects=` is not on, off or chained, or the file
+        has the tables of DatabaseSessionService.
       MissingExtraError: the driver of the URL's database is not installed.
     """
     if address.kind == "file":
+        refuse_database_file(address)
         query, effects = _split_effects(address.query)
         url = f"sqlite:///{address.target}?{query}" if query else address.target
         return SqliteSessionService(url, effects=effects)
@@ -96,6 +103,35 @@ def open_store(address: StoreAddress, options: Mapping[str, Any] | None = None) 
         return DatabaseSessionService(url, effects=effects, **(options or {}))
     except InputValidationError as error:
         raise SetupError(f"{address.shown} cannot be read as the URL of a database.") from error
+
+
+def has_database_tables(file: Path) -> bool:
+    """Return whether google-adk or DatabaseSessionService wrote a SQLite file."""
+    if not file.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error:
+        return False  # the store says what is wrong with the file
+    return version == 0 and names >= _DATABASE_TABLES
+
+
+def refuse_database_file(address: StoreAddress) -> None:
+    """Refuse a SQLite file with the tables of google-adk, which the command line does not open.
+
+    Raises:
+      SetupError: google-adk or DatabaseSessionService wrote the file.
+    """
+    if address.kind != "file" or not has_database_tables(Path(address.target)):
+        return
+    target = _COPY if Path(address.target).name != _COPY else "copy.db"
+    raise SetupError(
+        f"{address.target!r} was written by DatabaseSessionService or google-adk. Copy it: "
+        f"`ostinato migrate --from {quote(address.target)} --to {target}`, and use "
+        f"--db {target}."
+    )
 
 
 def _split_effects(query: str) -> tuple[str, EffectSettings | None]:

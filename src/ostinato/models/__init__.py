@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING
 from ostinato._lazy import attach
 
 if TYPE_CHECKING:
+    from ostinato.models.anthropic_llm import AnthropicLlm as AnthropicLlm
     from ostinato.models.anthropic_llm import Claude as Claude
     from ostinato.models.apigee_llm import ApigeeLlm as ApigeeLlm
+    from ostinato.models.azure_openai_llm import AzureOpenAILlm as AzureOpenAILlm
     from ostinato.models.base_llm import BaseLlm as BaseLlm
     from ostinato.models.base_llm_connection import BaseLlmConnection as BaseLlmConnection
+    from ostinato.models.bedrock_llm import BedrockLlm as BedrockLlm
     from ostinato.models.cache_metadata import CacheMetadata as CacheMetadata
+    from ostinato.models.capabilities import ModelCapabilities as ModelCapabilities
     from ostinato.models.circuit_breaker import CircuitBreaker as CircuitBreaker
     from ostinato.models.context_cache_config import ContextCacheConfig as ContextCacheConfig
     from ostinato.models.fallback_model import FallbackModel as FallbackModel
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from ostinato.models.llm_request import LlmRequest as LlmRequest
     from ostinato.models.llm_response import LlmResponse as LlmResponse
     from ostinato.models.offline_llm import OfflineLlm as OfflineLlm
+    from ostinato.models.openai_llm import OpenAILlm as OpenAILlm
+    from ostinato.models.openai_realtime_llm import OpenAIRealtimeLlm as OpenAIRealtimeLlm
+    from ostinato.models.openai_responses_llm import OpenAIResponsesLlm as OpenAIResponsesLlm
     from ostinato.models.rate_limit import RateLimit as RateLimit
     from ostinato.models.registry import LLMRegistry as LLMRegistry
     from ostinato.models.retry_policy import RetryPolicy as RetryPolicy

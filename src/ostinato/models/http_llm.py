@@ -135,7 +135,7 @@ class HttpLlm(ProviderLlm):
     def _key_credential(
         self, *, header: str = "authorization", prefix: str = "Bearer "
     ) -> Credential:
-        """Return the key as a credential; an empty one if the provider needs no key.
+        """Return the key as a credential; an empty one if it is neither set nor needed.
 
         Raises:
           ModelUnavailableError: no key is set.
@@ -145,7 +145,7 @@ class HttpLlm(ProviderLlm):
         given = self.api_key
         if given is not None and not isinstance(given, (str, SecretStr)):
             return KeyFunction(given, header=header, prefix=prefix)
-        if given is None and not self.provider.keys:
+        if given is None and not self.provider.key_name and not self._needs_key:
             return NoCredential()
         source = "api_key" if given is not None else str(self.provider.key_name)
         return ApiKey(self._login(), header=header, prefix=prefix, source=source)

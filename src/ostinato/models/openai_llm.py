@@ -14,7 +14,7 @@ from .converted import Converted
 from .llm_request import LlmRequest
 from .llm_response import LlmResponse
 from .openai_api_llm import OpenAIApiLlm
-from .providers import Provider, provider_named
+from .providers import UNNAMED_SERVER, Provider, provider_named
 from .wire.chat_answer import ChatAnswer
 from .wire.chat_dialects import ChatDialect, dialect_of
 from .wire.chat_messages import messages_of
@@ -36,7 +36,7 @@ class OpenAILlm(OpenAIApiLlm):
     Attributes:
       server: whose server it is, by its name among the providers: `ollama`, `vllm`, `openrouter`,
         ...; given as `provider=`. Without it, it is OpenAI's, or with `base_url` any server, which
-        is not sent OpenAI's key.
+        is sent no key but `api_key`.
     """
 
     server: str = Field(default="", alias="provider")
@@ -46,8 +46,9 @@ class OpenAILlm(OpenAIApiLlm):
     @property
     def provider(self) -> Provider:
         """The entry of the server in the table."""
-        default = "compatible" if self.base_url else "openai-chat"
-        return provider_named(self.server or default)
+        if self.base_url and not self.server:
+            return UNNAMED_SERVER
+        return provider_named(self.server or "openai-chat")
 
     @property
     def pairs_calls_by_id(self) -> bool:

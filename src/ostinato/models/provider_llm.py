@@ -152,7 +152,7 @@ class ProviderLlm(BaseLlm):
         given = self._own_key() if self.api_key is not None else self.provider.key
         if given:
             return given
-        if not self.provider.keys:
+        if not self._needs_key:
             return "none"  # sent even if the server requires no key
         raise ModelUnavailableError(
             f"No key for model {self.model!r} of {self.provider.title}: set "
@@ -162,6 +162,11 @@ class ProviderLlm(BaseLlm):
             model=self.model,
             reason="no key",
         )
+
+    @property
+    def _needs_key(self) -> bool:
+        """Whether the provider refuses requests without a key."""
+        return bool(self.provider.keys) and self.provider.needs_key
 
     @property
     def _key_source(self) -> str:
@@ -175,6 +180,14 @@ class ProviderLlm(BaseLlm):
         """The source of the base URL, for error messages."""
         named = None if self.base_url else self.provider.url_name
         return named or "base_url"
+
+    @property
+    def _connection_remedy(self) -> str:
+        """What to do if the server cannot be reached, for error messages."""
+        provider = self.provider
+        if self._needs_key or self.base_url or provider.url_name or not provider.base_url_keys:
+            return f"Check {self._place_source} and the network."
+        return f"Start the server, or set {provider.base_url_keys[0]} to its address."
 
     def _place(self) -> str | None:
         """Return the base URL of the API, or None for the provider's default."""
@@ -223,7 +236,7 @@ class ProviderLlm(BaseLlm):
             at += f" redirects to {redirected_to}, which"
         return ModelConnectionError(
             f"{self.provider.title}{at} cannot be reached for model {self.model!r}: "
-            f"{self._clean_detail(detail)} Check {self._place_source} and the network.",
+            f"{self._clean_detail(detail)} {self._connection_remedy}",
             provider=self.provider.name,
             model=self.model,
         )

@@ -27,7 +27,8 @@ class Provider:
       home: the adapter, as "module:Class".
       extra: the extra of this package that it needs; empty if a plain install serves it.
       module: the import name of what the extra brings.
-      keys: environment variables one of which holds the key; empty if no key is needed.
+      keys: environment variables one of which holds the key; empty if there is no key.
+      needs_key: whether it refuses requests without a key; servers of your own may take them.
       logged_in: returns whether another login than a key is available.
       names: regular expression of the names that are its own without that prefix; a group named
         `bare` holds what the adapter is given, if not all of it.
@@ -43,6 +44,7 @@ class Provider:
     extra: str = ""
     module: str = ""
     keys: tuple[str, ...] = ()
+    needs_key: bool = True
     logged_in: Callable[[], bool] | None = None
     names: str = ""
     base_url: str | None = None
@@ -99,7 +101,7 @@ class Provider:
     @property
     def has_login(self) -> bool:
         """Whether a key or another login is available, or none is needed."""
-        if not self.keys or self.key_name is not None:
+        if not (self.keys and self.needs_key) or self.key_name is not None:
             return True
         return self.logged_in is not None and self.logged_in()
 
@@ -141,12 +143,16 @@ _CHAT = "ostinato.models.openai_llm:OpenAILlm"
 def _compatible(
     name: str, title: str, base_url: str, *, keys: tuple[str, ...] = (), names: str = ""
 ) -> Provider:
-    """Return a provider whose servers speak OpenAI's chat completions."""
+    """Return a provider whose servers speak OpenAI's chat completions.
+
+    Without `keys` it is a server of the user's own, which may have a key.
+    """
     return Provider(
         name=name,
         title=title,
         home=_CHAT,
-        keys=keys,
+        keys=keys or (f"{name.upper()}_API_KEY",),
+        needs_key=bool(keys),
         names=names,
         base_url=base_url,
         base_url_keys=(f"{name.upper()}_BASE_URL",),
@@ -333,4 +339,7 @@ def behind_class_name(model: str, class_name: str) -> str | None:
 
 
 _BY_NAME = {provider.name: provider for provider in PROVIDERS}
+
+#: A server that is known by its `base_url` alone: no key of the environment is meant for it.
+UNNAMED_SERVER = replace(_BY_NAME["compatible"], keys=(), base_url_keys=())
 _GEMMA_OLLAMA = replace(_BY_NAME["litellm"], home="ostinato.models.gemma_llm:Gemma3Ollama")

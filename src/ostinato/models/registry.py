@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, cast
 
-from ..errors import AgentConfigError, ModelUnavailableError
+from ..errors import ModelUnavailableError
 from .base_llm import BaseLlm
+from .packaged_models import GROUP, find_packaged_class, list_entry_names, read_patterns
 from .providers import PROVIDERS, Provider, behind_class_name, provider_of
 
 _OFFLINE = "ostinato.models.offline_llm:OfflineLlm"
-
-#: Entry points of packages that bring models: each names a subclass of BaseLlm.
-ENTRY_POINTS = "ostinato.models"
 
 _REMEDY = (
     'pass your own BaseLlm object as the agent\'s model, or use model="offline", the rule-based '
@@ -67,8 +64,8 @@ class LLMRegistry:
             return _load(_OFFLINE)
         if (known := provider_of(model)) is not None:
             return _load(known[0].home)
-        if (brought := _brought(model)) is not None:
-            return brought
+        if (packaged := find_packaged_class(model)) is not None:
+            return packaged
         raise ModelUnavailableError(
             _not_found(model), model=model, reason="no model of that name is known"
         )
@@ -83,7 +80,7 @@ class LLMRegistry:
         Raises:
           AgentConfigError: the class names no pattern, or one that is no regular expression.
         """
-        patterns = _patterns(llm_cls)
+        patterns = read_patterns(llm_cls)
         _users[:] = [entry for entry in _users if entry[1] is not llm_cls]
         _users.extend((pattern, llm_cls) for pattern in patterns)
 
@@ -91,25 +88,6 @@ class LLMRegistry:
     def unregister(llm_cls: type[BaseLlm]) -> None:
         """Forget a registered class; nothing happens where it is not registered."""
         _users[:] = [entry for entry in _users if entry[1] is not llm_cls]
-
-
-def _patterns(llm_cls: type[BaseLlm]) -> list[str]:
-    """Return a class's patterns; raise AgentConfigError if they are invalid."""
-    patterns = llm_cls.supported_models()
-    if not patterns:
-        raise AgentConfigError(
-            f"{llm_cls.__name__}.supported_models() is empty; return the patterns of the model "
-            "names it serves"
-        )
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise AgentConfigError(
-                f"{llm_cls.__name__}.supported_models() holds {pattern!r}, which is not a "
-                f"regular expression: {error}"
-            ) from error
-    return patterns
 
 
 def _find_registered(model: str) -> type[BaseLlm] | None:
@@ -122,24 +100,6 @@ def _find_registered(model: str) -> type[BaseLlm] | None:
 def _names(llm_cls: type[BaseLlm], model: str) -> bool:
     """Return whether a model name has a class name as its prefix before `:`."""
     return bool(behind_class_name(model, llm_cls.__name__))
-
-
-def _brought(model: str) -> type[BaseLlm] | None:
-    """Return the class of another package that serves the name.
-
-    Called only for names that are otherwise unknown, because searching all packages is slow.
-    """
-    for entry in entry_points(group=ENTRY_POINTS):
-        llm_cls: Any = entry.load()
-        if not (isinstance(llm_cls, type) and issubclass(llm_cls, BaseLlm)):
-            raise AgentConfigError(
-                f"The entry point {entry.name!r} of {ENTRY_POINTS!r} is {entry.value!r}, which is "
-                "not a subclass of BaseLlm"
-            )
-        patterns = _patterns(llm_cls)
-        if _names(llm_cls, model) or any(re.fullmatch(pattern, model) for pattern in patterns):
-            return llm_cls
-    return None
 
 
 def _load(home: str) -> type[BaseLlm]:
@@ -178,16 +138,35 @@ def _not_found(model: str) -> str:
     """Return the message for a name that no class serves."""
     meant = _guess(model)
     own = [pattern for pattern, _ in _users]
-    own += [entry.name for entry in entry_points(group=ENTRY_POINTS)]
+    own += list_entry_names()
     parts = [
         f"Model {model!r} not found.",
-        f"Did you mean {meant!r}?" if meant else "Check the spelling.",
+        *_what_is_wrong(model, f"Did you mean {meant!r}?" if meant else ""),
         f"Registered here: {', '.join(own)}." if own else "",
-        "A model whose name does not tell its provider needs it in front, as in "
-        f"'openrouter:{model.rpartition(':')[2]}'; `ostinato models` lists the providers.",
+        "`ostinato models` lists the providers.",
         f"Or {_REMEDY}",
     ]
     return " ".join(filter(None, parts))
+
+
+def _what_is_wrong(model: str, guess: str) -> tuple[str, ...]:
+    """Return the sentences about an unknown name: what is wrong with it, and what to write."""
+    prefix, colon, bare = model.partition(":")
+    if not colon:
+        return (
+            guess or "Check the spelling.",
+            "A model whose name does not tell its provider needs it in front, as in "
+            f"'openrouter:{model}'.",
+        )
+    if not bare:
+        return (f"No name follows the prefix: write {prefix + ':NAME'!r}.",)
+    return (
+        f"No provider {prefix!r} is known.",
+        guess,
+        f"{'Or register' if guess else 'Register'} a class that serves the name: by "
+        "LLMRegistry.register in a module that the agent imports, or by an entry point of the "
+        f"group {GROUP}.",
+    )
 
 
 def _guess(model: str) -> str | None:

@@ -26,7 +26,7 @@ from .._log import get_logger
 from ..hosting.log_setup import log_to_stderr, print_line
 from ..hosting.setup_error import SetupError
 from ..hosting.store_address import parse_store
-from ..hosting.stores import SERVED_KINDS, open_store
+from ..hosting.stores import SERVED_KINDS, open_store, refuse_database_file
 from ..telemetry.export import start_export
 from .app import make_app
 from .checks import check_settings
@@ -133,11 +133,12 @@ def serve(settings: ServerSettings) -> int:
 
 
 async def _check_database(settings: ServerSettings) -> None:
-    """Check that the database server answers; stores in files are not opened."""
+    """Check that the database server answers; of files only check that the server can use them."""
     if is_registered("session", settings.db):
         return
     address = parse_store(settings.db, kinds=SERVED_KINDS)
     if address.kind != "server":
+        refuse_database_file(address)
         return
     store = open_store(address)
     try:

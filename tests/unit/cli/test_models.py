@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ def test_the_list_names_providers_keys_and_no_values(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://box:1/v1")
+    monkeypatch.setenv("VLLM_API_KEY", KEY)
     done = ostinato("models")
     assert done.code == 0
     rows = {
@@ -39,6 +41,7 @@ def test_the_list_names_providers_keys_and_no_values(
     assert rows["anthropic"].startswith("·")
     assert rows["anthropic"].endswith("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN")
     assert rows["ollama"].endswith("needs no key, at http://box:1/v1")
+    assert rows["vllm"].endswith("VLLM_API_KEY is set, at http://127.0.0.1:8000/v1")
     assert KEY not in done.out
 
 
@@ -54,8 +57,38 @@ def test_the_list_as_json(ostinato: Ostinato, monkeypatch: pytest.MonkeyPatch) -
     done = ostinato("models", "--json")
     by_name = {row["name"]: row for row in json.loads(done.out)}
     assert by_name["openai"]["keySet"] == "OPENAI_API_KEY" and by_name["openai"]["available"]
+    assert by_name["openai"]["keyNeeded"] and not by_name["vllm"]["keyNeeded"]
     assert by_name["google"]["keySet"] is None and not by_name["google"]["available"]
     assert KEY not in done.out
+
+
+@pytest.fixture
+def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two packages bring model classes; one of them cannot be imported."""
+    group = "ostinato.models"
+    entries = [
+        EntryPoint("mine", f"{Scripted.__module__}:Scripted", group),
+        EntryPoint("gone", "no_such_module:GoneLlm", group),
+    ]
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: entries)
+    monkeypatch.setattr(Scripted, "supported_models", classmethod(lambda cls: ["mine-.*"]))
+
+
+@pytest.mark.usefixtures("packaged")
+def test_models_of_other_packages_are_listed(ostinato: Ostinato) -> None:
+    lines = ostinato("models").out.splitlines()
+    assert any(
+        line.startswith("✓ scripted:")
+        and line.endswith("entry point tests.unit.models.kit:Scripted")
+        for line in lines
+    )
+    gone = next(line for line in lines if "gone:" in line)
+    assert gone.startswith("· ") and "cannot be imported: ModuleNotFoundError" in gone
+    rows = {row["name"]: row for row in json.loads(ostinato("models", "--json").out)}
+    assert rows["scripted"]["available"] and rows["scripted"]["names"] == ["mine-.*"]
+    assert not rows["gone"]["available"] and "no_such_module" in rows["gone"]["problem"]
+    doctor = ostinato("doctor").out
+    assert "entry point tests.unit.models.kit:Scripted" in doctor and "GoneLlm" in doctor
 
 
 def test_one_model_tells_what_it_can_do(ostinato: Ostinato) -> None:

@@ -179,12 +179,30 @@ def test_the_offline_model_stands_in_for_every_model_and_says_so_first(
 
 def test_model_replaces_the_names_of_all_agents(make_agent: MakeAgent, ostinato: Ostinato) -> None:
     make_agent(NAMED)
-    assert ostinato("run", "desk", "Hello", "--model", "gemni").out.startswith(
-        "gemni is not available (no model of that name is known): using the offline stand-in"
-    )
     done = ostinato("run", "desk", "Weather in Rome", "--model", "offline")
     assert "stand-in" not in done.out
     assert "--model offline" in done.out
+
+
+@pytest.mark.parametrize("agent", [NAMED, ONE], ids=["names", "objects"])
+def test_an_unknown_name_in_the_option_is_an_error_and_no_stand_in_answers(
+    make_agent: MakeAgent, ostinato: Ostinato, agent: str
+) -> None:
+    make_agent(agent)
+    done = ostinato("run", "desk", "Hello", "--model", "opnai:gpt-5")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: --model: Model 'opnai:gpt-5' not found. ")
+    assert "Did you mean 'openai:gpt-5'?" in done.err
+
+
+def test_an_unknown_name_in_the_agent_is_an_error_and_no_stand_in_answers(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(NAMED.replace("gpt-4o", "gtp-4o"))
+    done = ostinato("run", "desk", "Hello")
+    assert (done.code, done.out) == (2, "")
+    assert "Model 'gtp-4o' not found. Did you mean 'gpt-4o'?" in done.err
+    assert done.err.startswith("error: Agent '")
 
 
 def test_a_failing_tool_ends_with_one_paragraph(make_agent: MakeAgent, ostinato: Ostinato) -> None:

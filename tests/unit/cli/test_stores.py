@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.hosting.stores import store_of
+from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.store.durable_store import Claim, Place
 from tests.support.databases import new_database
 from tests.unit.cli.conftest import Done, MakeAgent, Ostinato
@@ -197,6 +198,51 @@ def test_a_database_beside_which_nothing_can_be_kept_is_named(
     done = ostinato(command, "desk", *message, "--db", str(tmp_path / "x.db"))
     assert done.code and f"beside the database {tmp_path / 'x.db'}: " in done.err
     assert "Name another file with --db." in done.err
+
+
+@pytest.fixture
+def adk_file(tmp_path: Path) -> Iterator[str]:
+    """A SQLite file with google-adk's tables and one session."""
+
+    async def write() -> None:
+        store = DatabaseSessionService(f"sqlite+aiosqlite:///{tmp_path}/adk.db")
+        await store.create_session(app_name="desk", user_id="ann", session_id="first")
+        await store.close()
+
+    asyncio.run(write())
+    yield "adk.db"
+
+
+DRY_RUN = ("policy", "dry-run", "policy.yaml")
+
+
+@pytest.mark.parametrize(
+    "command", [one for one in (*COMMANDS, DRY_RUN) if one[0] != "migrate"], ids=" ".join
+)
+def test_every_command_says_how_to_copy_a_file_of_google_adk(
+    command: tuple[str, ...],
+    adk_file: str,
+    make_agent: MakeAgent,
+    ostinato: Ostinato,
+    tmp_path: Path,
+) -> None:
+    make_agent(DESK)
+    (tmp_path / "x.json").write_text('{"id": "x", "appName": "desk", "userId": "u"}')
+    (tmp_path / "policy.yaml").write_text("rules: []\n")
+    done = ostinato(*command, "--db", adk_file)
+    assert done.code == 1
+    assert (
+        "error: 'adk.db' was written by DatabaseSessionService or google-adk. Copy it: `ostinato "
+        "migrate --from adk.db --to sessions.db`" in done.err
+    )
+
+
+def test_a_file_of_google_adk_is_copied(adk_file: str, ostinato: Ostinato) -> None:
+    done = ostinato("doctor", "--db", adk_file)
+    assert done.code == 1 and "ostinato migrate --from adk.db" in done.out
+    done = ostinato("migrate", "--from", adk_file, "--to", "sessions.db")
+    assert (done.code, done.out) == (0, "1 sessions copied.\n")
+    assert "first" in ostinato("sessions", "list", "--db", "sessions.db").out
 
 
 def test_a_server_that_does_not_answer_is_said(ostinato: Ostinato) -> None:

@@ -68,6 +68,37 @@ def test_an_installed_google_adk_is_left_alone(desk: Path, tmp_path: Path) -> No
     done = attempt("-m", "ostinato", "run", "desk", "Hi", cwd=tmp_path, path=site)
     assert done.returncode == 1 and "is an agent of google-adk" in done.stderr
     assert "pip uninstall google-adk" in done.stderr
+    assert "`python -m ostinato.compat -m ostinato run desk`" in done.stderr
+    (desk / "agent.py").write_text(AGENT)
+    done = attempt(
+        "-m", "ostinato.compat", "-m", "ostinato", "run", "desk", "Hi", cwd=tmp_path, path=site
+    )
+    assert done.returncode == 0 and "You said Hi, seven." in done.stdout
+    last = done.stdout.strip().splitlines()[-1].strip()
+    assert last.startswith("python -m ostinato.compat -m ostinato run desk --session ")
+
+
+TEST = """
+from google.adk.agents import Agent
+from google.genai import types
+
+def test_names():
+    assert Agent.__module__.startswith("ostinato.") and types.Content
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["alias", "conftest"])
+def test_tests_run_through_the_alias(how: str, tmp_path: Path) -> None:
+    (tmp_path / "test_desk.py").write_text(TEST)
+    if how == "conftest":
+        (tmp_path / "conftest.py").write_text(
+            "import ostinato.compat\n\nostinato.compat.install(force=True)\n"
+        )
+    start = ("-m", "ostinato.compat") if how == "alias" else ()
+    plain = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_desk.py")
+    done = attempt(*start, *plain, cwd=tmp_path, warnings="default")
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.service

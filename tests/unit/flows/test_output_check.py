@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from ostinato._adk_mode import set_follows_adk
 from ostinato.agents import LlmAgent, RunConfig
 from ostinato.agents.run_config import StreamingMode
 from ostinato.errors import ModelRetriesExceededError
-from ostinato.models import LlmResponse
+from ostinato.models import BaseLlm, LlmRequest, LlmResponse, ModelCapabilities
 from ostinato.testing import FunctionModel, ScriptedModel, call, chunks, final_text
 from tests.support.optionals import parts_of
 
@@ -99,6 +99,36 @@ async def test_what_a_program_of_google_adk_keeps_under_a_key_has_to_fit(memory:
     talk = Talk(clerk(ScriptedModel(["a", "b"])), memory)
     error = await talk.fails(run_config=RunConfig(max_model_retries=1))
     assert isinstance(error, ModelRetriesExceededError)
+
+
+class Own(BaseLlm):
+    """A user's adapter that ignores the schema."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="many")]))
+
+
+class Able(Own):
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        return ModelCapabilities()
+
+
+@pytest.mark.parametrize(
+    ("model", "is_told"),
+    [(Own(model="own"), True), (Able(model="able"), False), (ScriptedModel(["many"] * 9), False)],
+    ids=["own", "able", "scripted"],
+)
+async def test_a_model_class_without_capabilities_is_told_what_it_claims(
+    memory: Store, model: BaseLlm, is_told: bool
+) -> None:
+    with pytest.raises(ModelRetriesExceededError) as caught:
+        await Talk(clerk(model), memory).say()
+    hint = "Own has no `capabilities` of its own"
+    assert (hint in str(caught.value)) is is_told
+    assert ("ModelCapabilities(structured_output=False)" in str(caught.value)) is is_told
 
 
 async def test_a_success_forgets_earlier_mistakes(memory: Store) -> None:

@@ -16,6 +16,7 @@ from ostinato.errors import (
 )
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.openai_llm import OpenAILlm
+from ostinato.models.registry import LLMRegistry
 from ostinato.models.retry_policy import RetryPolicy
 from tests.wire.asking import ask, fails, request, said, texts
 from tests.wire.chat import script
@@ -47,6 +48,44 @@ async def test_a_function_gives_the_key_of_each_request(is_async: bool) -> None:
         sent = [one.headers["authorization"] for one in server.requests]
     assert sent == ["Bearer sk-first-0123456", "Bearer sk-second-0123456"]
     assert "sk-" not in f"{llm!r} {llm.model_dump_json()}"
+
+
+OWN_SERVERS = ["compatible", "ollama", "vllm", "llamacpp", "lmstudio"]
+
+
+@pytest.mark.parametrize("server_name", OWN_SERVERS)
+async def test_a_server_of_ones_own_gets_a_key_if_the_environment_holds_one(
+    server_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = f"{server_name.upper()}_API_KEY"
+    monkeypatch.delenv(variable, raising=False)
+    async with FakeServer(script.answers([Turn("Yes.")] * 3, stream=False)) as server:
+        monkeypatch.setenv(f"{server_name.upper()}_BASE_URL", server.url)
+        await ask(LLMRegistry.new_llm(f"{server_name}:m"), request())
+        monkeypatch.setenv(variable, KEY)
+        await ask(LLMRegistry.new_llm(f"{server_name}:m"), request())
+        await ask(OpenAILlm(model="m", base_url=server.url), request())
+        sent = [one.headers.get("authorization") for one in server.requests]
+    assert sent == [None, f"Bearer {KEY}", None]
+
+
+async def test_a_refused_optional_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLLM_API_KEY", raising=False)
+    async with FakeServer([REFUSED]) as server:
+        monkeypatch.setenv("VLLM_BASE_URL", server.url)
+        assert "Check VLLM_API_KEY." in str(await fails(LLMRegistry.new_llm("vllm:m"), request()))
+
+
+async def test_a_server_that_does_not_run_names_the_variable_of_its_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("VLLM_BASE_URL", raising=False)
+    llm = OpenAILlm(model="m", provider="vllm", retry_policy=RetryPolicy(attempts=1))
+    assert str(llm._unreachable("refused")).endswith(
+        "Start the server, or set VLLM_BASE_URL to its address."
+    )
+    monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:1/v1")
+    assert "Check VLLM_BASE_URL and the network." in str(await fails(llm, request()))
 
 
 async def test_a_key_of_a_function_is_not_quoted() -> None:

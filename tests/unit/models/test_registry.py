@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from ostinato import models
 from ostinato._adk_mode import set_follows_adk
 from ostinato.agents import LlmAgent
 from ostinato.errors import AgentConfigError, ModelUnavailableError
@@ -14,7 +15,7 @@ from ostinato.models.base_llm import BaseLlm
 from ostinato.models.llm_request import LlmRequest
 from ostinato.models.llm_response import LlmResponse
 from ostinato.models.offline_llm import OfflineLlm
-from ostinato.models.providers import PROVIDERS, provider_of
+from ostinato.models.providers import PROVIDERS, Provider, provider_of
 from ostinato.models.registry import LLMRegistry, check_model
 from ostinato.runners import InMemoryRunner
 
@@ -147,7 +148,7 @@ def test_a_prefix_may_name_a_registered_class(prefix: str) -> None:
 
 def test_a_prefix_may_name_a_class_of_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     monkeypatch.setattr(EntryPoint, "load", lambda self: Mine)
     made = LLMRegistry.new_llm("mine:gpt-4")
     assert (type(made), made.model) == (Mine, "gpt-4")
@@ -281,9 +282,26 @@ def test_an_unknown_name_says_what_may_be_meant_and_what_to_do() -> None:
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("mine:x", "No provider 'mine' is known. Register a class that serves the name: by "),
+        ("opnai:x", "No provider 'opnai' is known. Did you mean 'openai:x'? Or register a class "),
+        ("openai:", "No name follows the prefix: write 'openai:NAME'."),
+    ],
+)
+def test_an_unknown_prefix_is_named_with_the_ways_to_register_one(model: str, said: str) -> None:
+    with pytest.raises(ModelUnavailableError) as caught:
+        LLMRegistry.resolve(model)
+    message = str(caught.value)
+    assert message.startswith(f"Model {model!r} not found. {said}")
+    assert "needs it in front" not in message
+    assert ("group ostinato.models" in message) is not model.endswith(":")
+
+
 def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="mine", value=f"{__name__}:Mine", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     monkeypatch.setattr(EntryPoint, "load", lambda self: Mine)
     assert type(LLMRegistry.new_llm("mine-3")) is Mine
     with pytest.raises(ModelUnavailableError, match=r"Registered here: .*mine"):
@@ -292,8 +310,15 @@ def test_an_entry_point_serves_names_that_nobody_else_does(monkeypatch: pytest.M
 
 def test_an_entry_point_that_is_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="wrong", value="json:loads", group="ostinato.models")
-    monkeypatch.setattr("ostinato.models.registry.entry_points", lambda group: [entry])
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
     with pytest.raises(AgentConfigError, match=r"'wrong'.*not a subclass of BaseLlm"):
+        LLMRegistry.new_llm("other-3")
+
+
+def test_an_entry_point_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="gone", value="no_such_module:GoneLlm", group="ostinato.models")
+    monkeypatch.setattr("ostinato.models.packaged_models.entry_points", lambda group: [entry])
+    with pytest.raises(AgentConfigError, match=r"'gone'.*cannot be imported: ModuleNotFoundError"):
         LLMRegistry.new_llm("other-3")
 
 
@@ -312,6 +337,13 @@ def test_a_class_without_patterns_is_refused() -> None:
         LLMRegistry.register(Silent)
     with pytest.raises(AgentConfigError, match=r"Broken.*not a regular expression"):
         LLMRegistry.register(Broken)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
+def test_every_adapter_is_importable_from_the_package(provider: Provider) -> None:
+    name = provider.home.rpartition(":")[2]
+    assert name in models.__all__
+    assert getattr(models, name).__name__ == name
 
 
 def test_adapters_are_imported_on_first_use_only() -> None:

@@ -34,8 +34,10 @@ async def test_it_answers_and_the_list_of_apps_says_what_to_set(
             "GOOGLE_API_KEY or GEMINI_API_KEY in the agent's .env file, or in the environment "
             "before the start."
         )
-        assert "no model of that name is known" in two["notice"]
-        assert two["notice"].endswith("`ostinato doctor` says what is missing.")
+        assert "notice" not in two
+        assert two["error"].startswith(
+            "App 'two' cannot be loaded: Agent 'root': Model 'gemni-2.5' not found. "
+        )
         await served.ask("POST", "/apps/good/users/u/sessions/s", {})
         answer = await served.ask("POST", "/run", ASKED)
         assert answer.status_code == 200 and answer.json()[0]["content"]["parts"][0]["text"]

@@ -5,6 +5,8 @@ The model gets the errors back and tries again (Spec 2 §3.8).
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ValidationError
 
 from .... import types
@@ -13,6 +15,7 @@ from ...._log import get_logger
 from ....context.invocation import InvocationContext
 from ....context.run_config import RunConfig
 from ....events.event import REJECTED, Event
+from ....models.base_llm import BaseLlm
 from ....tools.model_mistake import read_reasons
 from ....tools.set_model_response_tool import NAME as SET_MODEL_RESPONSE
 from .._output_schema_processor import has_schema_support
@@ -83,7 +86,8 @@ def make_correction(ctx: InvocationContext, problem: str) -> Event:
     Raises:
       ModelRetriesExceededError: too many outputs in a row did not match.
     """
-    ctx.count_mistake(_mistake_key(ctx), problem)
+    hint = _hint_at_capabilities(ctx.agent)
+    ctx.count_mistake(_mistake_key(ctx), f"{problem.rstrip('.')}. {hint}" if hint else problem)
     by_itself = has_schema_support(ctx.agent)
     how = "with nothing but the JSON" if by_itself else f"by calling `{SET_MODEL_RESPONSE}`"
     text = (
@@ -96,6 +100,23 @@ def make_correction(ctx: InvocationContext, problem: str) -> Event:
         branch=ctx.branch,
         content=types.Content(role="user", parts=[types.Part(text=text)]),
         custom_metadata={REJECTED: True},
+    )
+
+
+def _hint_at_capabilities(agent: Any) -> str:
+    """Return a hint if only the default of BaseLlm says that a user's model takes the schema."""
+    model: BaseLlm = agent.canonical_model
+    model_class = type(model)
+    if (
+        model_class.__module__.partition(".")[0] == "ostinato"
+        or model_class.capabilities is not BaseLlm.capabilities
+        or not has_schema_support(agent)
+    ):
+        return ""
+    return (
+        f"{model_class.__name__} has no `capabilities` of its own, so it is taken to send "
+        "config.response_schema to an API that follows it. If it does not, return "
+        "ModelCapabilities(structured_output=False) there; the output is then asked for by a tool."
     )
 
 
