@@ -92,18 +92,32 @@ class AgentRunResult(Generic[Output_co]):
           NoOutputError: the run ended with an error event or without text, or waits for an answer.
           pydantic.ValidationError: the text does not match the schema.
         """
-        event = next((e for e in reversed(self.events) if e.content or e.error_code), None)
-        parts = (event.content.parts if event is not None and event.content else None) or ()
-        text = "".join(part.text for part in parts if part.text and not part.thought)
-        why = "" if event is None else _explain_missing_output(event, text, self.events)
-        if event is None or why:
-            reason = (why or "it has no event with content").removesuffix(".")
-            raise NoOutputError(
-                f"The run of agent {self.agent.name!r} has no output: {reason}. "
-                "See the result's `events`."
-            )
-        author = self.agent.find_agent(event.author) or self.agent
-        return cast(Output_co, _parse_output(text, getattr(author, "output_schema", None)))
+        return cast(Output_co, read_output(self.agent, self.events))
+
+
+def read_output(agent: Any, events: Sequence[Event]) -> Any:
+    """Return the output of a run: text, or an object if its agent has an `output_schema`.
+
+    Args:
+      agent: the agent that was run.
+      events: the events of the run without partial ones.
+
+    Raises:
+      NoOutputError: the run ended with an error event or without text, or waits for an answer.
+      pydantic.ValidationError: the text does not match the schema.
+    """
+    event = next((e for e in reversed(events) if e.content or e.error_code), None)
+    parts = (event.content.parts if event is not None and event.content else None) or ()
+    text = "".join(part.text for part in parts if part.text and not part.thought)
+    why = "" if event is None else _explain_missing_output(event, text, events)
+    if event is None or why:
+        reason = (why or "it has no event with content").removesuffix(".")
+        raise NoOutputError(
+            f"The run of agent {agent.name!r} has no output: {reason}. See its `events`."
+        )
+    find_agent = getattr(agent, "find_agent", None)  # nodes of graphs have none
+    author = (find_agent(event.author) if find_agent else None) or agent
+    return _parse_output(text, getattr(author, "output_schema", None))
 
 
 def _explain_missing_output(event: Event, text: str, events: Sequence[Event]) -> str:
