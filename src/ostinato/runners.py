@@ -408,7 +408,7 @@ class Runner:
 
         It looks once, returns when these runs have ended, and skips unexpired leases of other hosts
         (or of a recreated container): a service that must resume by itself runs a `WorkerPool`.
-        What was started too often, or whose agents have changed, is parked (`sessions list --stuck`).
+        What was begun too often, or whose agents have changed, is parked (`sessions list --stuck`).
 
         Args:
           run_config: settings for these runs.
