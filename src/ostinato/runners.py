@@ -404,11 +404,11 @@ class Runner:
     async def resume_open(
         self, *, run_config: RunConfig | None = None, limit: int = 10, deps: Any = NOT_GIVEN
     ) -> list[Recovered]:
-        """Resume the abandoned invocations of this app, and run messages of dead callers; servers
-        and workers call it when they start.
+        """Resume the abandoned invocations of this app, and run messages of dead callers.
 
-        An invocation that was started too often, or whose agents have changed since, is parked:
-        `ostinato sessions list --stuck` lists it.
+        It looks once, returns when these runs have ended, and skips unexpired leases of other hosts
+        (or of a recreated container): a service that must resume by itself runs a `WorkerPool`.
+        What was begun too often, or whose agents have changed, is parked (`sessions list --stuck`).
 
         Args:
           run_config: settings for these runs.

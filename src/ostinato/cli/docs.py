@@ -83,7 +83,7 @@ def main(args: argparse.Namespace) -> int:
     """Serve the site and open it in a browser, until Ctrl-C; or print its folder, or an error.
 
     Raises:
-      CliError: the site is not built, the port cannot be used, or no error has the name.
+      CliError: there is no site, the port cannot be used, or no error has the name.
     """
     if args.error is not None:
         print(explain_error(args.error))
@@ -91,8 +91,10 @@ def main(args: argparse.Namespace) -> int:
     site = find_site()
     if site is None:
         raise CliError(
-            "The documentation site is not built. In a checkout of Ostinato, run `make docs-site`; "
-            "its folder docs has the same pages as Markdown.",
+            "This installation has no documentation site. `ostinato docs ERROR`, such as "
+            "`ostinato docs SessionBusyError`, explains an error without it, and Python's help() "
+            "describes every public name. The pages are Markdown files in the folder docs of "
+            "Ostinato's sources; `make docs-site` builds the site there.",
             FAILED,
         )
     if args.where:

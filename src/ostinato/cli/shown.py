@@ -10,8 +10,7 @@ from typing import TextIO
 
 from ..errors import CallAlreadyAnsweredError, ModelBehaviorError, ModelUnavailableError
 from ..events.event import Event
-from ..events.pending import CONFIRMATION, CREDENTIAL
-from ..events.request_input import REQUEST_INPUT
+from ..events.model_responses import ModelResponseFilter
 from ..hosting.load_failure import message_of, place_of
 from .escape import exact_json
 from .printer import Printer
@@ -117,6 +116,7 @@ class Tally:
     def __init__(self) -> None:
         self._start = time.perf_counter()
         self._models = self._tools = self._in = self._out = 0
+        self._filter = ModelResponseFilter()
 
     def count(self, event: Event) -> None:
         """Add an event; partial ones count nothing, and transfers are no tool calls."""
@@ -126,7 +126,7 @@ class Tally:
         for response in event.get_function_responses():
             if response.name != "transfer_to_agent" and response.id not in waiting:
                 self._tools += 1
-        if _is_answer_of_a_model(event):
+        if self._filter.is_response(event):
             self._models += 1
         usage = event.usage_metadata
         if usage is not None:
@@ -144,16 +144,6 @@ class Tally:
         seconds = time.perf_counter() - self._start
         pieces.append(f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms")
         return " · ".join(pieces)
-
-
-def _is_answer_of_a_model(event: Event) -> bool:
-    """Tell a model's response from what the framework says in its place."""
-    content = event.content
-    if content is None or content.role != "model" or event.has_trailing_code_execution_result():
-        return False
-    return not any(
-        c.name in (CONFIRMATION, CREDENTIAL, REQUEST_INPUT) for c in event.get_function_calls()
-    )
 
 
 def _count_noun(number: int, what: str) -> str:

@@ -49,7 +49,7 @@ async def _need_place(call: Call) -> Place:
     place = call.read_place()
     await call.host.agents.get_app(place.app_name)
     if await load_outline(call.host.services.sessions, place) is None:
-        raise session_not_found(place)
+        raise session_not_found()
     return place
 
 

@@ -24,7 +24,7 @@ from ..sessions.store.durable_store import Place
 from .bodies import parse_json, validate_record
 from .client_input import check_message
 from .host import Host
-from .place import check_place, ensure_session
+from .place import check_place, ensure_session, session_not_found
 from .problems import Problem, error_id, invalid_input, problem_of
 from .security import SUBPROTOCOL
 from .session_json import event_json
@@ -107,7 +107,8 @@ async def run_live(socket: WebSocket) -> None:
     try:
         app = await host.agents.get_app(place.app_name)
         create = host.settings.auto_create_session
-        await ensure_session(host.services.sessions, place, create=create)
+        if not await ensure_session(host.services.sessions, place, create=create):
+            raise session_not_found()
         talk = LiveConversation(socket, host, place)
         task = host.runs.start_conversation(
             place, talk.run_until_end(app.runner, query.run_config())

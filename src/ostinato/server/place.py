@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 from ..errors import AlreadyExistsError, InputValidationError, SessionNotFoundError
 from ..events.event import Event
@@ -19,6 +21,7 @@ from ..sessions.log.event_log import EventLog, EventRecord
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Place
 from .names import check_owner
+from .problems import Problem
 
 _PAGE = 200  # sessions of one page
 
@@ -34,9 +37,21 @@ def check_place(place: Place) -> Place:
     return place
 
 
-def session_not_found(place: Place, *, named: bool = False) -> SessionNotFoundError:
+def session_not_found() -> SessionNotFoundError:
     """Return the error for a session that does not exist, with google-adk's text."""
-    return SessionNotFoundError(f"Session not found{f': {place.session_id}' if named else ''}")
+    return SessionNotFoundError("Session not found")
+
+
+def session_to_create(place: Place) -> Problem:
+    """Return the problem of a message to a session that does not exist: how to create it."""
+    short = f"Session not found: {place.session_id}"
+    owner = f"/apps/{quote(place.app_name, '')}/users/{quote(place.user_id, '')}"
+    body = json.dumps({"sessionId": place.session_id}, ensure_ascii=False)
+    message = (
+        f"{short}. Create it with POST {owner}/sessions and the body {body}, or serve the agents "
+        "with get_fast_api_app(auto_create_session=True)."
+    )
+    return Problem(404, SessionNotFoundError.__name__, message, detail=short)
 
 
 async def need_session(
@@ -49,30 +64,24 @@ async def need_session(
     """
     session = await service.get_session(**place._asdict(), config=config)
     if session is None:
-        raise session_not_found(place)
+        raise session_not_found()
     return session
 
 
-async def ensure_session(
-    service: BaseSessionService, place: Place, *, create: bool, named: bool = False
-) -> None:
-    """Make sure that a session exists.
+async def ensure_session(service: BaseSessionService, place: Place, *, create: bool) -> bool:
+    """Return whether a session exists.
 
     Args:
       service: the session service.
       place: the session.
       create: create it if it does not exist.
-      named: include its id in the error.
-
-    Raises:
-      SessionNotFoundError: it does not exist, and `create` is false.
     """
     if await load_outline(service, place) is not None:
-        return
-    if not create:
-        raise session_not_found(place, named=named)
-    with suppress(AlreadyExistsError):  # another request created it meanwhile
-        await service.create_session(**place._asdict())
+        return True
+    if create:
+        with suppress(AlreadyExistsError):  # another request created it meanwhile
+            await service.create_session(**place._asdict())
+    return create
 
 
 async def load_outline(service: BaseSessionService, place: Place) -> Session | None:
@@ -111,7 +120,7 @@ async def _load_log(service: BaseSessionService, place: Place) -> EventLog:
         return log_of(await need_session(service, place))
     session = await durable.open_session(**place._asdict(), complete=True)
     if session is None:
-        raise session_not_found(place)
+        raise session_not_found()
     return log_of(session)
 
 

@@ -22,7 +22,13 @@ from .client_input import check_client_metadata, check_client_state, check_messa
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .host import Host
 from .names import Id
-from .place import check_place, ensure_session, load_outline, session_not_found
+from .place import (
+    check_place,
+    ensure_session,
+    load_outline,
+    session_not_found,
+    session_to_create,
+)
 from .problems import invalid_input, problem_of
 from .session_json import event_json, event_pieces
 from .sse import BARE_END, encode_frame, wait_for_disconnect
@@ -134,7 +140,8 @@ async def start_run(call: Call) -> tuple[Place, Run]:
     if body.new_message is None and body.invocation_id is None:
         raise invalid_input("newMessage or invocationId is required.")
     create = call.host.settings.auto_create_session
-    await ensure_session(call.host.services.sessions, place, create=create, named=True)
+    if not await ensure_session(call.host.services.sessions, place, create=create):
+        raise session_to_create(place)
     metadata = {**(body.custom_metadata or {}), **await call.claim_key(place)}
     mode = StreamingMode.SSE if body.streaming else StreamingMode.NONE
     run = call.host.runs.start_run(
@@ -240,7 +247,7 @@ async def get_run_status(call: Call) -> RunStatus:
     """Return the status of a session's run."""
     place, service = call.read_place(), call.host.services.sessions
     if await load_outline(service, place) is None:
-        raise session_not_found(place)
+        raise session_not_found()
     return await read_run_status(call.host, place)
 
 
@@ -274,7 +281,7 @@ async def cancel_run(call: Call) -> Cancelled:
     place = call.read_place()
     app = await call.host.agents.get_app(place.app_name)
     if await load_outline(call.host.services.sessions, place) is None:
-        raise session_not_found(place)
+        raise session_not_found()
     wanted = call.body.invocation_id if call.body is not None else None
     return Cancelled(
         cancelled=await app.runner.cancel(

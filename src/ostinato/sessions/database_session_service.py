@@ -62,9 +62,9 @@ class DatabaseSessionService(LeasedSessionService):
     connections of an event loop that ends before are closed with it.
 
     Args:
-      db_url: the database, with a driver that does not block: `sqlite+aiosqlite:///file.db`,
-        `sqlite+aiosqlite:///:memory:`, `postgresql+asyncpg://user:password@host/database` or
-        `mysql+aiomysql://user:password@host/database`.
+      db_url: the database: `postgresql://user:password@host/database`, `mysql://...`,
+        `sqlite:///file.db` or `sqlite:///:memory:`. It may name a driver that does not block
+        (`postgresql+asyncpg`, `mysql+aiomysql`, `mysql+asyncmy`, `sqlite+aiosqlite`).
       reconnect_seconds: for how long an operation tries to reach a server again that has answered
         before, with growing pauses; 0 fails at once. What may have been committed is tried again
         only if that cannot store it twice.

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import types
 from .._aclosing import Aclosing
+from ..agents.agent_run_result import read_output
 from ..apps.app import App
 from ..events.event import Event
 from ..runners import InMemoryRunner, Runner
@@ -85,6 +86,17 @@ class Conversation:
     def text(self) -> str:
         """The final text of the last run."""
         return final_text(self.events)
+
+    @property
+    def output(self) -> Any:
+        """The output of the last run, as `AgentRunResult.output` has it: an object if the agent
+        has an `output_schema`, else the text.
+
+        Raises:
+          NoOutputError: the run ended with an error event or without text, or waits for an answer.
+          pydantic.ValidationError: the text does not match the schema.
+        """
+        return read_output(self.runner.agent, [one for one in self.events if not one.partial])
 
     async def session(self) -> Session:
         """Return the stored session; create it if it does not exist."""

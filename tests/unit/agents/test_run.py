@@ -107,6 +107,23 @@ def test_an_output_schema_gives_objects(schema: Any, text: str, output: Any) -> 
     assert line.run_sync("x").output == output
 
 
+def test_the_repeated_output_of_a_tool_is_no_model_call() -> None:
+    def look_up() -> int:
+        return 3
+
+    model = ScriptedModel([call("look_up"), call("set_model_response", total=3)])
+    agent = Agent(name="a", model=model, tools=[look_up], output_schema=Bill)
+    result = agent.run_sync("x")
+    assert result.output == Bill(total=3)
+    assert result.usage.llm_calls == len(model.requests) == 2
+
+
+def test_a_request_for_approval_is_no_model_call() -> None:
+    model = ScriptedModel([call("ask_boss")])
+    tool = FunctionTool(ask_boss, require_confirmation=True)
+    assert Agent(name="a", model=model, tools=[tool]).run_sync("x").usage.llm_calls == 1
+
+
 PICTURE = LlmResponse(
     content=types.Content(
         role="model",
@@ -134,7 +151,15 @@ def ask_boss() -> None:
                 model=ScriptedModel([call("ask_boss")]),
                 tools=[LongRunningFunctionTool(ask_boss)],
             ),
-            "waits for the answer to ask_boss",
+            "waits for the answer to ask_boss. .* Runner",
+        ),
+        (
+            Agent(
+                name="a",
+                model=ScriptedModel([call("ask_boss")]),
+                tools=[FunctionTool(ask_boss, require_confirmation=True)],
+            ),
+            "waits for a person's answer to ask_boss. .* Runner",
         ),
         (SequentialAgent(name="a"), "it has no event with content"),
     ],

@@ -27,12 +27,14 @@ def test_the_folder_of_the_site_is_printed(site: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == f"{site}\n"
 
 
-def test_without_a_site_the_command_says_how_to_build_it(
+def test_without_a_site_the_command_says_what_else_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(docs, "PLACES", (tmp_path / "absent",))
     assert main(["docs"]) == 1
-    assert "make docs-site" in capsys.readouterr().err
+    said = " ".join(capsys.readouterr().err.split())
+    assert "make docs-site" in said
+    assert "`ostinato docs SessionBusyError`, explains an error" in said
 
 
 @pytest.mark.parametrize(

@@ -187,3 +187,13 @@ async def test_no_file_has_a_name_that_a_route_reads_otherwise(served: Served) -
         answer = await served.ask("POST", path, {"filename": name, "artifact": {"text": name}})
         assert answer.status_code == 200, name
         assert (await served.ask("GET", f"{path}/{name}")).json() == {"text": name}
+
+
+async def test_a_message_to_no_session_says_how_to_create_it(served: Served) -> None:
+    answer = await served.client.post("/run", json={**RUN, "sessionId": "x1"})
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "Session not found: x1"
+    message = answer.json()["error"]["message"]
+    assert f'Create it with POST {BASE} and the body {{"sessionId": "x1"}}' in message
+    assert (await served.ask("POST", BASE, {"sessionId": "x1"})).status_code == 200
+    assert (await served.client.post("/run", json={**RUN, "sessionId": "x1"})).status_code == 200

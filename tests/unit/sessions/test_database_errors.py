@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from sqlalchemy import make_url
 
 from ostinato.errors import InputValidationError, MissingExtraError, StoreError
 from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.sql.sql_url import target_of
 from ostinato.sessions.store.durable_store import JournalRow
 from tests.support.databases import SERVERS, execute, new_database, server_url
 from tests.unit.sessions.talk import OWNER, claim, said, texts
@@ -49,17 +51,35 @@ async def refusal(url: str, error: type[Exception] = StoreError, **settings: Any
         ("", "is not a database URL"),
         (5, "must be a str, not int"),
         (f"oracle+oracledb://x:{SECRET}@y/z", "'oracle'; this store knows sqlite, postgresql"),
-        (f"postgresql://x:{SECRET}@y/z", r"no driver; write postgresql\+asyncpg://"),
         (f"postgresql+psycopg2://x:{SECRET}@y/z", r"'psycopg2', .* write postgresql\+asyncpg://"),
-        ("sqlite:///file.db", r"no driver; write sqlite\+aiosqlite://"),
         ("mysql+pymysql://y/z", r"'pymysql', .* write mysql\+aiomysql://.*ostinato\[mysql\]"),
-        ("mariadb://y/z", r"write mariadb\+aiomysql://"),
+        ("mariadb+pymysql://y/z", r"write mariadb\+aiomysql://"),
     ],
 )
 def test_wrong_urls(url: Any, says: str) -> None:
     with pytest.raises(InputValidationError, match=says) as caught:
         DatabaseSessionService(url)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        (f"postgresql://x:{SECRET}@y/z", "postgresql+asyncpg"),
+        ("mysql://x@y/z", "mysql+aiomysql"),
+        ("mariadb://y/z", "mariadb+aiomysql"),
+        ("sqlite:///file.db", "sqlite+aiosqlite"),
+        ("mysql+asyncmy://y/z", "mysql+asyncmy"),
+    ],
+)
+def test_a_url_without_a_driver_gets_one(
+    monkeypatch: pytest.MonkeyPatch, url: str, driver: str
+) -> None:
+    monkeypatch.setitem(sys.modules, driver.partition("+")[2], ModuleType("driver"))
+    target = target_of(url)
+    assert target.url.drivername == driver
+    password = SECRET if SECRET in url else None
+    assert target.url.password == password
 
 
 def test_settings_that_sqlalchemy_refuses() -> None:

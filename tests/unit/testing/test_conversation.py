@@ -3,12 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from pydantic import BaseModel
+
 from ostinato import types
 from ostinato.agents import Agent
+from ostinato.agents.run_config import RunConfig, StreamingMode
 from ostinato.apps import App
+from ostinato.errors import NoOutputError
+from ostinato.events import Event
 from ostinato.runners import InMemoryRunner
 from ostinato.testing import Conversation, ScriptedModel, call, final_text
-from ostinato.tools import LongRunningFunctionTool
+from ostinato.tools import FunctionTool, LongRunningFunctionTool
+from ostinato.workflow import Workflow, node
 
 
 async def test_turns_share_a_session() -> None:
@@ -38,6 +45,44 @@ async def test_a_call_that_waits_is_answered() -> None:
     assert talk.text == "Good."
     assert talk.pending() == []
     assert model.requests[1].function_responses[0].response == {"answer": "yes"}
+
+
+class Reply(BaseModel):
+    amount: int
+
+
+async def test_the_output_is_typed() -> None:
+    def pay(amount: int) -> str:
+        return f"Paid {amount}."
+
+    model = ScriptedModel([call("pay", amount=9), call("set_model_response", amount=9)])
+    tool = FunctionTool(pay, require_confirmation=True)
+    talk = Conversation(Agent(name="root", model=model, tools=[tool], output_schema=Reply))
+    streaming = RunConfig(streaming_mode=StreamingMode.SSE)
+    await talk.say("Pay 9", run_config=streaming)
+    with pytest.raises(NoOutputError, match="waits for a person's answer to pay"):
+        _ = talk.output
+    await talk.answer(talk.pending()[0], {"confirmed": True}, run_config=streaming)
+    assert talk.output == Reply(amount=9)
+
+
+async def test_the_output_without_a_schema_is_the_text() -> None:
+    talk = Conversation(Agent(name="root", model=ScriptedModel(["Hello."])))
+    with pytest.raises(NoOutputError, match="'root' has no output"):
+        _ = talk.output
+    await talk.say("Hi")
+    assert talk.output == "Hello."
+
+
+async def test_the_output_of_a_node_is_its_text() -> None:
+    @node
+    def greet(node_input: str) -> Event:
+        return Event(message="Hello.")
+
+    flow = Workflow(name="flow", edges=[("START", greet)])
+    talk = Conversation(InMemoryRunner(node=flow))
+    await talk.say("Hi")
+    assert talk.output == "Hello."
 
 
 async def test_apps_and_runners_are_taken_as_they_are() -> None:

@@ -19,7 +19,7 @@ _DATABASES: dict[str, tuple[Dialect, tuple[str, ...], str]] = {
     "mysql": (MYSQL, ("aiomysql", "asyncmy"), "mysql"),
     "mariadb": (MYSQL, ("aiomysql", "asyncmy"), "mysql"),
 }
-_EXAMPLE = "postgresql+asyncpg://user:password@host/database"
+_EXAMPLE = "postgresql://user:password@host/database"
 
 
 class Target(NamedTuple):
@@ -56,8 +56,7 @@ def target_of(db_url: Any) -> Target:
         url: URL = engine.make_url(db_url)
     except (errors.ArgumentError, ValueError):  # its text would repeat the password
         raise InputValidationError(
-            f"db_url is not a database URL; write one like {_EXAMPLE!r} or "
-            "'sqlite+aiosqlite:///sessions.db'."
+            f"db_url is not a database URL; write one like {_EXAMPLE!r} or 'sqlite:///sessions.db'."
         ) from None
     backend, _, driver = url.drivername.partition("+")
     if backend not in _DATABASES:
@@ -65,13 +64,13 @@ def target_of(db_url: Any) -> Target:
             f"db_url names the database {backend!r}; this store knows {', '.join(_DATABASES)}."
         )
     dialect, drivers, extra = _DATABASES[backend]
+    if not driver:
+        driver = drivers[0]
+        url = url.set(drivername=f"{backend}+{driver}")
     if driver not in drivers:
-        named = (
-            f"the driver {driver!r}, which this store cannot wait for" if driver else "no driver"
-        )
         raise InputValidationError(
-            f"db_url names {named}; write {backend}+{drivers[0]}://... (pip install "
-            f"'ostinato[{extra}]')."
+            f"db_url names the driver {driver!r}, which this store cannot wait for; write "
+            f"{backend}+{drivers[0]}://... (pip install 'ostinato[{extra}]')."
         )
     need(driver, extra=extra)
     in_memory = dialect is SQLITE and _in_memory(url)
