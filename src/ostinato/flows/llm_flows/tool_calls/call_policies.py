@@ -20,16 +20,14 @@ def restricts_calls(ctx: InvocationContext) -> bool:
     return ctx.services.policy is not None or bool(_find_restricting(ctx))
 
 
-def _find_restricting(ctx: InvocationContext) -> list[BaseToolset]:
-    tools: Sequence[Any] = getattr(ctx.agent, "tools", ())
-    # Most tools are functions, for which the first check is cheaper.
-    return [
-        tool
-        for tool in tools
-        if type(tool) is not FunctionType
-        and isinstance(tool, BaseToolset)
-        and tool.restricts_calls is True  # it may be a mock
-    ]
+def _find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
+    found: Sequence[BaseToolset] = ()
+    tools: Any = getattr(ctx.agent, "tools", None)
+    for tool in tools if type(tools) is list else ():
+        # Most tools are functions; others may be mocks.
+        if type(tool) is not FunctionType and getattr(tool, "restricts_calls", False) is True:
+            found = [*found, tool]
+    return found
 
 
 async def find_gate(ctx: InvocationContext) -> PolicyGate | Any:
