@@ -37,7 +37,7 @@ from ...sessions.log.confirmation_answers import check_confirmation, read_confir
 from ...sessions.log.event_log import EventLog, EventRecord, visible_indexes
 from ...sessions.log.history import is_imported
 from ...sessions.store.durable_store import CallAnswer, CallRequest
-from ...tools.function_tool import REJECTED
+from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
 from .agent_choice import agents_below
@@ -328,11 +328,11 @@ def close_calls_of_gone_agents(
         call = None if found is None else call_of(found, call_id)
         if call is None:
             continue
-        is_approved = request.kind != "approval" or (
-            read_confirmation(given[answer.call_id])[0].confirmed
-        )
-        error = _AGENT_GONE.format(request.author) if is_approved else REJECTED
-        response = types.FunctionResponse(id=call.id, name=call.name, response={"error": error})
+        result = {"error": _AGENT_GONE.format(request.author)}
+        if request.kind == "approval":
+            decided = read_confirmation(given[answer.call_id])[0]
+            result = result if decided.confirmed else make_rejection(decided)
+        response = types.FunctionResponse(id=call.id, name=call.name, response=result)
         events.append(
             Event(
                 invocation_id=ctx.invocation_id,
