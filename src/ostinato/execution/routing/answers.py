@@ -41,6 +41,7 @@ from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
 from .agent_choice import agents_below
+from .policy_answers import find_payload_fault, find_unknown_field, is_policy_question
 
 _CREDENTIAL_FIELDS: dict[auth.AuthCredentialTypes, str] = {
     auth.AuthCredentialTypes.API_KEY: "api_key",
@@ -188,6 +189,9 @@ def _check_response(log: EventLog, asked: _Asked) -> None:
         return  # any result is valid; a workflow node checks its own answers
     arguments = read_question(request)[0].args or {}
     fault = _find_fault(request, response.response or {}, arguments)
+    if not fault and request.kind == "approval" and is_policy_question(asked.record, arguments):
+        decided, _ = read_confirmation(response.response or {})
+        fault = find_payload_fault(arguments, decided)
     if fault:
         raise InvalidAnswerError(
             f"The answer to call {request.call_id!r} ({request.name}) cannot be used: {fault}. "
@@ -234,7 +238,7 @@ async def check_tools(
     answers: Sequence[CallAnswer],
     message: types.Content,
 ) -> None:
-    """Refuse answers to calls of removed tools, and edited arguments that do not fit the tool.
+    """Refuse answers to calls of removed tools, and answers that do not fit the tool.
 
     Args:
       ctx: the run, for the toolsets.
@@ -277,7 +281,15 @@ async def check_tools(
                 f"{answer.call_id!r} asks for. The call stays open."
             )
         if decided:
-            edited = decided[1]
+            question, edited = read_question(request)[0].args or {}, decided[1]
+            fault = ""
+            if is_policy_question(_record_of(ctx.log, answer.call_id)[1], question):
+                fault = find_unknown_field(tool, decided[0])
+            if fault:
+                raise InvalidAnswerError(
+                    f"The answer to call {answer.call_id!r}, by which a policy asks about tool "
+                    f"{tool.name!r}, cannot be used: {fault}. The call stays open."
+                )
             fault = "" if edited is None else tool.find_argument_fault(edited)
             if fault:
                 raise InvalidAnswerError(

@@ -16,12 +16,10 @@ from ..base_tool import BaseTool
 from ..function_tool import UNCONFIRMED, make_rejection
 from .conditions import read_key
 from .ledger import Caller, PolicyLedger
-from .notes import find_answered_note, record_decision
+from .notes import ONCE, find_answered_note, record_decision
 from .policy import Policy, PolicyDecision, ToolRequest, join_decisions
 from .rule import Rule
 from .tool_source import describe_source, is_own_of_runtime, read_defaults
-
-ONCE = "once"
 
 
 class PolicyGate:

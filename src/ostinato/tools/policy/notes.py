@@ -10,6 +10,8 @@ from ...sessions.log.event_log import EventLog, EventRecord
 
 POLICY = "policy"
 """Key in the custom metadata of events: what the policy decided on calls, by call id."""
+ONCE = "once"
+"""The grant that every approval is: for the single call."""
 
 
 def record_decision(ctx: InvocationContext, call_id: str | None, note: dict[str, Any]) -> None:

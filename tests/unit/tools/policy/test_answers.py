@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from ostinato import Agent, App, Runner
+from ostinato.errors import InvalidAnswerError
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import FunctionTool
 from ostinato.tools.policy import Policy, Rule
@@ -80,3 +82,65 @@ async def test_an_edit_that_no_rule_fits_any_more_records_the_person() -> None:
         "by": "person",
         "grant": "once",
     }
+
+
+EDIT = {"amount": 20, "to": "ann"}
+PLACE = """beside 'confirmed': {"confirmed": true, "args": {...}}. The call stays open."""
+OFFERS = ASKS.model_copy(update={"grants": ("session", "24h")})
+
+
+@pytest.mark.parametrize(
+    ("payload", "fault"),
+    [
+        ({"args": EDIT}, PLACE),
+        ({"arguments": EDIT}, PLACE),
+        ({"amount": 20}, PLACE),
+        ({"grant": "once", "grants": [], "args": EDIT}, PLACE),
+        ([EDIT], PLACE),
+        ("yes", PLACE),
+        ({"grant": "session"}, "'grant' is 'session', but the rule that asks offers no grants"),
+        ({"grant": 7}, "'grant' is 7, but"),
+    ],
+)
+@pytest.mark.parametrize("tool", [None, asking])
+async def test_what_a_policy_does_not_ask_for_is_refused_and_the_call_stays_open(
+    payload: Any, fault: str, tool: Any
+) -> None:
+    chat, till = await ask(tool=tool)
+    request = chat.pending()[0]
+    with pytest.raises(InvalidAnswerError, match=re.escape(fault)):
+        await chat.answer(request, {"confirmed": True, "payload": payload})
+    assert till.paid == []
+    await chat.answer(request, {"confirmed": True, "args": EDIT})
+    assert till.paid == [(20, "ann")]
+
+
+async def test_a_grant_that_the_rule_does_not_offer_is_refused() -> None:
+    chat, till = await ask(OFFERS)
+    request = chat.pending()[0]
+    payload = (request.args or {})["toolConfirmation"]["payload"]
+    for wanted in ("forever", "user", None):
+        with pytest.raises(InvalidAnswerError, match="offers: once, session, 24h"):
+            await chat.answer(request, {"confirmed": True, "payload": {"grant": wanted}})
+    assert till.paid == []
+    await chat.answer(request, {"confirmed": True, "payload": payload})  # as clients echo it
+    assert till.paid == [(200, "ann")]
+
+
+async def test_a_tool_that_sees_the_answer_may_have_a_payload_of_its_own() -> None:
+    seen: list[Any] = []
+
+    def pay(amount: float, tool_context: Any) -> str:
+        """Pay somebody."""
+        seen.append(tool_context.tool_confirmation.payload)
+        return "paid"
+
+    model = ScriptedModel([call("pay", amount=200), "Done."])
+    root = Agent(name="clerk", model=model, tools=[pay])
+    chat = Conversation(App(name="shop", root_agent=root, policy=Policy(rules=(ASKS,))))
+    await chat.say("Pay 200")
+    request = chat.pending()[0]
+    with pytest.raises(InvalidAnswerError, match="'payload' holds 'args'"):
+        await chat.answer(request, {"confirmed": True, "payload": {"args": EDIT}})
+    await chat.answer(request, {"confirmed": True, "payload": {"days": 3}})
+    assert seen == [{"days": 3}]
