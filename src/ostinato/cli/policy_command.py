@@ -9,6 +9,7 @@ import json
 from .. import _clock
 from ..hosting.store_address import parse_store
 from ..tools.policy.dry_run import DryRun, StoppedCall, dry_run
+from ..tools.policy.policy import Policy
 from ..tools.policy.policy_file import read_policy_file
 from ..tools.policy.rule import read_seconds
 from .cli_error import FAILED, USAGE, CliError
@@ -53,11 +54,11 @@ def _try(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
-        _report(result, args)
+        _report(result, policy, args)
     return 0
 
 
-def _report(result: DryRun, args: argparse.Namespace) -> None:
+def _report(result: DryRun, policy: Policy, args: argparse.Namespace) -> None:
     calls = _count(result.calls, "call")
     print(
         f"{label(args.file)} would have stopped {len(result.stopped):,} of {calls} in "
@@ -66,13 +67,15 @@ def _report(result: DryRun, args: argparse.Namespace) -> None:
     for (rule, outcome), count in result.count_by_rule().most_common():
         name = "the default" if rule is None else f"rule {rule}"
         print(f"  {count:>7,}  {_OUTCOMES[outcome]}, by {name}")
-    if result.unknown_sources:
+    if result.unknown_sources and any(rule.source != ("*",) for rule in policy.rules):
         print(
             f"The log does not tell the source of {_count(result.unknown_sources, 'call')}; rules "
-            "with `source` do not fit them."
+            "with `source` take them for calls of functions."
         )
     for one in result.stopped[-args.limit :] if args.limit else ():
         print(_describe(one))
+    if result.idle_rules:
+        print(f"Fitted no call: {', '.join(result.idle_rules)}")
 
 
 def _describe(one: StoppedCall) -> str:

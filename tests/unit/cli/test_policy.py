@@ -40,6 +40,15 @@ def test_a_run_obeys_and_its_sessions_can_be_tried(
     assert done.code == 0
     assert "would have stopped 2 of 2 calls in 2 sessions since 1h ago." in done.out
     assert "2  denied, by rule big" in done.out
+    assert "source" not in done.out and "Fitted no call" not in done.out
+    (home / "more.yaml").write_text(
+        RULES.partition("tests:")[0]
+        + "  - {id: own, verdict: ask, tool: pay, source: function}\n"
+        + "  - {id: pya, verdict: ask, tool: pya}\n"
+    )
+    more = ostinato("policy", "dry-run", "more.yaml")
+    assert "does not tell the source of 1 call; rules with `source` take them" in more.out
+    assert more.out.endswith("Fitted no call: pya\n")
     done = ostinato("policy", "dry-run", "policy.yaml", "--json", "--app", "desk")
     assert [one["tool"] for one in json.loads(done.out)["stopped"]] == ["pay", "pay"]
 
