@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ostinato.cli.escape import label
 from tests.support.policies import AGENT, RULES
 from tests.unit.cli.conftest import MakeAgent, Ostinato
 
@@ -18,6 +19,20 @@ def test_check(ostinato: Ostinato, home: Path) -> None:
     assert done.code == 1
     assert "line 5: expected ask, but the default says allow" in done.out
     assert "1 of 2 tests passed" in done.out
+
+
+def test_names_and_paths_are_quoted_by_one_rule(ostinato: Ostinato, home: Path) -> None:
+    (home / "my desk").mkdir()
+    for file in ("policy.yaml", "my desk/2.yaml"):
+        (home / file).write_text(RULES)
+    done = ostinato("policy", "check", f"../{home.name}/policy.yaml", "my desk/2.yaml")
+    first, second = done.out.splitlines()
+    assert first.startswith(f"../{home.name}/policy.yaml: 1 rule")
+    assert second.startswith('"my desk/2.yaml": 1 rule')
+    assert [label(one) for one in ("441529d5", "b6588778", "r1", "a b", "-x", "")] == [
+        *("441529d5", "b6588778", "r1"),
+        *('"a b"', '"-x"', '""'),
+    ]
 
 
 def test_check_names_the_fault(ostinato: Ostinato, home: Path) -> None:
