@@ -68,6 +68,22 @@ def test_a_run_obeys_and_its_sessions_can_be_tried(
     assert [one["tool"] for one in json.loads(done.out)["stopped"]] == ["pay", "pay"]
 
 
+def test_a_waiting_call_shows_the_rules_message_and_an_edit_its_arguments(
+    ostinato: Ostinato, home: Path, make_agent: MakeAgent
+) -> None:
+    make_agent(AGENT)
+    (home / "policy.yaml").write_text(RULES.partition("tests:")[0].replace("deny", "ask"))
+    done = ostinato("run", "desk", "Go", "--policy", "policy.yaml")
+    assert "◆ pay waits for your approval:\n    says  " in done.out
+    assert "Too much." in done.out
+    call_id = done.out.partition("--approve ")[2].split()[0]
+    command = ("run", "desk", "--policy", "policy.yaml", "--approve", call_id)
+    refused = ostinato(*command, "--args", '{"amuont": 20}')
+    assert refused.code == 1 and "amuont is no parameter" in refused.err
+    done = ostinato(*command, "--args", '{"amount": 20}')
+    assert "● pay(amount=20)\n    └ paid 20" in done.out
+
+
 def test_wrong_usage(ostinato: Ostinato, home: Path, make_agent: MakeAgent) -> None:
     (home / "policy.yaml").write_text(RULES)
     done = ostinato("policy", "dry-run", "policy.yaml", "--since", "soon")
