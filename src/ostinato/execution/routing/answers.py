@@ -37,6 +37,7 @@ from ...sessions.log.confirmation_answers import check_confirmation, read_confir
 from ...sessions.log.event_log import EventLog, EventRecord, visible_indexes
 from ...sessions.log.history import is_imported
 from ...sessions.store.durable_store import CallAnswer, CallRequest
+from ...tools.base_tool import BaseTool
 from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
@@ -281,21 +282,40 @@ async def check_tools(
                 f"{answer.call_id!r} asks for. The call stays open."
             )
         if decided:
-            question, edited = read_question(request)[0].args or {}, decided[1]
-            fault = ""
-            if is_policy_question(_record_of(ctx.log, answer.call_id)[1], question):
-                fault = find_unknown_field(tool, decided[0])
-            if fault:
-                raise InvalidAnswerError(
-                    f"The answer to call {answer.call_id!r}, by which a policy asks about tool "
-                    f"{tool.name!r}, cannot be used: {fault}. The call stays open."
-                )
-            fault = "" if edited is None else tool.find_argument_fault(edited)
-            if fault:
-                raise InvalidAnswerError(
-                    f"The edited arguments of call {answer.call_id!r} do not fit tool "
-                    f"{tool.name!r}: {fault}. The call stays open."
-                )
+            record = _record_of(ctx.log, answer.call_id)[1]
+            _check_decision(request, record, tool, *decided)
+
+
+def _check_decision(
+    request: CallRequest,
+    record: EventRecord,
+    tool: BaseTool,
+    decision: auth.ToolConfirmation,
+    edited: dict[str, Any] | None,
+) -> None:
+    """Refuse a decision that does not fit the tool.
+
+    Args:
+      request: the request for confirmation.
+      record: the request in the log.
+      tool: the tool that it is about.
+      decision: the person's decision.
+      edited: the edited arguments, if there are any.
+    """
+    fault = ""
+    if is_policy_question(record, read_question(request)[0].args or {}):
+        fault = find_unknown_field(tool, decision)
+    if fault:
+        raise InvalidAnswerError(
+            f"The answer to call {request.call_id!r}, by which a policy asks about tool "
+            f"{tool.name!r}, cannot be used: {fault}. The call stays open."
+        )
+    fault = "" if edited is None else tool.find_argument_fault(edited)
+    if fault:
+        raise InvalidAnswerError(
+            f"The edited arguments of call {request.call_id!r} do not fit tool "
+            f"{tool.name!r}: {fault}. The call stays open."
+        )
 
 
 class ClosedCalls(NamedTuple):

@@ -126,8 +126,9 @@ async def dry_run(
 
     Nothing runs and nothing is stored. Each call that a rule asks about counts as stopped, whatever
     a person would have granted. A call without a recorded source counts as that of a function: the
-    log names the sources of servers' and documents' tools, and of skills. Limits count what the policy would have let through. State that
-    other sessions wrote, and calls of agents that ran as tools, are not in a session's log.
+    log names the sources of servers' and documents' tools, and of skills. Limits count what the
+    policy would have let through. State that other sessions wrote, and calls of agents that ran as
+    tools, are not in a session's log.
 
     Args:
       policy: the policy.
