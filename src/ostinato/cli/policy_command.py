@@ -7,13 +7,15 @@ import asyncio
 import json
 
 from .. import _clock
+from ..hosting.loader import load_agent
 from ..hosting.store_address import parse_store
 from ..tools.policy.dry_run import DryRun, StoppedCall, dry_run
 from ..tools.policy.policy import Policy
 from ..tools.policy.policy_file import read_policy_file
 from ..tools.policy.rule import read_seconds
 from .cli_error import FAILED, USAGE, CliError
-from .escape import label
+from .escape import label, reveal
+from .policy_agent import AgentFindings, check_agent
 from .session_index import existing_store
 
 _OUTCOMES = {"deny": "denied", "ask": "asked about", "limit": "over its limit"}
@@ -25,8 +27,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Read the files and run their tests."""
+    """Read the files, run their tests, and compare their rules with an agent's tools."""
     failed = False
+    loaded = None if args.agent is None else load_agent(args.agent, args.allow_code_from)
     for file in args.files:
         found = read_policy_file(file)
         faults = found.run_tests()
@@ -35,7 +38,24 @@ def _check(args: argparse.Namespace) -> int:
             print(f"FAILED {label(fault)}")
         passed = f"{len(found.tests) - len(faults)} of {len(found.tests)} tests passed"
         print(f"{label(file)}: {_count(len(found.policy.rules), 'rule')}, {passed}")
+        if loaded is not None:
+            findings = asyncio.run(check_agent(found.policy, loaded.root))
+            failed = failed or bool(findings.faults)
+            _report_findings(findings, loaded.root.name)
     return FAILED if failed else 0
+
+
+def _report_findings(findings: AgentFindings, agent: str) -> None:
+    """Write what of a policy fits nothing of an agent tree."""
+    for fault in findings.faults:
+        print(f"FAILED {label(agent)}: {reveal(fault)}")
+    if findings.unknown:
+        names = reveal(", ".join(findings.unknown))
+        rules = ", ".join(findings.unchecked) or "none"
+        print(
+            f"The tools of {names} are unknown until they are connected. Rules that may be about "
+            f"them and were not checked: {rules}"
+        )
 
 
 def _try(args: argparse.Namespace) -> int:

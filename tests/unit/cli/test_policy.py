@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ostinato.cli.escape import label
 from tests.support.policies import AGENT, RULES
 from tests.unit.cli.conftest import MakeAgent, Ostinato
@@ -41,6 +43,72 @@ def test_check_names_the_fault(ostinato: Ostinato, home: Path) -> None:
     assert done.code == 1
     assert "policy.yaml, line 2, rules[0].verdict:" in done.err
     assert ostinato("policy", "check", "gone.yaml").code == 1
+
+
+TREE = (
+    AGENT.rpartition("root_agent")[0]
+    + '''
+from pydantic import BaseModel
+from ostinato.tools import AgentTool
+from ostinato.tools.base_toolset import BaseToolset
+
+class Place(BaseModel):
+    city: str
+    tags: list[str] = []
+
+def ship(place: Place, parts: list[Place], note: str = "", **more: str) -> str:
+    """Ship."""
+    return "shipped"
+
+class Remote(BaseToolset):
+    async def get_tools(self, readonly_context=None):
+        raise RuntimeError("this would connect")
+    async def close(self): ...
+
+inner = Agent(name="shipper", model=FunctionModel(answer), tools=[ship])
+far = Agent(name="far", model=FunctionModel(answer), tools=[Remote()])
+root_agent = Agent(name="clerk", model=FunctionModel(answer), tools=[pay, AgentTool(inner)],
+                   sub_agents=[far])
+'''
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("tool: pay, agent: clerk, args: {/amount: 5}", ""),
+        ("agent: clerk, tool: [ship*, '!pay']", ""),
+        ("tool: transfer_to_agent", ""),
+        ("agent: shipper, args: {/place/city: Rome, /parts/*/tags/0: x}", ""),
+        ("agent: shipper, args: {/note/x: Rome}", ""),
+        ("agent: clerk, tool: pya", "rule 'a' fits no tool; there are: pay, shipper"),
+        ("agent: clerck", "rule 'a' fits no agent; there are: clerk, far, shipper"),
+        (
+            "agent: clerk, tool: pay, args: {/amont: {gt: 5}}",
+            "rule 'a': '/amont' is no argument of tool 'pay'; there are: amount",
+        ),
+        ("agent: clerk, tool: pay, args: {/amount/x: 5}", "'/amount/x' is no argument"),
+        ("agent: shipper, args: {/place/town: Rome}", "'/place/town' is no argument"),
+        ("agent: shipper, args: {/parts/city: Rome}", "'/parts/city' is no argument"),
+        ("tool: pya", "not checked: a"),
+        ("tool: pay, args: {/amont: 5}", "not checked: a"),
+    ],
+)
+def test_rules_are_compared_with_an_agents_tools(
+    ostinato: Ostinato, home: Path, make_agent: MakeAgent, rule: str, told: str
+) -> None:
+    make_agent(TREE)
+    (home / "policy.yaml").write_text(f"rules:\n  - {{id: a, verdict: deny, {rule}}}\n")
+    done = ostinato("policy", "check", "policy.yaml", "--agent", "desk")
+    assert told in done.out
+    assert ("FAILED clerk: " in done.out, done.code) == (
+        (True, 1) if told and "not checked" not in told else (False, 0)
+    ), done.out
+    assert "The tools of Remote of agent 'far' are unknown" in done.out
+    assert (
+        ostinato("policy", "check", "policy.yaml").out
+        == "policy.yaml: 1 rule, 0 of 0 tests passed\n"
+    )
 
 
 def test_a_run_obeys_and_its_sessions_can_be_tried(
