@@ -35,7 +35,7 @@ def find_payload_fault(question: Mapping[str, Any], answer: auth.ToolConfirmatio
       answer: the person's answer.
 
     Returns:
-      The fault, such as a grant that the rule does not offer; empty if there is none.
+      The fault, such as a grant that the rule does not offer; empty if the payload is right.
     """
     payload: Any = answer.payload
     if not isinstance(payload, dict):
