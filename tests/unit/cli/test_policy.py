@@ -84,14 +84,14 @@ root_agent = Agent(name="clerk", model=FunctionModel(answer), tools=[pay, AgentT
         ("agent: clerk, tool: pya", "rule 'a' fits no tool; there are: pay, shipper"),
         ("agent: clerck", "rule 'a' fits no agent; there are: clerk, far, shipper"),
         (
-            "agent: clerk, tool: pay, args: {/amont: {gt: 5}}",
-            "rule 'a': '/amont' is no argument of tool 'pay'; there are: amount",
+            "agent: clerk, tool: pay, args: {/amuont: {gt: 5}}",
+            "rule 'a': '/amuont' is no argument of tool 'pay'; there are: amount",
         ),
         ("agent: clerk, tool: pay, args: {/amount/x: 5}", "'/amount/x' is no argument"),
         ("agent: shipper, args: {/place/town: Rome}", "'/place/town' is no argument"),
         ("agent: shipper, args: {/parts/city: Rome}", "'/parts/city' is no argument"),
         ("tool: pya", "not checked: a"),
-        ("tool: pay, args: {/amont: 5}", "not checked: a"),
+        ("tool: pay, args: {/amuont: 5}", "not checked: a"),
     ],
 )
 def test_rules_are_compared_with_an_agents_tools(
