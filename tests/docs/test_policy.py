@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,27 @@ def policy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_the_policy_passes_its_own_tests(policy_file: Path) -> None:
-    found = read_policy_file(policy_file)
-    assert len(found.tests) == 4 and found.run_tests() == []
+def test_every_policy_of_the_page_passes_its_own_tests(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for number, text in enumerate(blocks):
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(text, encoding="utf-8")
+        found = read_policy_file(file)
+        assert len(found.tests) == 4 and found.run_tests() == []
+
+
+async def test_the_answers_of_the_page_do_what_it_says(policy_file: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(block("python"), names)
+    yes, edit, no = (json.loads(line) for line in block("json").splitlines())
+    wanted = ["400 refunded to ann", "80 refunded to ann", "Ann was refunded yesterday."]
+    for answer, want in zip((yes, edit, no), wanted, strict=True):
+        script = [call("refund", amount=400, customer="ann"), "Done."]
+        names["app"].root_agent.model = ScriptedModel(script)
+        chat = Conversation(names["app"])
+        await chat.say("Refund")
+        assert want in str(await chat.answer(chat.pending()[0], answer))
 
 
 async def test_the_app_obeys(policy_file: Path) -> None:

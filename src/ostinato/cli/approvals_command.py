@@ -14,9 +14,9 @@ from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
 from . import run
 from .call_lookup import find_call, is_meant
-from .call_view import call_lines, said_lines
+from .call_view import call_lines
 from .cli_error import USAGE, CliError
-from .escape import exact_json, label
+from .escape import label
 from .parser import parse_arguments
 from .printer import Printer
 from .screen import Screen
@@ -135,5 +135,4 @@ def _detail_lines(one: Pending, width: int) -> list[tuple[str | tuple[str, str],
     """Return the lines that show the call of an approval, and what is said with it."""
     if one.kind == "input":
         return []
-    lines = said_lines("says", exact_json(one.hint), width) if one.hint else []
-    return [*lines, *call_lines(one, width)[0]]
+    return [*run.hint_lines(one, width), *call_lines(one, width)[0]]

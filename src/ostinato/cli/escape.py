@@ -32,7 +32,7 @@ _BLANK = frozenset(
     )
 )
 _EMOJI = 0x1F000  # from here on a character may take two cells
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z0-9_.-]+)?")
+_NAME = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./~-]*(:[A-Za-z0-9_./~-]+)?")
 
 
 def reveal(text: str, keep: str = "") -> str:
@@ -85,7 +85,7 @@ def exact_json(value: Any, indent: int | None = None) -> str:
 
 
 def label(name: str) -> str:
-    """Return a name: unchanged if it is a plain word, otherwise as JSON."""
+    """Return a name: unchanged if it is a plain word or path, otherwise as JSON."""
     return name if _NAME.fullmatch(name) else exact_json(name)
 
 

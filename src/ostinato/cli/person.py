@@ -73,6 +73,8 @@ async def ask_for(
             break
         if response is not None:
             answers.append(one.answer(response))
+            if one.kind == "approval" and response["confirmed"]:
+                printer.remember_call(one.tool_call_id, one.tool, response.get("args", one.args))
     return answers
 
 

@@ -7,12 +7,15 @@ import asyncio
 import json
 
 from .. import _clock
+from ..hosting.loader import load_agent
 from ..hosting.store_address import parse_store
 from ..tools.policy.dry_run import DryRun, StoppedCall, dry_run
+from ..tools.policy.policy import Policy
 from ..tools.policy.policy_file import read_policy_file
 from ..tools.policy.rule import read_seconds
 from .cli_error import FAILED, USAGE, CliError
-from .escape import label
+from .escape import label, reveal
+from .policy_agent import AgentFindings, check_agent
 from .session_index import existing_store
 
 _OUTCOMES = {"deny": "denied", "ask": "asked about", "limit": "over its limit"}
@@ -24,8 +27,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Read the files and run their tests."""
+    """Read the files, run their tests, and compare their rules with an agent's tools."""
     failed = False
+    loaded = None if args.agent is None else load_agent(args.agent, args.allow_code_from)
     for file in args.files:
         found = read_policy_file(file)
         faults = found.run_tests()
@@ -34,7 +38,24 @@ def _check(args: argparse.Namespace) -> int:
             print(f"FAILED {label(fault)}")
         passed = f"{len(found.tests) - len(faults)} of {len(found.tests)} tests passed"
         print(f"{label(file)}: {_count(len(found.policy.rules), 'rule')}, {passed}")
+        if loaded is not None:
+            findings = asyncio.run(check_agent(found.policy, loaded.root))
+            failed = failed or bool(findings.faults)
+            _report_findings(findings, loaded.root.name)
     return FAILED if failed else 0
+
+
+def _report_findings(findings: AgentFindings, agent: str) -> None:
+    """Write what of a policy fits nothing of an agent tree."""
+    for fault in findings.faults:
+        print(f"FAILED {label(agent)}: {reveal(fault)}")
+    if findings.unknown:
+        names = reveal(", ".join(findings.unknown))
+        rules = ", ".join(findings.unchecked) or "none"
+        print(
+            f"The tools of {names} are unknown until they are connected. Rules that may be about "
+            f"them and were not checked: {rules}"
+        )
 
 
 def _try(args: argparse.Namespace) -> int:
@@ -53,11 +74,11 @@ def _try(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result.to_json(), indent=2))
     else:
-        _report(result, args)
+        _report(result, policy, args)
     return 0
 
 
-def _report(result: DryRun, args: argparse.Namespace) -> None:
+def _report(result: DryRun, policy: Policy, args: argparse.Namespace) -> None:
     calls = _count(result.calls, "call")
     print(
         f"{label(args.file)} would have stopped {len(result.stopped):,} of {calls} in "
@@ -66,13 +87,15 @@ def _report(result: DryRun, args: argparse.Namespace) -> None:
     for (rule, outcome), count in result.count_by_rule().most_common():
         name = "the default" if rule is None else f"rule {rule}"
         print(f"  {count:>7,}  {_OUTCOMES[outcome]}, by {name}")
-    if result.unknown_sources:
+    if result.unknown_sources and any(rule.source != ("*",) for rule in policy.rules):
         print(
             f"The log does not tell the source of {_count(result.unknown_sources, 'call')}; rules "
-            "with `source` do not fit them."
+            "with `source` take them for calls of functions."
         )
     for one in result.stopped[-args.limit :] if args.limit else ():
         print(_describe(one))
+    if result.idle_rules:
+        print(f"Fitted no call: {', '.join(result.idle_rules)}")
 
 
 def _describe(one: StoppedCall) -> str:

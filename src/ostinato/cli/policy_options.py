@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .store_options import add_db, add_filters
+from .store_options import add_allow_code, add_db, add_filters
 
 _EXAMPLES = """\
 examples:
   ostinato policy check policy.yaml                     check the rules, and run the file's tests
+  ostinato policy check policy.yaml --agent my_agent    find rules that fit none of its tools
   ostinato policy dry-run policy.yaml --since 7d        what it would have stopped in a week
   ostinato policy dry-run policy.yaml --since 24h --db postgresql://user@host/database
 
-exit codes: 0 success, 1 the file is no valid policy or a test failed, 2 wrong usage
+exit codes: 0 success, 1 the file is no valid policy, a test failed or a rule fits no
+tool of --agent, 2 wrong usage
 """
 
 
@@ -29,6 +31,12 @@ def add_policy_command(commands: Any) -> None:
     verbs = policy.add_subparsers(dest="verb", metavar="VERB", required=True)
     check = verbs.add_parser("check", help="check the rules, and run the tests in the file")
     check.add_argument("files", metavar="FILE", nargs="+", help="the policy files")
+    check.add_argument(
+        "--agent",
+        metavar="PATH",
+        help="report rules and argument pointers that fit no tool of this agent and those below it",
+    )
+    add_allow_code(check)
     tried = verbs.add_parser("dry-run", help="apply the rules to the calls of recorded sessions")
     tried.add_argument("file", metavar="FILE", help="the policy file")
     tried.add_argument(

@@ -53,6 +53,7 @@ class Printer:
         self._kind = ""
         self._last_call: str | None = None
         self._progress: dict[str, list[str]] = {}
+        self._approved: dict[str, str] = {}
 
     @property
     def width(self) -> int:
@@ -84,6 +85,10 @@ class Printer:
             self._show_parts(event)
         self._streamed = ""
         self._show_effects(event)
+
+    def remember_call(self, call_id: str, name: str, args: dict[str, Any]) -> None:
+        """Show a call that a person has approved with these arguments above its result."""
+        self._approved[call_id] = call_text(name, args)
 
     def end_turn(self) -> None:
         """End the current line and forget the speaker."""
@@ -199,17 +204,21 @@ class Printer:
         text = call_text(call.name or "?", call.args)
         if call.name == REQUEST_INPUT:
             text = f"asks {as_json((call.args or {}).get('message') or 'for input')}"
-        lines = block(text, self._room_for(4), None if self._verbose else _RESULT_LINES)
-        if self._room_for(4) is None and not self._verbose:
-            lines = [cut(lines[0], _PIPED)]
         waits = call.id in (event.long_running_tool_ids or ())
         origin = read_tool_origin(event, call.id)
         source = "" if origin is None else f"  {cut(origin_text(origin), _SOURCE)}"
+        self._show_title(text, f"{source}{'  (answered later)' if waits else ''}")
+
+    def _show_title(self, title: str, tail: str = "") -> None:
+        """Show a call, with a remark behind it."""
+        room = self._room_for(4)
+        lines = block(title, room, None if self._verbose else _RESULT_LINES)
+        if room is None and not self._verbose:
+            lines = [cut(lines[0], _PIPED)]
         for number, line in enumerate(lines):
-            last = number == len(lines) - 1
-            tail = f"{source}{'  (answered later)' if waits else ''}" if last else ""
+            rest = tail if number == len(lines) - 1 else ""
             self._screen.line(
-                ("● " if not number else "  ", "green"), line, (tail, "dim"), indent=2
+                ("● " if not number else "  ", "green"), line, (rest, "dim"), indent=2
             )
 
     def _show_response(self, event: Event, response: types.FunctionResponse) -> None:
@@ -229,7 +238,7 @@ class Printer:
             failed = set(response.response or {}) == {"error"}
             style = "red" if failed else "dim"
         if not several and response.id != self._last_call:
-            self._screen.line(("● ", "green"), title, indent=2)
+            self._show_title(self._approved.get(response.id, title))
         if text:
             self._write_lines("└ ", f"{name}{text}", style, 4)
 

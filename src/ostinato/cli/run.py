@@ -32,9 +32,9 @@ from ..hosting.stores import Store, keep_spans
 from ..runners import Runner
 from ..sessions.base_session_service import check_name
 from .call_lookup import find_call, short_id
-from .call_view import title_of
+from .call_view import Line, said_lines, title_of
 from .cli_error import USAGE, CliError
-from .escape import reveal
+from .escape import exact_json, reveal
 from .parser import program_command
 from .printer import Printer
 from .question_view import question_lines
@@ -79,6 +79,8 @@ class _Run:
             if one.payload is not None:
                 extra["payload"] = one.payload
             parts.append(one.answer({"confirmed": True, **extra}))
+            given = one.args if edited is None else edited
+            self.printer.remember_call(one.tool_call_id, one.tool, given)
         no = {"confirmed": False}
         parts += [
             find_call(waiting, wanted, ("approval",), events).answer(no) for wanted in args.reject
@@ -297,6 +299,8 @@ async def _say_how_to_go_on(run: _Run) -> None:
     printer.end_turn()
     for one in waiting:
         show_waiting(printer, one)
+        for line in hint_lines(one, printer.width):
+            printer.note(*line)
         for way in ways_to_answer(command, one, waiting, resume=command):
             printer.note(f"  {way}")
     printer.section(
@@ -312,6 +316,13 @@ def show_waiting(printer: Printer, one: Pending) -> None:
     )
     for line in question_lines(one, printer.width) if one.kind == "input" else ():
         printer.note(*line)
+
+
+def hint_lines(one: Pending, width: int) -> list[Line]:
+    """Return the lines with what is said to the person who approves, such as a rule's message."""
+    if one.kind == "input" or not one.hint:
+        return []
+    return said_lines("says", exact_json(one.hint), width)
 
 
 def ways_to_answer(

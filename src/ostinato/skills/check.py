@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 from ..agent_files.document import display_name
 from ..errors import AgentFileError
@@ -43,11 +44,17 @@ def _check_skill(place: Path) -> Iterator[str]:
             name, files = read_archive(place)
         else:
             name, files = place.resolve().name, read_folder(place)
-        skill = build_skill(place, name, files, reported.append)
     except AgentFileError as error:
         yield from str(error).split("\n")
         return
     shown = display_name(place / SKILL_FILE)
+    try:
+        skill = build_skill(place, name, files, reported.append)
+    except AgentFileError as error:
+        yield from (f"{shown}, {problem}" for problem in reported)
+        yield from str(error).split("\n")
+        yield from _check_fields_of(place, files)
+        return
     yield from (f"{shown}, {problem}" for problem in reported)
     if SKILL_FILE not in files:
         yield f"{display_name(place)}: the file is called skill.md; call it {SKILL_FILE}."
@@ -60,13 +67,25 @@ def _check_skill(place: Path) -> Iterator[str]:
             yield f"{place.name}/scripts/{path}, line 1: the shebang is empty."
 
 
+def _check_fields_of(place: Path, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the faults of the fields of a skill that cannot be loaded."""
+    try:
+        document = parse_skill(place / SKILL_FILE, files.get(SKILL_FILE, b""))
+    except AgentFileError:
+        return  # the fault that is told already
+    yield from _check_fields(document)
+
+
 def _check_fields(document: SkillDocument) -> Iterator[str]:
     source = document.source
     for name in source.data:
         if name not in _FIELDS:
             problem = "there is no such field; put it below `metadata`."
             yield str(source.fault(problem, (str(name),)))
-    for name, value in source.data.get("metadata", {}).items():
+    metadata: Any = source.data.get("metadata")
+    if not isinstance(metadata, dict):
+        return
+    for name, value in cast("dict[Any, Any]", metadata).items():
         if not isinstance(value, str) and not str(name).startswith("adk_"):
             problem = "the value is not a text; put it in quotes."
             yield str(source.fault(problem, ("metadata", str(name))))

@@ -12,7 +12,7 @@ from ..agent_files.document import display_name
 from ..errors import AgentFileError, AgentFileNotFoundError
 from .models import Frontmatter, Resources, Script, Skill
 from .shebang import is_text, needs_shebang, read_command
-from .skill_document import MAX_BYTES, Report, SkillDocument, parse_skill
+from .skill_document import MAX_BYTES, Report, parse_skill
 from .skill_files import (
     ARCHIVES,
     SKILL_FILE,
@@ -154,23 +154,7 @@ def _read_frontmatter(folder: Path) -> Frontmatter:
     with file.open("rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     document = parse_skill(file.absolute(), data)
-    return check_name(document, folder.resolve().name)
-
-
-def check_name(document: SkillDocument, folder: str) -> Frontmatter:
-    """Return the frontmatter of a skill that has the name of its folder.
-
-    Raises:
-      AgentFileError: it is wrong, or the names differ.
-    """
-    frontmatter = document.read_frontmatter()
-    if frontmatter.name != folder:
-        raise document.source.fault(
-            f"Skill name {frontmatter.name!r} does not match directory name {folder!r}. "
-            "Rename one.",
-            ("name",),
-        )
-    return frontmatter
+    return document.read_frontmatter(folder.resolve().name)
 
 
 def _missing_skill_file(place: Path) -> AgentFileNotFoundError:
@@ -197,7 +181,7 @@ def build_skill(
         raise _missing_skill_file(place)
     check_clashes(place, files)
     document = parse_skill(place / file, files[file], report)
-    frontmatter = check_name(document, folder)
+    frontmatter = document.read_frontmatter(folder)
     resources = Resources()
     for name, data in files.items():
         if name != file:
@@ -282,7 +266,7 @@ def list_skills_in_gcs_dir(
             continue
         try:
             document = parse_skill(Path(f"/{bucket_name}/{blob.name}"), blob.download_as_bytes())
-            found[folder] = check_name(document, folder)
+            found[folder] = document.read_frontmatter(folder)
         except AgentFileError as error:
             _log.warning("Skill %r is left out: %s", folder, error)
     return found

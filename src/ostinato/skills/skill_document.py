@@ -34,18 +34,36 @@ class SkillDocument(NamedTuple):
     text: str
     first_line: int
 
-    def read_frontmatter(self) -> Frontmatter:
+    def read_frontmatter(self, folder: str) -> Frontmatter:
         """Return the checked frontmatter.
 
-        Raises:
-          AgentFileError: fields are missing or wrong; the message names file, line and field.
-        """
-        try:
-            return Frontmatter.model_validate(self.source.data)
-        except ValidationError as error:
-            raise self._join_faults(error) from error
+        Args:
+          folder: the name of the skill's folder, which the skill has to have, too.
 
-    def _join_faults(self, error: ValidationError) -> AgentFileError:
+        Raises:
+          AgentFileError: fields are missing or wrong, or the names differ; the message names file,
+            line and field of each fault.
+        """
+        fault = self._find_name_fault(folder)
+        try:
+            frontmatter = Frontmatter.model_validate(self.source.data)
+        except ValidationError as error:
+            raise self._join_faults(error, fault) from error
+        if fault is not None:
+            raise fault
+        return frontmatter
+
+    def _find_name_fault(self, folder: str) -> AgentFileError | None:
+        name: Any = self.source.data.get("name")
+        if not isinstance(name, str) or name == folder:
+            return None
+        return self.source.fault(
+            f"Skill name {name!r} does not match directory name {folder!r}. Rename one.", ("name",)
+        )
+
+    def _join_faults(
+        self, error: ValidationError, name_fault: AgentFileError | None
+    ) -> AgentFileError:
         faults: list[AgentFileError] = []
         for one in error.errors():
             field = "allowed-tools" if one["loc"][0] == "allowed_tools" else one["loc"][0]
@@ -53,6 +71,8 @@ class SkillDocument(NamedTuple):
             if one["type"] == "missing":
                 problem = f"the required field `{field}` is missing"
             faults.append(self.source.fault(f"{problem}.", (field,)))
+        if name_fault is not None:
+            faults.append(name_fault)
         first = faults[0]
         return AgentFileError(
             "\n".join(str(one) for one in faults),

@@ -141,6 +141,12 @@ class FunctionTool(BaseTool):
             return values.message
         return super().find_argument_fault(args)
 
+    @property
+    def sees_answers(self) -> bool:
+        """Whether a person's answer reaches the function, or a `run_async` of a subclass."""
+        own = type(self).run_async is not FunctionTool.run_async
+        return own or self._read_signature().context_name is not None
+
     def drop_unknown(self, args: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that the function takes; the others never reach it.
 

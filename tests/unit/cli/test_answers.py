@@ -63,7 +63,7 @@ def test_an_approval_waits_and_is_given_by_the_command_shown(
     assert "--reject" in reject
     done = ostinato(*approve)
     assert done.code == 0, done.err
-    assert "  ● pay\n    └ paid 50 to Ann" in done.out
+    assert '  ● pay(amount=50, to="Ann")\n    └ paid 50 to Ann' in done.out
     assert "waits for" not in done.out
     again = ostinato(*approve)
     assert again.code == 3

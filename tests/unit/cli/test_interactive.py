@@ -119,7 +119,7 @@ def test_yes_runs_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     before, _, after = screen.partition("◆ pay asks for your approval")
     assert "└ waits for approval" in before
     assert '    amount  50\n    to      "Ann"' in after
-    assert "  ● pay\n    └ paid 50 to Ann" in after
+    assert '  ● pay(amount=50, to="Ann")\n    └ paid 50 to Ann' in after
     assert "waits for" not in after
 
 

@@ -52,3 +52,18 @@ def test_one_skill_is_checked_alone(tmp_path: Path) -> None:
 def test_faults_that_stop_loading_are_told(tmp_path: Path, text: str, told: str) -> None:
     write_skill(tmp_path / "odd", text)
     assert told in check_skills(tmp_path)["odd"][0]
+
+
+def test_all_faults_of_a_frontmatter_are_told_at_once(tmp_path: Path) -> None:
+    text = "---\nname: other\ntools: x\nmetadata: 7\n---\nDo it.\n"
+    write_skill(tmp_path / "My_Skill", text)
+    faults = check_skills(tmp_path)["My_Skill"]
+    wanted = (
+        "description: the required field `description` is missing",
+        "line 4, metadata:",
+        "line 2, name: Skill name 'other' does not match directory name 'My_Skill'. Rename one.",
+        "line 3, tools: there is no such field",
+    )
+    assert len(faults) == len(wanted)
+    for fault, want in zip(faults, wanted, strict=True):
+        assert want in fault

@@ -37,10 +37,12 @@ from ...sessions.log.confirmation_answers import check_confirmation, read_confir
 from ...sessions.log.event_log import EventLog, EventRecord, visible_indexes
 from ...sessions.log.history import is_imported
 from ...sessions.store.durable_store import CallAnswer, CallRequest
-from ...tools.function_tool import REJECTED
+from ...tools.base_tool import BaseTool
+from ...tools.function_tool import make_rejection
 from ...tools.json_fit import parse_answer
 from ...workflow.requests import is_request
 from .agent_choice import agents_below
+from .policy_answers import find_payload_fault, find_unknown_field, is_policy_question
 
 _CREDENTIAL_FIELDS: dict[auth.AuthCredentialTypes, str] = {
     auth.AuthCredentialTypes.API_KEY: "api_key",
@@ -188,6 +190,9 @@ def _check_response(log: EventLog, asked: _Asked) -> None:
         return  # any result is valid; a workflow node checks its own answers
     arguments = read_question(request)[0].args or {}
     fault = _find_fault(request, response.response or {}, arguments)
+    if not fault and request.kind == "approval" and is_policy_question(asked.record, arguments):
+        decided, _ = read_confirmation(response.response or {})
+        fault = find_payload_fault(arguments, decided)
     if fault:
         raise InvalidAnswerError(
             f"The answer to call {request.call_id!r} ({request.name}) cannot be used: {fault}. "
@@ -234,7 +239,7 @@ async def check_tools(
     answers: Sequence[CallAnswer],
     message: types.Content,
 ) -> None:
-    """Refuse answers to calls of removed tools, and edited arguments that do not fit the tool.
+    """Refuse answers to calls of removed tools, and answers that do not fit the tool.
 
     Args:
       ctx: the run, for the toolsets.
@@ -277,13 +282,40 @@ async def check_tools(
                 f"{answer.call_id!r} asks for. The call stays open."
             )
         if decided:
-            edited = decided[1]
-            fault = "" if edited is None else tool.find_argument_fault(edited)
-            if fault:
-                raise InvalidAnswerError(
-                    f"The edited arguments of call {answer.call_id!r} do not fit tool "
-                    f"{tool.name!r}: {fault}. The call stays open."
-                )
+            record = _record_of(ctx.log, answer.call_id)[1]
+            _check_decision(request, record, tool, *decided)
+
+
+def _check_decision(
+    request: CallRequest,
+    record: EventRecord,
+    tool: BaseTool,
+    decision: auth.ToolConfirmation,
+    edited: dict[str, Any] | None,
+) -> None:
+    """Refuse a decision that does not fit the tool.
+
+    Args:
+      request: the request for confirmation.
+      record: the request in the log.
+      tool: the tool that it is about.
+      decision: the person's decision.
+      edited: the edited arguments, if there are any.
+    """
+    fault = ""
+    if is_policy_question(record, read_question(request)[0].args or {}):
+        fault = find_unknown_field(tool, decision)
+    if fault:
+        raise InvalidAnswerError(
+            f"The answer to call {request.call_id!r}, by which a policy asks about tool "
+            f"{tool.name!r}, cannot be used: {fault}. The call stays open."
+        )
+    fault = "" if edited is None else tool.find_argument_fault(edited)
+    if fault:
+        raise InvalidAnswerError(
+            f"The edited arguments of call {request.call_id!r} do not fit tool "
+            f"{tool.name!r}: {fault}. The call stays open."
+        )
 
 
 class ClosedCalls(NamedTuple):
@@ -328,11 +360,11 @@ def close_calls_of_gone_agents(
         call = None if found is None else call_of(found, call_id)
         if call is None:
             continue
-        is_approved = request.kind != "approval" or (
-            read_confirmation(given[answer.call_id])[0].confirmed
-        )
-        error = _AGENT_GONE.format(request.author) if is_approved else REJECTED
-        response = types.FunctionResponse(id=call.id, name=call.name, response={"error": error})
+        result = {"error": _AGENT_GONE.format(request.author)}
+        if request.kind == "approval":
+            decided = read_confirmation(given[answer.call_id])[0]
+            result = result if decided.confirmed else make_rejection(decided)
+        response = types.FunctionResponse(id=call.id, name=call.name, response=result)
         events.append(
             Event(
                 invocation_id=ctx.invocation_id,

@@ -35,7 +35,7 @@ from ...telemetry.tracing import Span, note_exception, span
 from ...tools.base_tool import BaseTool
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
-from .tool_calls.call_decisions import note_decisions
+from .tool_calls.call_decisions import note_decisions, reject_call
 from .tool_calls.call_journal import (
     UNKNOWN,
     load_outcome,
@@ -459,10 +459,10 @@ async def _run_tool(run: _ToolCall) -> Any:
 async def _run_body(run: _ToolCall) -> Any:
     """Run the tool, unless it had started before a crash and must not run twice."""
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
-    answer: Any = None
     policy = await find_gate(run.ctx)
-    if policy is not None:
-        doubt = UNKNOWN if run.in_doubt else ""
+    doubt = UNKNOWN if run.in_doubt else ""
+    answer = reject_call(run.ctx, run.call, context, doubt)
+    if policy is not None and answer is None:
         answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
     answer = await settle_doubt(tool, run.args, context, answer, run.in_doubt)
     if answer is not None:

@@ -371,6 +371,28 @@ def find_decision(log: EventLog, call_id: str) -> tuple[ToolConfirmation, dict[s
     Returns:
       None if the user has not decided, or another program stored an answer that decides nothing.
     """
+    found = _find_answered(log, call_id)
+    if found is None:
+        return None
+    index, record, answer = found
+    try:
+        confirmation, edited = read_confirmation(answer.response or {})
+    except ValueError:
+        return None
+    source = find_original(log, index, record, call_id)
+    original = None if source is None else call_of(source, call_id)
+    args = (original and original.args) or {}
+    return confirmation, args if edited is None else edited
+
+
+def find_answered_request(log: EventLog, call_id: str) -> EventRecord | None:
+    """Return the request for confirmation of a tool's call that the user answered last, or None."""
+    found = _find_answered(log, call_id)
+    return None if found is None else found[1]
+
+
+def _find_answered(log: EventLog, call_id: str) -> tuple[int, EventRecord, FunctionResponse] | None:
+    """Return the request that the user answered last about a tool's call, and the answer."""
     for record in newest_visible(log):
         if record.author != "user":
             continue
@@ -380,14 +402,7 @@ def find_decision(log: EventLog, call_id: str) -> tuple[ToolConfirmation, dict[s
             if found is None or request is None or request.name != REQUEST_CONFIRMATION:
                 continue
             if original_call_id(request.name, request.args or {}) == call_id:
-                try:
-                    confirmation, edited = read_confirmation(answer.response or {})
-                except ValueError:
-                    return None
-                source = find_original(log, *found, call_id)
-                original = None if source is None else call_of(source, call_id)
-                args = (original and original.args) or {}
-                return confirmation, args if edited is None else edited
+                return *found, answer
     return None
 
 

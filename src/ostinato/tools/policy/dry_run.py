@@ -11,14 +11,18 @@ from typing import Any, Literal, cast
 from ...sessions.log.event_log import STATE_DELTA, EventRecord
 from ...sessions.session import Session, log_of
 from ...sessions.state import State
+from .conditions import read_key
 from .ledger import read_amount
-from .policy import UNKNOWN, Policy, ToolRequest
+from .notes import POLICY
+from .policy import Policy, ToolRequest
 from .rule import Rule
 from .tool_source import write_source
 
 _PAGE = 200
 _REQUESTS = "adk_request_"
 _ORIGINS = "ostinato:tools"  # written by the flow beside calls of servers' and documents' tools
+_TRANSFER = "transfer_to_agent"
+_FUNCTION = "function"
 _OWN_TOOLS = frozenset(("finish_task", "set_model_response"))
 
 Outcome = Literal["deny", "ask", "limit"]
@@ -32,6 +36,7 @@ class RecordedCall:
       app_name, user_id, session_id, call_id: names the call.
       time: when the model made it, in seconds since 1970.
       request: the call as rules see it.
+      is_assumed: whether the log does not tell the tool's source, so that it counts as a function.
     """
 
     app_name: str
@@ -40,6 +45,7 @@ class RecordedCall:
     call_id: str
     time: float
     request: ToolRequest
+    is_assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +71,16 @@ class DryRun:
       sessions: how many sessions were read.
       calls: how many calls they hold.
       stopped: the calls that the policy would have stopped, oldest first.
-      unknown_sources: how many calls have a source that the log does not tell; rules that name
-        a source do not fit them.
+      unknown_sources: how many calls have a source that the log does not tell; they count as
+        calls of functions.
+      idle_rules: the ids of the rules that fit none of the calls.
     """
 
     sessions: int = 0
     calls: int = 0
     stopped: list[StoppedCall] = field(default_factory=list[StoppedCall])
     unknown_sources: int = 0
+    idle_rules: list[str] = field(default_factory=list[str])
 
     def count_by_rule(self) -> Counter[tuple[str | None, Outcome]]:
         """Return how many calls each rule would have stopped, by rule and outcome."""
@@ -84,6 +92,7 @@ class DryRun:
             "sessions": self.sessions,
             "calls": self.calls,
             "unknownSources": self.unknown_sources,
+            "idleRules": self.idle_rules,
             "rules": [
                 {"rule": rule, "outcome": outcome, "calls": count}
                 for (rule, outcome), count in self.count_by_rule().most_common()
@@ -116,8 +125,10 @@ async def dry_run(
     """Apply a policy to the calls in recorded sessions, in the order of their times.
 
     Nothing runs and nothing is stored. Each call that a rule asks about counts as stopped, whatever
-    a person would have granted. Limits count what the policy would have let through. State that
-    other sessions wrote, and calls of agents that ran as tools, are not in a session's log.
+    a person would have granted. A call without a recorded source counts as that of a function: the
+    log names the sources of servers' and documents' tools, and of skills. Limits count what the
+    policy would have let through. State that other sessions wrote, and calls of agents that ran as
+    tools, are not in a session's log.
 
     Args:
       policy: the policy.
@@ -136,12 +147,16 @@ async def dry_run(
         calls += [call for call in read_calls(session, initial) if call.time >= since]
     calls.sort(key=lambda call: call.time)
     result.calls = len(calls)
-    result.unknown_sources = sum(call.request.source == UNKNOWN for call in calls)
+    result.unknown_sources = sum(call.is_assumed for call in calls)
     counts = _Counts()
+    idle = dict.fromkeys(rule.id for rule in policy.rules)
     for call in calls:
+        for rule in policy.find_rules(call.request) if idle else ():
+            idle.pop(rule.id, None)
         stopped = _judge(policy, call, counts)
         if stopped is not None:
             result.stopped.append(stopped)
+    result.idle_rules = [*idle]
     return result
 
 
@@ -175,9 +190,10 @@ def read_calls(session: Session, initial: dict[str, Any]) -> Iterator[RecordedCa
       initial: the state with which it was created.
     """
     state = dict(initial)
+    decided = _read_decided_sources(session)
     for record in log_of(session).records:
         if record.calls and record.author != "user":
-            yield from _read_record(session, record, state)
+            yield from _read_record(session, record, state, decided)
         if record.kinds & STATE_DELTA:
             state = dict(state)  # earlier calls keep theirs
             for key, value in record.event().actions.state_delta.items():
@@ -187,16 +203,42 @@ def read_calls(session: Session, initial: dict[str, Any]) -> Iterator[RecordedCa
                     state[key] = value
 
 
+def _read_decided_sources(session: Session) -> dict[str, str]:
+    """Return the sources of the calls on which a policy decided when they ran, by call id."""
+    found: dict[str, str] = {}
+    for record in log_of(session).records:
+        if not record.responses or not record.has_metadata(POLICY):
+            continue
+        notes: Any = (record.event().custom_metadata or {}).get(POLICY)
+        for call_id, note in cast(
+            "dict[str, Any]", notes if isinstance(notes, dict) else {}
+        ).items():
+            source = read_key(note, "source")
+            if isinstance(source, str):
+                found[call_id] = source
+    return found
+
+
 def _read_record(
-    session: Session, record: EventRecord, state: dict[str, Any]
+    session: Session, record: EventRecord, state: dict[str, Any], decided: dict[str, str]
 ) -> Iterator[RecordedCall]:
+    """Yield the calls of one record.
+
+    Args:
+      session: the session.
+      record: the record.
+      state: the state before it.
+      decided: sources that a policy's decisions name, by call id.
+    """
     event = record.event()
     origins: Any = (event.custom_metadata or {}).get(_ORIGINS)
     for call in event.get_function_calls():
         name = call.name or ""
         if name.startswith(_REQUESTS) or name in _OWN_TOOLS:
             continue
-        source = UNKNOWN
+        source = decided.get(call.id or "")
+        if name == _TRANSFER:
+            source = f"agent:{(call.args or {}).get('agent_name', '')}"
         origin: Any = None
         if isinstance(origins, dict):
             origin = cast("dict[str, Any]", origins).get(call.id or "")
@@ -207,9 +249,10 @@ def _read_record(
                 str(fields.get("source", "")),
                 str(fields.get("operation", "")),
             )
-        request = ToolRequest(name, call.args or {}, record.author, source, session.user_id, state)
+        seen = source or _FUNCTION
+        request = ToolRequest(name, call.args or {}, record.author, seen, session.user_id, state)
         place = (session.app_name, session.user_id, session.id)
-        yield RecordedCall(*place, call.id or "", record.timestamp, request)
+        yield RecordedCall(*place, call.id or "", record.timestamp, request, source is None)
 
 
 class _Counts:

@@ -13,15 +13,13 @@ from ...errors import AgentConfigError
 from ...sessions.base_session_service import BaseSessionService
 from ...sessions.log.call_requests import find_decision
 from ..base_tool import BaseTool
-from ..function_tool import REJECTED, UNCONFIRMED
+from ..function_tool import UNCONFIRMED, make_rejection
 from .conditions import read_key
 from .ledger import Caller, PolicyLedger
-from .notes import record_decision
+from .notes import ONCE, find_answered_note, record_decision
 from .policy import Policy, PolicyDecision, ToolRequest, join_decisions
 from .rule import Rule
 from .tool_source import describe_source, is_own_of_runtime, read_defaults
-
-ONCE = "once"
 
 
 class PolicyGate:
@@ -88,11 +86,15 @@ class PolicyGate:
             lambda: read_defaults(tool),
         )
         decision = join_decisions([policy.decide(request) for policy in self._policies])
-        if decision.rule is None and decision.verdict == "allow" and not decision.limits:
+        is_free = decision.rule is None and decision.verdict == "allow" and not decision.limits
+        if is_free and context.tool_confirmation is None:
             return None
         check = _Check(self._ledger, ctx, call, request, self._session_id)
         answer = await check.apply(decision)
-        record_decision(ctx, call.id, check.note)
+        if answer is None and context.tool_confirmation is not None:
+            check.note_edit()
+        if check.note:
+            record_decision(ctx, call.id, check.note)
         if answer is _ASK:
             if not can_ask:
                 return {"error": _describe("The policy requires approval of", check.rule, request)}
@@ -101,7 +103,7 @@ class PolicyGate:
             context.actions.skip_summarization = True
             return {"error": UNCONFIRMED}
         if answer is not None and in_doubt:
-            return {"error": f"{answer['error']} {in_doubt}"}
+            return {**answer, "error": f"{answer['error']} {in_doubt}"}
         return answer
 
 
@@ -192,7 +194,7 @@ class _Check:
             return _ASK
         if not approval.confirmed:
             self._note("deny", rule, by="person")
-            return {"error": REJECTED}
+            return make_rejection(approval)
         self._note("allow", rule, by="person", grant=ONCE)
         return None
 
@@ -232,9 +234,19 @@ class _Check:
                 return self._deny(rule, "The policy's limit is reached; it denies")
             if taken:
                 counted.append(rule)
-        if not self.note:
-            self._note("allow", decision.rule or (decision.limits or (None,))[0])
+        rule = decision.rule or (decision.limits or (None,))[0]
+        if not self.note and rule is not None:
+            self._note("allow", rule)
         return None
+
+    def note_edit(self) -> None:
+        """Note the person by whose edit the call no longer fits the rule that asked about it."""
+        if "by" in self.note or self._approval is None:
+            return
+        asked = find_answered_note(self._ctx.log, self._call.id or "")
+        if asked is not None:
+            note = {**asked, **self.note, "source": self._request.source, "verdict": "allow"}
+            self.note = {**note, "by": "person", "grant": ONCE}
 
     def _deny(self, rule: Rule | None, why: str) -> dict[str, Any]:
         self.rule = rule

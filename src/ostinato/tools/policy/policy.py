@@ -12,9 +12,6 @@ from .rule import STRICTNESS, Rule, Verdict, fits
 
 _CACHED = 10_000  # tools, agents and sources whose rules are remembered
 
-UNKNOWN = "unknown"
-"""The source of a recorded call whose tool the log does not describe; it fits only `*`."""
-
 
 class ToolRequest(NamedTuple):
     """A tool call as rules see it.
@@ -155,6 +152,17 @@ class Policy(BaseModel):
         if not found:
             return PolicyDecision(self.default, None, (None,), limits)
         return PolicyDecision(found[0].verdict, found[0], found, limits)
+
+    def find_rules(self, request: ToolRequest) -> list[Rule]:
+        """Return the rules that fit a call, whatever their verdict, and those that limit it."""
+        known = self._rules_for(request)
+        args, state = _read_values(request, known)
+        return [
+            one.rule
+            for one in known
+            if one.fits(request.user, args, state, restricts=one.restricts)
+            or (one.rule.limit is not None and one.fits(request.user, args, state, restricts=True))
+        ]
 
     def _rules_for(self, request: ToolRequest) -> tuple[_CompiledRule, ...]:
         """Return the rules for an agent's tool, remembered by both names and the source."""

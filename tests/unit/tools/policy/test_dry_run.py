@@ -110,3 +110,42 @@ async def test_a_dry_run_stores_nothing(tmp_path: Path) -> None:
     after = (await store.get_session(app_name="shop", user_id="ann", session_id="s")).events  # type: ignore[union-attr]
     assert len(after) == len(before)
     await store.close()
+
+
+async def test_a_call_without_a_recorded_source_counts_as_a_functions() -> None:
+    store = InMemorySessionService()
+    answer = types.FunctionResponse(id="c2", name="payer", response={"result": "paid"})
+    await recorded(
+        store,
+        "ann",
+        [
+            record(1, "pay", {"amount": 5}),
+            record(2, "payer", {"request": "Pay"}),
+            Event(
+                author="clerk",
+                invocation_id="i",
+                content=types.Content(role="user", parts=[types.Part(function_response=answer)]),
+                custom_metadata={"policy": {"c2": {"verdict": "allow", "source": "agent:payer"}}},
+            ),
+            record(3, "transfer_to_agent", {"agent_name": "bob"}),
+        ],
+    )
+    function = rule("function", "deny", source="function")
+    payer = rule("payer", "ask", source="agent:payer")
+    bob = rule("bob", "deny", source="agent:bob")
+    found = await outcomes(store, function, payer, bob)
+    assert found == [("c1", "deny", "function"), ("c2", "ask", "payer"), ("c3", "deny", "bob")]
+    result = await dry_run(Policy(rules=(function,)), store, app_name="shop")
+    assert result.unknown_sources == 1
+
+
+async def test_rules_that_fit_no_call_are_named(service: Any) -> None:
+    few = rule("few", "allow", tool="pay", limit={"count": 9, "per": "day"})
+    rules = [
+        few,
+        rule("pya", "ask", tool="pya"),
+        rule("huge", "deny", args={"/amount": {"gt": 999}}),
+    ]
+    rules += [rule("pay", "allow", tool="pay", args={"/amount": 5})]
+    result = await dry_run(Policy(rules=tuple(rules)), service, app_name="shop")
+    assert result.idle_rules == ["pya", "huge"] == result.to_json()["idleRules"]

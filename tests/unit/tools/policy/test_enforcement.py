@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from ostinato import Agent, App, Runner, Workflow
-from ostinato.errors import AgentConfigError, NodeError
+from ostinato.errors import AgentConfigError, InvalidAnswerError, NodeError
 from ostinato.sessions import InMemorySessionService
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import AgentTool, FunctionTool
@@ -242,7 +242,10 @@ async def test_grants_cover_what_the_rule_offers_and_no_more() -> None:
     assert arguments["toolConfirmation"]["payload"]["grants"] == ["once", "session"]
     await chat.answer(chat.pending()[0], {"confirmed": True, "payload": {"grant": "session"}})
     assert till.paid == [(1, "ann"), (2, "ann")]
-    await chat.answer(chat.pending()[0], {"confirmed": True, "payload": {"grant": "user"}})
+    (request,) = chat.pending()
+    with pytest.raises(InvalidAnswerError, match="offers: once, session"):
+        await chat.answer(request, {"confirmed": True, "payload": {"grant": "user"}})
+    await chat.answer(request, {"confirmed": True, "payload": {"grant": "once"}})
     assert till.paid[-1] == (3, "bob")
     chat = Conversation(chat.runner, session_id="other")
     model: Any = chat.runner.agent.model

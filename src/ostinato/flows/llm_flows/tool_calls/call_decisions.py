@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .... import types
+from ....context.context import Context
 from ....context.invocation import InvocationContext
 from ....events.event import Event
-
-POLICY = "policy"
-"""Key in the custom metadata of events: what the policy decided on calls, by call id."""
+from ....tools.function_tool import make_rejection
+from ....tools.policy.notes import POLICY, find_answered_note, record_decision
 
 
 def note_decisions(ctx: InvocationContext, event: Event) -> None:
@@ -24,3 +27,27 @@ def note_asked(response: Event, request: Event) -> None:
     if found:
         asked = {key: one for key, one in found.items() if one["verdict"] == "ask"}
         request.custom_metadata = {**(request.custom_metadata or {}), POLICY: asked}
+
+
+def reject_call(
+    ctx: InvocationContext, call: types.FunctionCall, context: Context, in_doubt: str
+) -> dict[str, Any] | None:
+    """Return the response to a call that a person rejected when a policy asked; else None.
+
+    The rejection holds even if no rule asks any more: the arguments or the state may have changed.
+
+    Args:
+      ctx: the run.
+      call: the call.
+      context: its context, with the answer.
+      in_doubt: what to say of a call that may have taken effect before a crash; else empty.
+    """
+    answer = context.tool_confirmation
+    if answer is None or answer.confirmed:
+        return None
+    asked = find_answered_note(ctx.log, call.id or "")
+    if asked is None:
+        return None
+    record_decision(ctx, call.id, {**asked, "verdict": "deny", "by": "person"})
+    rejection = make_rejection(answer)
+    return {**rejection, "error": f"{rejection['error']} {in_doubt}".strip()}

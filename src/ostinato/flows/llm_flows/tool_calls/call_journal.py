@@ -24,7 +24,7 @@ from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
 from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
-from ....tools.function_tool import REJECTED
+from ....tools.function_tool import make_rejection
 from ....tools.policy.notes import record_decision
 from .call_policies import restricts_calls
 from .tool_result import CallOutcome
@@ -169,7 +169,7 @@ def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
     """Return the response if the user refused to rerun a call in doubt; else None."""
     answer = context.tool_confirmation
     asked_here = tool.in_doubt == "ask" and not tool.asks_first
-    return {"error": REJECTED} if asked_here and answer and not answer.confirmed else None
+    return make_rejection(answer) if asked_here and answer and not answer.confirmed else None
 
 
 def serialize_result(
