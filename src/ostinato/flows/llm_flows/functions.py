@@ -459,9 +459,10 @@ async def _run_tool(run: _ToolCall) -> Any:
 async def _run_body(run: _ToolCall) -> Any:
     """Run the tool, unless it had started before a crash and must not run twice."""
     tool, context, spending = run.tool, run.context, run.ctx.services.budget_usage
+    answer, doubt = None, UNKNOWN if run.in_doubt else ""
+    if context.tool_confirmation is not None:
+        answer = reject_call(run.ctx, run.call, context, doubt)
     policy = await find_gate(run.ctx)
-    doubt = UNKNOWN if run.in_doubt else ""
-    answer = reject_call(run.ctx, run.call, context, doubt)
     if policy is not None and answer is None:
         answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
     answer = await settle_doubt(tool, run.args, context, answer, run.in_doubt)

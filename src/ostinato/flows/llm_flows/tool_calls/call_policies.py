@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ....context.invocation import InvocationContext
 from ....context.readonly import ReadonlyContext
@@ -21,12 +21,12 @@ def restricts_calls(ctx: InvocationContext) -> bool:
 
 
 def _find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
-    found: Sequence[BaseToolset] = ()
+    found: list[BaseToolset] = []
     tools: Any = getattr(ctx.agent, "tools", None)
-    for tool in tools if type(tools) is list else ():
+    for tool in cast("list[Any]", tools) if type(tools) is list else ():
         # Most tools are functions; others may be mocks.
         if type(tool) is not FunctionType and getattr(tool, "restricts_calls", False) is True:
-            found = [*found, tool]
+            found.append(tool)
     return found
 
 
