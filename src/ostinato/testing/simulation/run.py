@@ -20,6 +20,7 @@ from ...events.pending import CONFIRMATION, Pending, pending_calls
 from ...sessions.log.resume import RERUN
 from ...sessions.session import Session
 from ...sessions.store.durable_store import Place
+from ...workflow.tool_node import find_asking_call
 from .event_loop import StuckError
 from .plan import Entry, PlanOptions, Seed, draw_index, draw_plan, stream_of
 from .process import Effect, SimulatedProcess, SimulatedToolError, World, instrument
@@ -410,6 +411,7 @@ class SimulationRun:
         flagged = {i for event in events for i in (event.custom_metadata or {}).get(RERUN, ())}
         told = _doubtful_calls(events)
         calls = {call.id for event in events for call in event.get_function_calls()}
+        invocations = {event.invocation_id for event in events}
         approved = _approved_calls(events)
         effects: dict[str, list[Effect]] = {}
         for effect in self._world.effects:
@@ -417,7 +419,8 @@ class SimulationRun:
                 effects.setdefault(effect.call_id, []).append(effect)
         for call_id, runs in effects.items():
             first = runs[0]
-            if call_id not in calls:
+            known = invocations if first.node_of else calls
+            if (first.node_of or call_id) not in known:
                 raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
             if first.needs_approval and call_id not in approved:
                 raise self._broken(f"policy: {first.tool} ran without approval of {call_id}")
@@ -475,6 +478,8 @@ class SimulationRun:
 def _answer_to(one: Pending, amount: float) -> types.Part:
     if one.kind == "approval":
         return one.answer({"confirmed": amount < 0.8})
+    if find_asking_call(one.call):
+        return one.answer({"result": amount < 0.8})
     return one.answer({"result": "yes" if amount < 0.8 else "no"})
 
 
@@ -486,9 +491,12 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
             if call.name == CONFIRMATION:
                 original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 asked[call.id or ""] = str(original.get("id"))
+            elif find_asking_call(call):
+                asked[call.id or ""] = find_asking_call(call)
         for response in event.get_function_responses():
-            yes = bool((response.response or {}).get("confirmed"))
-            if event.author == "user" and response.name == CONFIRMATION and yes:
+            answer = response.response or {}
+            yes = bool(answer.get("confirmed" if response.name == CONFIRMATION else "result"))
+            if event.author == "user" and response.id in asked and yes:
                 found.add(asked.get(response.id or "", ""))
     return found
 
@@ -501,6 +509,8 @@ def _doubtful_calls(events: Sequence[Event]) -> set[str]:
             if call.name == CONFIRMATION and _IN_DOUBT in str(call.args):
                 original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 found.add(str(original.get("id")))
+            elif _IN_DOUBT in str(call.args):
+                found.add(find_asking_call(call))
     return found
 
 
