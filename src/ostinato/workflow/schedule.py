@@ -85,7 +85,8 @@ def _take_over(run: NodeRun) -> dict[str, Any] | None:
         run.output, run.has_output, run.route = past.output, past.has_output, past.route
         run.interrupts = waiting
         return None
-    if not run.node.rerun_on_resume and past.requests:
+    reruns = run.node.rerun_on_resume or isinstance(run.node, ToolNode)
+    if not reruns and past.requests:
         own = [r for r in past.requests.values() if r.own and r.path == run.path]
         own = [r for r in own if not r.withdrawn]
         if own and waiting:

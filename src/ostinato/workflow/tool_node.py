@@ -16,7 +16,7 @@ from ..context.context import Context
 from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..durable.journal import count_attempts
-from ..errors import NodeError
+from ..errors import GraphError, NodeError
 from ..events.event import Event
 from ..events.request_input import REQUEST_INPUT, RequestInput
 from ..sessions.log.resume import RERUN
@@ -25,6 +25,7 @@ from ..tools.call_doubt import UNKNOWN, note_effect, note_outcome, settle_doubt
 from ..tools.function_tool import REJECTED
 from .node_errors import ToolInDoubtError, ToolNotRunError
 from .node_run import Last, NodeRun, plain_model
+from .stored_output import to_json
 
 _MAX_ARGS = 500  # characters of the arguments in a question
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
@@ -44,10 +45,21 @@ class ToolNode(BaseNode):
 
     Attributes:
       tool: the tool.
+
+    Raises:
+      GraphError: `rerun_on_resume` is False; a person's answer would then be the output.
     """
 
     rerun_on_resume: bool = True
     tool: SkipValidation[Any] = None
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        if not self.rerun_on_resume:
+            raise GraphError(
+                f"Node {self.name!r} calls a tool and needs rerun_on_resume=True: it runs the tool "
+                "once a person has answered its question."
+            )
 
     async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
         call = _make_call(ctx, self.tool, node_input)
@@ -118,9 +130,9 @@ class NodeCall:
         if asked is None:
             return None
         actions.skip_summarization = None
-        payload: dict[str, Any] = {"tool": self.tool.name, "args": self.args}
+        payload: dict[str, Any] = {"tool": self.tool.name, "args": to_json(self.args)}
         if asked.payload is not None:
-            payload["payload"] = asked.payload
+            payload["payload"] = to_json(asked.payload)
         hint = "" if _FOR_PROGRAMS in asked.hint else asked.hint
         shown = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
         if len(shown) > _MAX_ARGS:

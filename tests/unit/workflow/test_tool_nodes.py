@@ -13,11 +13,12 @@ import pytest
 from ostinato import types
 from ostinato.apps import App
 from ostinato.context.node import BaseNode, RetryConfig
+from ostinato.errors import GraphError
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.sessions.store.effect_ledger import EffectSettings
-from ostinato.testing import crash_everywhere
+from ostinato.testing import crash_everywhere, simulate
 from ostinato.tools import BaseTool, FunctionTool, ToolContext
 from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
 from ostinato.workflow.node_errors import ToolInDoubtError, ToolNotRunError
@@ -485,6 +486,40 @@ def test_prove_finds_a_tool_node_that_acts_twice() -> None:
     )
     assert [(one.kind, one.tool) for one in report.findings] == [("repeated", "pay")]
     assert "in_doubt=" in report.findings[0].remedy
+
+
+def test_a_tool_node_runs_again_for_an_answer() -> None:
+    with pytest.raises(GraphError, match="'pay' calls a tool and needs rerun_on_resume=True"):
+        node(FunctionTool(pay), rerun_on_resume=False)
+
+
+async def test_arguments_of_rich_types_are_shown_as_json(memory: Store) -> None:
+    async def send(data: bytes) -> int:
+        return len(data)
+
+    tool = FunctionTool(send, require_confirmation=True)
+    chain = (START, gives("first", {"data": b"\xff"}), tool, shows())
+    talk = Talk(Workflow(name="flow", edges=[chain]), memory)
+    (question,) = asked(await talk.say())
+    assert question.args["payload"]["args"] == {"data": "_w=="}
+    assert (await talk.say(reply(question.id, {"result": True})))[-1].output == "show got 1"
+
+
+@pytest.mark.long
+def test_simulated_processes_keep_the_policies_of_tool_nodes() -> None:
+    async def send(amount: int, tool_context: ToolContext) -> str:
+        return f"sent {tool_context.idempotency_key and amount}"
+
+    def make() -> Workflow:
+        tools = (
+            FunctionTool(send, in_doubt="ask"),
+            FunctionTool(pay, require_confirmation=True, in_doubt="at_most_once"),
+        )
+        return Workflow(name="flow", edges=[(START, give_args, tools)])
+
+    report = simulate(make, runs=6, actions=20, sessions=2)
+    report.assert_held()
+    assert min(report.figures[one] for one in ("effects", "death", "commits")) > 0
 
 
 async def test_a_question_has_the_type_of_its_answer(memory: Store) -> None:

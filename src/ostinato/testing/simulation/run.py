@@ -412,6 +412,7 @@ class SimulationRun:
         told = _doubtful_calls(events)
         calls = {call.id for event in events for call in event.get_function_calls()}
         invocations = {event.invocation_id for event in events}
+        errors = _count_node_errors(events)  # a node whose tool raised runs again when it is resumed
         approved = _approved_calls(events)
         effects: dict[str, list[Effect]] = {}
         for effect in self._world.effects:
@@ -424,13 +425,14 @@ class SimulationRun:
                 raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
             if first.needs_approval and call_id not in approved:
                 raise self._broken(f"policy: {first.tool} ran without approval of {call_id}")
-            if len(runs) > 1 and call_id not in flagged | told and not first.repeatable:
+            repeats = len(runs) - 1 - errors[call_id]
+            if repeats > 0 and call_id not in flagged | told and not first.repeatable:
                 raise self._broken(
                     f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "
                     "event says so"
                 )
             keyed = any(one.read_key for one in runs) or first.repeatable or call_id in told
-            if len(runs) > 1 and not keyed and self._options.strict_effects:
+            if repeats > 0 and not keyed and self._options.strict_effects:
                 raise self._broken(
                     f"unkeyed: {first.tool} ran {len(runs)} times for one call and reads no key; "
                     "pass on tool_context.idempotency_key, or give the tool check= or in_doubt="
@@ -499,6 +501,15 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
             if event.author == "user" and response.id in asked and yes:
                 found.add(asked.get(response.id or "", ""))
     return found
+
+
+def _count_node_errors(events: Sequence[Event]) -> Counter[str]:
+    """Return how often each call of a workflow's tool nodes ended with an error in the log."""
+    return Counter(
+        f"{event.invocation_id}:{event.node_info.path}"
+        for event in events
+        if event.error_code and event.content is None and event.node_info.path
+    )
 
 
 def _doubtful_calls(events: Sequence[Event]) -> set[str]:
