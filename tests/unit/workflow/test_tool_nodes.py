@@ -517,7 +517,7 @@ def test_simulated_processes_keep_the_policies_of_tool_nodes() -> None:
         )
         return Workflow(name="flow", edges=[(START, give_args, tools)])
 
-    report = simulate(make, runs=6, actions=20, sessions=2)
+    report = simulate(make, seed=3, runs=6, actions=20, sessions=2)
     report.assert_held()
     assert min(report.figures[one] for one in ("effects", "death", "commits")) > 0
 
