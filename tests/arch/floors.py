@@ -51,6 +51,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "ports",
         (
+            "durable.effect_notes",
             "environment",
             "memory",
             "models",

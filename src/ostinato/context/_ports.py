@@ -211,6 +211,20 @@ class RunJournal(Protocol):
         """Return the rows to be committed when a call has ended."""
         ...
 
+    def end_attempt(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
+        """Return the rows to commit when a tool's body ended and its call stays open."""
+        ...
+
+    def take_effect(
+        self, call_id: str | None, response: dict[str, Any] | None
+    ) -> Sequence[JournalRow]:
+        """Return the ledger's row of a call that no response event answers."""
+        ...
+
+    def attach(self, event_id: str, rows: Iterable[JournalRow]) -> None:
+        """Add rows to the commit of an event."""
+        ...
+
     @property
     def keeps_effects(self) -> bool:
         """Whether rows of the effects ledger go with the journal's."""

@@ -51,9 +51,9 @@ class Journal:
         self._invocation_id = invocation_id
         self._stored = {row.call_id: row for row in rows}
         self._answers: dict[str | None, int] = {}
-        self._begun: set[str] = set()
+        self._begun: dict[str, int] = {}
         self._expected: dict[str, list[JournalRow]] = {}
-        self._pending: dict[str, JournalRow] = {}
+        self._pending: dict[tuple[str, bool], JournalRow] = {}
         self._noted: dict[str, Callable[[], str]] = {}
         self._checkpoints = newest_checkpoint(self._stored.values())
         for record in log.invocation(invocation_id) if log is not None else ():
@@ -67,11 +67,11 @@ class Journal:
         if expected is not None:
             for row in expected:
                 if row.status == "started":
-                    self._begun.add(row.call_id)
+                    self._begun[row.call_id] = 1
         effects: list[JournalRow] = []
         for response in event.get_function_responses():
             if self._effects:
-                effects += self._take_effect(response.id, response.response)
+                effects += self.take_effect(response.id, response.response)
             self._answers[response.id] = self._answers.get(response.id, 0) + 1
         return [*self._take_pending(), *(expected or ()), *effects]
 
@@ -115,9 +115,8 @@ class Journal:
             effect.begin()
         if key in self._begun:
             return ()
-        self._begun.add(key)
         past = self._stored.pop(key, None)
-        attempts = 1 if past is None else count_attempts(past) + 1
+        attempts = self._begun[key] = _count_begins(past) + 1
         result = None if attempts == 1 else str(attempts)
         return [
             *self._take_pending(),
@@ -140,9 +139,42 @@ class Journal:
           response: the response alone, for the effects ledger.
         """
         row = JournalRow(self._invocation_id, self._row_key(call_id), "finished", tool, result)
-        effects = self._take_effect(call_id, response) if self._effects else ()
+        effects = self.take_effect(call_id, response) if self._effects else ()
         self._stored.pop(row.call_id, None)
         return [*self._take_pending(), row, *effects]
+
+    def end_attempt(self, call_id: str | None, tool: str) -> Sequence[JournalRow]:
+        """Return the rows to commit when a tool's body ended and the call stays open.
+
+        The tool raised and may run again, or it asks a person. The call is not in doubt then, and
+        the next `begin` counts on.
+
+        Args:
+          call_id: the call.
+          tool: name of its tool.
+        """
+        key = self._row_key(call_id)
+        attempts = self._begun.pop(key, None)
+        if attempts is None:
+            return ()
+        row = JournalRow(self._invocation_id, key, "state", tool, str(attempts))
+        self._stored[key] = row
+        return (row,)
+
+    def take_effect(
+        self, call_id: str | None, response: dict[str, Any] | None
+    ) -> Sequence[JournalRow]:
+        """Return the row of the effects ledger for a call that no response event answers.
+
+        Args:
+          call_id: the call.
+          response: its response; None if it has none.
+        """
+        note = self._effects.pop(call_id, None)
+        if note is None or not note.is_effect:
+            return ()
+        text = note.to_text(call_id or "", self._invocation_id, response)
+        return [JournalRow(self._invocation_id, str(call_id), "effect", note.tool, text)]
 
     def note_effect(self, call_id: str | None, note: EffectNote) -> None:
         """Describe a call for the effects ledger; its row goes with its response.
@@ -151,7 +183,7 @@ class Journal:
           call_id: the call.
           note: the description; it leaves no row unless the call begins or is in doubt.
         """
-        if note.resolution:
+        if self._stored:
             note.attempts = count_attempts(self.row(call_id))
         self._effects[call_id] = note
 
@@ -159,18 +191,18 @@ class Journal:
         """Return the description of a running call, or None."""
         return self._effects.get(call_id)
 
-    def _take_effect(
-        self, call_id: str | None, response: dict[str, Any] | None
-    ) -> Sequence[JournalRow]:
-        note = self._effects.pop(call_id, None)
-        if note is None or not note.is_effect:
-            return ()
-        text = note.to_text(call_id or "", self._invocation_id, response)
-        return [JournalRow(self._invocation_id, str(call_id), "effect", note.tool, text)]
-
     def add(self, rows: Iterable[JournalRow]) -> None:
         """Add rows to the next commit."""
-        self._pending.update({row.call_id: row for row in rows})
+        self._pending.update({(row.call_id, row.status == "effect"): row for row in rows})
+
+    def attach(self, event_id: str, rows: Iterable[JournalRow]) -> None:
+        """Add rows to the commit of an event.
+
+        Args:
+          event_id: the event.
+          rows: the rows.
+        """
+        self._expected.setdefault(event_id, []).extend(rows)
 
     def checkpoint(
         self,
@@ -222,3 +254,9 @@ def count_attempts(row: JournalRow | None) -> int:
     if row is None or row.status != "started":
         return 0
     return int(row.result) if row.result else 1
+
+
+def _count_begins(row: JournalRow | None) -> int:
+    """Return how many times a call was begun, also if its last run ended and left it open."""
+    is_open = row is not None and row.status == "state" and row.result
+    return int(row.result or 0) if row is not None and is_open else count_attempts(row)

@@ -71,6 +71,13 @@ def note_pause(ctx: InvocationContext, turn: Turn) -> None:
     )
 
 
+async def end_broken_run(ctx: InvocationContext, turn: Turn, has_begun: bool) -> None:
+    """Seal a run that never started; keep the journal if questions of a graph stay open."""
+    if not has_begun and turn.step.ending is None:  # an unstarted run seals nothing
+        await try_to_seal(ctx, GeneratorExit())
+    note_pause(ctx, turn)
+
+
 def resolve_app(
     app: App | None,
     app_name: str | None,

@@ -41,7 +41,7 @@ from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
 from ..telemetry.tracing import attach_caller, detach_caller, span
 from .agent_runs import guards_above, then_other_answers
-from .context_factory import ContextFactory, note_pause
+from .context_factory import ContextFactory, end_broken_run, note_pause
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
 from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
@@ -407,8 +407,7 @@ class InvocationRunner:
                     await step.wait_for_ending()
                     with RunScope(key, ctx.invocation_id, turn, span=shown):
                         await _close_run(run, step)
-                        if not has_begun and step.ending is None:  # an unstarted run seals nothing
-                            await try_to_seal(ctx, GeneratorExit())
+                        await end_broken_run(ctx, turn, has_begun)
         except BaseException as raised:  # boundary: the span records the error
             error = raised
             raise

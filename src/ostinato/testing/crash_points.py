@@ -35,6 +35,7 @@ from ..models.llm_response import LlmResponse
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.effect_ledger import EffectSettings
 from ..tools.function_tool import FunctionTool
+from ..workflow import tool_node
 from .key_reading import watch_key_readings
 from .scenario import Scenario
 from .scripted_model import ScriptError, responses
@@ -43,7 +44,7 @@ _BODY: ContextVar[Any] = ContextVar("ostinato_crash_body", default=None)
 _STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
 _OWN_THREADS = ("ostinato", "asyncio")
 # Where the runtime calls a tool; private there, and as near to the tool's own code as possible.
-_RUN_BODY, _CALL = "_run_body", "_call"
+_RUN_BODY, _RUN_CALL, _CALL = "_run_body", "_run_call", "_call"
 _WATCHED = ("append", "release", "hand_over", "park", "put_message", "claim_answers")
 Replies = dict[tuple[str, int], list[LlmResponse]]
 
@@ -178,18 +179,21 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
 @contextmanager
 def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
     """Let each tool body pass points and leave lines."""
-    run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
+    call_function = getattr(FunctionTool, _CALL)
     begin_call = InvocationContext.begin_call
 
-    async def watch_body(run: Any) -> Any:
-        token = _BODY.set(run)
-        try:
-            result = await run_body(run)
-        finally:
-            _BODY.reset(token)
-        if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
-            _end(world, run)
-        return result
+    def watch(run_body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def watch_body(run: Any) -> Any:
+            token = _BODY.set(run)
+            try:
+                result = await run_body(run)
+            finally:
+                _BODY.reset(token)
+            if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
+                _end(world, run)
+            return result
+
+        return watch_body
 
     async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
         await begin_call(ctx, call_id, tool_name)
@@ -211,7 +215,8 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
         return result
 
     with (
-        patch.object(functions, _RUN_BODY, watch_body),
+        patch.object(functions, _RUN_BODY, watch(getattr(functions, _RUN_BODY))),
+        patch.object(tool_node, _RUN_CALL, watch(getattr(tool_node, _RUN_CALL))),
         patch.object(FunctionTool, _CALL, watch_call),
         patch.object(InvocationContext, "begin_call", watch_begin),
     ):

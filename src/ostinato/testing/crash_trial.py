@@ -24,12 +24,14 @@ from ..artifacts.file_artifact_service import FileArtifactService
 from ..errors import OstinatoError
 from ..events.event import Event
 from ..events.pending import CONFIRMATION, Pending, pending_calls
-from ..flows.llm_flows.tool_calls.call_journal import UNKNOWN
+from ..events.request_input import REQUEST_INPUT
 from ..memory.in_memory_memory_service import InMemoryMemoryService
 from ..runners import Runner
 from ..sessions.session import Session
 from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.durable_store import Fence, Place
+from ..tools.call_doubt import UNKNOWN
+from ..workflow.tool_node import find_asking_call
 from .crash_points import CrashWorld, ProcessKilledError, Replies, instrument, open_watched_store
 from .scenario import Scenario, Step
 from .scripted_model import call
@@ -132,7 +134,7 @@ class CrashTrials:
         outcome.trace, outcome.state = make_trace(session), dict(session.state)
         outcome.told_unknown = any(
             _IN_DOUBT in text or UNKNOWN in text
-            for text in (str(event.content) for event in session.events)
+            for text in (f"{one.content} {one.error_message}" for one in session.events)
         )
         return outcome
 
@@ -183,8 +185,9 @@ class _ScriptedUser:
             doubts, sent = _count_sent(events)
             if doubts:
                 done = {one["call"] for one in self._world.read_notes() if one["kind"] == "end"}
-                answer = {"confirmed": doubts[0].tool_call_id not in done}
-                await self._send([doubts[0].answer(answer)])
+                node_call = find_asking_call(doubts[0].call)
+                yes = (node_call or doubts[0].tool_call_id) not in done
+                await self._send([doubts[0].answer({"result" if node_call else "confirmed": yes})])
             elif sent < len(self._steps):
                 await self._send(_message_of(self._steps[sent], events))
             else:
@@ -214,7 +217,7 @@ def _count_sent(events: Sequence[Event]) -> tuple[list[Pending], int]:
         call.id
         for event in events
         for call in event.get_function_calls()
-        if call.name == CONFIRMATION and _IN_DOUBT in str(call.args)
+        if _IN_DOUBT in str(call.args) and (call.name == CONFIRMATION or find_asking_call(call))
     }
     sent = 0
     for event in events:
@@ -229,7 +232,10 @@ def _message_of(step: Step, events: Sequence[Event]) -> str | list[types.Part]:
     kinds = ("approval",) if step.kind in ("approve", "reject") else ("input", "result")
     waiting = pending_calls(events)
     for one in waiting:
-        if one.kind in kinds and step.text in (one.tool, one.asker, one.call.name):
+        if step.kind in ("approve", "reject") and find_asking_call(one.call):
+            if one.payload["tool"] == step.text:
+                return [one.answer({"result": step.kind == "approve"})]
+        elif one.kind in kinds and step.text in (one.tool, one.asker, one.call.name):
             if step.kind == "answer":
                 return [one.answer(dict(step.response))]
             return [one.answer({"confirmed": step.kind == "approve"})]
@@ -259,7 +265,10 @@ def _describe_part(part: types.Part) -> str:
     if part.function_call is not None:
         if part.function_call.name == CONFIRMATION:
             return "asks for confirmation"
-        return f"calls {part.function_call.name}({part.function_call.args!r})"
+        args = {**(part.function_call.args or {})}
+        if part.function_call.name == REQUEST_INPUT:
+            args.pop("interruptId", None)  # made by the runtime, and another one in every run
+        return f"calls {part.function_call.name}({args!r})"
     if part.function_response is not None:
         return f"{part.function_response.name} answers {part.function_response.response!r}"
     return part.text or "data"

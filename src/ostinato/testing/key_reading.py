@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from ..context.context import Context
 from ..flows.llm_flows import functions
 from ..tools.function_tool import FunctionTool
+from ..workflow import tool_node
 
-# Where the runtime runs a tool, settles a doubt right before its body, and asks for approval.
-_RUN_BODY, _SETTLE, _CONDITION = "_run_body", "settle_doubt", "_ask_condition"
+# Where agents and graphs run a tool, settle a doubt right before its body, and ask for approval.
+_RUNS = ((functions, "_run_body"), (tool_node, "_run_call"))
+_SETTLE, _CONDITION = "settle_doubt", "_ask_condition"
 
 
 @contextmanager
@@ -31,7 +33,6 @@ def watch_key_readings(
     """
     key_of = Context.idempotency_key.fget
     assert key_of is not None
-    run_body, settle = getattr(functions, _RUN_BODY), getattr(functions, _SETTLE)
     ask_condition = getattr(FunctionTool, _CONDITION)
     bodies: set[tuple[Hashable, str]] = set()
 
@@ -41,19 +42,23 @@ def watch_key_readings(
             on_read(call_id)
         return key_of(context)
 
-    async def settle_and_open(
-        tool: Any, args: Any, context: Context, answer: Any, in_doubt: bool
-    ) -> Any:
-        result = await settle(tool, args, context, answer, in_doubt)
-        if result is None:
-            bodies.add((process(), context.function_call_id or ""))
-        return result
+    def open_after(settle: Callable[..., Any]) -> Callable[..., Any]:
+        async def settle_and_open(tool: Any, args: Any, context: Context, *more: Any) -> Any:
+            result = await settle(tool, args, context, *more)
+            if result is None:
+                bodies.add((process(), context.function_call_id or ""))
+            return result
 
-    async def run_and_close(run: Any) -> Any:
-        try:
-            return await run_body(run)
-        finally:
-            bodies.discard((process(), run.call.id or ""))
+        return settle_and_open
+
+    def close_after(run_body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def run_and_close(run: Any) -> Any:
+            try:
+                return await run_body(run)
+            finally:
+                bodies.discard((process(), run.call.id or ""))
+
+        return run_and_close
 
     async def ask_aside(tool: FunctionTool, condition: Any, values: Any, context: Context) -> Any:
         body = process(), context.function_call_id or ""
@@ -65,10 +70,11 @@ def watch_key_readings(
             if was_open:
                 bodies.add(body)
 
-    with (
-        patch.object(functions, _RUN_BODY, run_and_close),
-        patch.object(functions, _SETTLE, settle_and_open),
-        patch.object(FunctionTool, _CONDITION, ask_aside),
-        patch.object(Context, "idempotency_key", property(read_key)),
-    ):
+    with ExitStack() as stack:
+        for module, name in _RUNS:
+            run_body, settle = getattr(module, name), getattr(module, _SETTLE)
+            stack.enter_context(patch.object(module, name, close_after(run_body)))
+            stack.enter_context(patch.object(module, _SETTLE, open_after(settle)))
+        stack.enter_context(patch.object(FunctionTool, _CONDITION, ask_aside))
+        stack.enter_context(patch.object(Context, "idempotency_key", property(read_key)))
         yield

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, TypeVar
 
 from .._aclosing import Aclosing
+from ..errors import NodeError
 
 _Item = TypeVar("_Item")
 _END: Any = object()
@@ -43,6 +44,16 @@ class DynamicNodeFailError(Exception):
         self.node_name = node_name
         self.error = error
         self.error_node_path = error_node_path
+
+
+class ToolNotRunError(NodeError):
+    """The tool of a node was not run: a person rejected the call. The node is not retried."""
+
+
+class ToolInDoubtError(ToolNotRunError):
+    """The tool of a node was not run again: it is unknown whether it took effect before a crash,
+    and its policy or a person forbids a second run. The node is not retried.
+    """
 
 
 class NodeInterruptedError(BaseException):

@@ -6,8 +6,9 @@ The scheduler runs it; a graph and `ctx.run_node` make it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -26,6 +27,9 @@ from .past import mark_end, read_past
 from .rehydrate import PastRun
 from .stored_output import PLACES, StoredOutput, to_output
 from .values import check_value
+
+if TYPE_CHECKING:
+    from ..sessions.store.durable_store import JournalRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class NodeRun:
       children: runs that it began with `ctx.run_node`, by path.
       counts: how many of these it began, by name.
       lanes: in which those run.
+      rows: rows of the journal that are committed with the next event of this run.
     """
 
     node: BaseNode
@@ -75,6 +80,7 @@ class NodeRun:
     children: dict[str, Child] = field(default_factory=dict[str, "Child"])
     counts: dict[str, int] = field(default_factory=dict[str, int])
     lanes: Lanes[str] | None = None
+    rows: Sequence[JournalRow] = ()
 
     @property
     def past(self) -> PastRun | None:
@@ -135,6 +141,12 @@ class NodeRun:
         self._stamp_event(event)
         return event
 
+    def attach_rows(self, event: Event) -> None:
+        """Let an event take the rows of the journal that wait for it."""
+        journal, rows, self.rows = self.invocation.run_state.journal, self.rows, ()
+        if journal is not None:
+            journal.attach(event.id, rows)
+
     def last_event(self) -> Event | None:
         """Return the event of what is left to say when the node has ended."""
         ctx = self.context
@@ -176,6 +188,9 @@ class NodeRun:
     def _mark_end(self) -> None:
         route = self.route if self.context is None or not self.context.route else self.context.route
         mark_end(self.invocation, self.path, route, self.output if self.delegated else None)
+        journal, rows, self.rows = self.invocation.run_state.journal, self.rows, ()
+        if rows and journal is not None:
+            journal.add(rows)  # with the mark
 
     def _tells_end(self, event: Event) -> bool:
         return self.has_output or bool(event.long_running_tool_ids)
@@ -211,6 +226,8 @@ class NodeRun:
             event.node_info = NodeInfo(path=self.path)
         if event.partial:
             return
+        if self.rows:
+            self.attach_rows(event)
         self._take_effects(event, self.context)
         if event.long_running_tool_ids:
             self.interrupts.update(event.long_running_tool_ids)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, cast
 
 from pydantic import SkipValidation, model_validator
 
-from .. import types
-from .._aborted_tool import ABORTS, as_tool_error
 from ..context.context import Context
 from ..context.node import BaseNode, RetryConfig
-from ..errors import GraphError, NodeError
+from ..errors import GraphError
 from ..tools.base_tool import BaseTool
 from .function_node import FunctionNode
-from .node_run import Last, plain_model
+from .tool_node import ToolNode as ToolNode
 
 DEFAULT_ROUTE = "__DEFAULT__"
 """The route of an edge that is taken where no other edge of its node is."""
@@ -181,55 +179,6 @@ async def run_each(
             return await ctx.run_node(worker, item, use_sub_branch=True)
 
     return list(await asyncio.gather(*(run(n, item) for n, item in enumerate(items, 1))))
-
-
-class ToolNode(BaseNode):
-    """Calls a tool (FEATURES A.25).
-
-    Attributes:
-      tool: the tool.
-    """
-
-    tool: SkipValidation[Any] = None
-
-    async def _run_impl(self, *, ctx: Any, node_input: Any) -> AsyncGenerator[Any, None]:
-        args = plain_model(node_input)
-        if args is None:
-            args = {}
-        if not isinstance(args, Mapping):
-            raise NodeError(
-                f"Node {ctx.node_path} calls tool {self.tool.name!r} and takes its arguments as a "
-                f"dict; it got {type(args).__name__}."
-            )
-        context = Context(
-            ctx.get_invocation_context(),
-            event_actions=ctx.actions,
-            function_call_id=f"{ctx.get_invocation_context().invocation_id}:{ctx.node_path}",
-        )
-        arguments = dict(cast(Mapping[str, Any], args))
-        await _check_policy(context, self.tool, arguments, ctx.node_path)
-        try:
-            result = await self.tool.run_async(args=arguments, tool_context=context)
-        except ABORTS as abort:
-            raise as_tool_error(abort, f"Tool {self.tool.name!r}") from abort
-        yield Last(result)
-
-
-async def _check_policy(
-    context: Context, tool: BaseTool, args: dict[str, Any], node_path: str
-) -> None:
-    """Apply the policy to the tool of a node; a person cannot be asked from there.
-
-    Raises:
-      NodeError: the policy denies the call, or requires a person's approval.
-    """
-    ctx = context.get_invocation_context()
-    if ctx.services.policy is None:
-        return
-    call = types.FunctionCall(id=context.function_call_id, name=tool.name, args=args)
-    answer = await ctx.services.policy.check(ctx, call, tool, args, context, can_ask=False)
-    if answer is not None:
-        raise NodeError(f"Node {node_path} may not run: {answer['error']}")
 
 
 class JoinNode(BaseNode):

@@ -20,6 +20,7 @@ from ..sessions.log.event_log import (
 )
 from ..sessions.log.resume import is_last_word
 from ..tools.json_fit import parse_answer
+from .node_errors import ToolInDoubtError
 from .stored_output import PLACES, from_json
 
 REQUEST_CREDENTIAL = "adk_request_credential"
@@ -92,10 +93,12 @@ class PastRun:
         event that the agent has ended comes after it.
       closed: whether that event is there.
       errors: how often it raised since it last asked for something or began.
+      doubts: how often its tool was not run again because its outcome is unknown.
     """
 
     __slots__ = (
         "closed",
+        "doubts",
         "errors",
         "finished",
         "has_output",
@@ -113,7 +116,7 @@ class PastRun:
         self.has_output = self.said = self.closed = False
         self.route: Any = None
         self.requests: dict[str, Request] = {}
-        self.errors = 0
+        self.errors = self.doubts = 0
 
     @property
     def waiting(self) -> set[str]:
@@ -212,6 +215,7 @@ class Past:
             self._take_task(record, path, above)
         if fields.get("errorCode") and "content" not in fields:
             run.errors += 1
+            run.doubts += fields["errorCode"] == ToolInDoubtError.__name__
             for request in run.requests.values():
                 request.withdrawn |= not (request.answered or request.task)
 

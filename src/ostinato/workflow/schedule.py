@@ -15,9 +15,14 @@ from ..context.invocation import InvocationContext
 from ..errors import CallerError, NodeError
 from ..events.event import Event, NodeInfo
 from .lanes import Lanes
-from .node_errors import DynamicNodeFailError, NodeInterruptedError, limit_time
+from .node_errors import (
+    DynamicNodeFailError,
+    NodeInterruptedError,
+    ToolNotRunError,
+    limit_time,
+)
 from .node_run import Child, NodeRun, plain_model
-from .nodes import as_node
+from .nodes import ToolNode, as_node
 from .past import read_past, reread_past
 from .rehydrate import PastRun
 from .values import check_value
@@ -56,7 +61,8 @@ async def execute_node(run: NodeRun) -> AsyncGenerator[Event, None]:
                 error.add_note(f"Raised by workflow node {run.path} (attempt {run.attempt}).")
             yield _error_event(run, error)
         config = run.node.retry_config
-        pause = config.pause_after(run.attempt, error) if config is not None else None
+        is_final = config is None or isinstance(error, ToolNotRunError)
+        pause = None if config is None or is_final else config.pause_after(run.attempt, error)
         if pause is None:
             raise error from raised_from
         await asyncio.sleep(pause)
@@ -79,7 +85,8 @@ def _take_over(run: NodeRun) -> dict[str, Any] | None:
         run.output, run.has_output, run.route = past.output, past.has_output, past.route
         run.interrupts = waiting
         return None
-    if not run.node.rerun_on_resume and past.requests:
+    reruns = run.node.rerun_on_resume or isinstance(run.node, ToolNode)
+    if not reruns and past.requests:
         own = [r for r in past.requests.values() if r.own and r.path == run.path]
         own = [r for r in own if not r.withdrawn]
         if own and waiting:
@@ -138,7 +145,7 @@ def _keep_output(run: NodeRun) -> None:
 async def _run_attempt(run: NodeRun, inputs: dict[str, Any]) -> AsyncGenerator[Event, None]:
     ctx, node = run.begin_attempt(inputs), run.node
     events = _run_events(run, ctx)
-    if node.rerun_on_resume and not node.runs_graph:
+    if node.rerun_on_resume and not (node.runs_graph or isinstance(node, ToolNode)):
         events = _with_children(run, events)
     async with Aclosing(events):
         async for event in events:
@@ -333,7 +340,7 @@ async def _run_alone(ctx: Context, node: Any, node_input: Any, run_id: str | Non
 
 
 def _error_event(run: NodeRun, error: Exception) -> Event:
-    return Event(
+    event = Event(
         author=run.author,
         invocation_id=run.invocation.invocation_id,
         branch=run.invocation.branch,
@@ -342,3 +349,6 @@ def _error_event(run: NodeRun, error: Exception) -> Event:
         error_message=str(error),
         node_info=NodeInfo(path=run.path),
     )
+    if run.rows:
+        run.attach_rows(event)
+    return event

@@ -32,8 +32,8 @@ class Killed(BaseException):
 class DyingStore(SqliteSessionService):
     """A store whose process dies at commit `at`, before it or right after it."""
 
-    def __init__(self, path: Path, at: int = 0, after: bool = False) -> None:
-        super().__init__(path, synchronous="NORMAL")
+    def __init__(self, path: Path, at: int = 0, after: bool = False, **options: Any) -> None:
+        super().__init__(path, synchronous="NORMAL", **options)
         self.at, self.after = at, after
         self.commits = 0
         self.dead = False

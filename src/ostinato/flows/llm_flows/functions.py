@@ -33,17 +33,11 @@ from ...sessions.state import check_state
 from ...telemetry.model_call import note_tool
 from ...telemetry.tracing import Span, note_exception, span
 from ...tools.base_tool import BaseTool
+from ...tools.call_doubt import UNKNOWN, note_outcome, settle_doubt
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_decisions import note_decisions, reject_call
-from .tool_calls.call_journal import (
-    UNKNOWN,
-    load_outcome,
-    note_outcome,
-    restore_writes,
-    serialize_result,
-    settle_doubt,
-)
+from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_policies import find_gate

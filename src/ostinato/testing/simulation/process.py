@@ -30,6 +30,7 @@ from ...models.llm_request import LlmRequest
 from ...runners import Runner
 from ...sessions.store.durable_store import Place
 from ...tools.function_tool import FunctionTool
+from ...workflow import tool_node
 from ..key_reading import watch_key_readings
 from .event_loop import PROCESS, SimulatedLoop
 from .models import SimulatedModel, make_model
@@ -41,7 +42,11 @@ _RECOVERY = 30.0  # seconds after a fault in which a process may still lose a le
 _POLL = 3.0  # seconds between two looks for abandoned work
 _ATTEMPTS = 1_000_000  # a run that is killed often must not be parked
 _TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
-_RUN_BODY, _CALL = "_run_body", "_call"  # where the runtime calls a tool; private there
+_RUN_BODY, _RUN_CALL, _CALL = (
+    "_run_body",
+    "_run_call",
+    "_call",
+)  # where the runtime calls a tool; private there
 
 
 class SimulatedToolError(RuntimeError):
@@ -65,6 +70,7 @@ class Effect:
       needs_approval: whether the tool always asks for an approval.
       repeatable: whether to repeat it is harmless.
       in_doubt: what the tool wants done with a call whose outcome is unknown.
+      node_of: the invocation whose workflow node called the tool; '' for the call of an agent.
     """
 
     tool: str
@@ -78,6 +84,7 @@ class Effect:
     read_key: bool = False
     finished: bool = False
     needs_approval: bool = False
+    node_of: str = ""
     repeatable: bool = False
     in_doubt: str = ""
 
@@ -291,7 +298,7 @@ def _make_id(number: int) -> str:
 
 @contextmanager
 def _watch_agents(world: World) -> Generator[None]:
-    run_body, call_function = getattr(functions, _RUN_BODY), getattr(FunctionTool, _CALL)
+    call_function = getattr(FunctionTool, _CALL)
     begin_call = InvocationContext.begin_call
     own_model = LlmAgent.canonical_model.fget
     assert own_model is not None
@@ -306,17 +313,20 @@ def _watch_agents(world: World) -> Generator[None]:
                 effect.read_key = True
                 break
 
-    async def watch_body(run: Any) -> Any:
-        task = asyncio.current_task()
-        before = running.get(task)
-        running[task] = run, _make_effect(world, run)
-        try:
-            return await run_body(run)
-        finally:
-            if before is None:
-                running.pop(task, None)
-            else:
-                running[task] = before
+    def watch(run_body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def watch_body(run: Any) -> Any:
+            task = asyncio.current_task()
+            before = running.get(task)
+            running[task] = run, _make_effect(world, run)
+            try:
+                return await run_body(run)
+            finally:
+                if before is None:
+                    running.pop(task, None)
+                else:
+                    running[task] = before
+
+        return watch_body
 
     async def watch_begin(ctx: InvocationContext, call_id: str | None, tool_name: str) -> None:
         await begin_call(ctx, call_id, tool_name)
@@ -335,7 +345,8 @@ def _watch_agents(world: World) -> Generator[None]:
         return result
 
     with (
-        patch.object(functions, _RUN_BODY, watch_body),
+        patch.object(functions, _RUN_BODY, watch(getattr(functions, _RUN_BODY))),
+        patch.object(tool_node, _RUN_CALL, watch(getattr(tool_node, _RUN_CALL))),
         patch.object(FunctionTool, _CALL, watch_call),
         patch.object(InvocationContext, "begin_call", watch_begin),
         patch.object(LlmAgent, "canonical_model", property(find_model)),
@@ -357,4 +368,5 @@ def _make_effect(world: World, run: Any) -> Effect:
         needs_approval=getattr(tool, "_require_confirmation", False) is True,
         repeatable=bool(getattr(tool, "repeatable", False)),
         in_doubt=str(getattr(tool, "in_doubt", "")),
+        node_of=run.ctx.invocation_id if isinstance(run, tool_node.NodeCall) else "",
     )

@@ -20,6 +20,7 @@ from ...events.pending import CONFIRMATION, Pending, pending_calls
 from ...sessions.log.resume import RERUN
 from ...sessions.session import Session
 from ...sessions.store.durable_store import Place
+from ...workflow.tool_node import find_asking_call
 from .event_loop import StuckError
 from .plan import Entry, PlanOptions, Seed, draw_index, draw_plan, stream_of
 from .process import Effect, SimulatedProcess, SimulatedToolError, World, instrument
@@ -410,6 +411,10 @@ class SimulationRun:
         flagged = {i for event in events for i in (event.custom_metadata or {}).get(RERUN, ())}
         told = _doubtful_calls(events)
         calls = {call.id for event in events for call in event.get_function_calls()}
+        invocations = {event.invocation_id for event in events}
+        errors = _count_node_errors(
+            events
+        )  # a node whose tool raised runs again when it is resumed
         approved = _approved_calls(events)
         effects: dict[str, list[Effect]] = {}
         for effect in self._world.effects:
@@ -417,17 +422,19 @@ class SimulationRun:
                 effects.setdefault(effect.call_id, []).append(effect)
         for call_id, runs in effects.items():
             first = runs[0]
-            if call_id not in calls:
+            known = invocations if first.node_of else calls
+            if (first.node_of or call_id) not in known:
                 raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
             if first.needs_approval and call_id not in approved:
                 raise self._broken(f"policy: {first.tool} ran without approval of {call_id}")
-            if len(runs) > 1 and call_id not in flagged | told and not first.repeatable:
+            repeats = len(runs) - 1 - errors[call_id]
+            if repeats > 0 and call_id not in flagged | told and not first.repeatable:
                 raise self._broken(
                     f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "
                     "event says so"
                 )
             keyed = any(one.read_key for one in runs) or first.repeatable or call_id in told
-            if len(runs) > 1 and not keyed and self._options.strict_effects:
+            if repeats > 0 and not keyed and self._options.strict_effects:
                 raise self._broken(
                     f"unkeyed: {first.tool} ran {len(runs)} times for one call and reads no key; "
                     "pass on tool_context.idempotency_key, or give the tool check= or in_doubt="
@@ -475,6 +482,8 @@ class SimulationRun:
 def _answer_to(one: Pending, amount: float) -> types.Part:
     if one.kind == "approval":
         return one.answer({"confirmed": amount < 0.8})
+    if find_asking_call(one.call):
+        return one.answer({"result": amount < 0.8})
     return one.answer({"result": "yes" if amount < 0.8 else "no"})
 
 
@@ -486,11 +495,23 @@ def _approved_calls(events: Sequence[Event]) -> set[str]:
             if call.name == CONFIRMATION:
                 original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 asked[call.id or ""] = str(original.get("id"))
+            elif find_asking_call(call):
+                asked[call.id or ""] = find_asking_call(call)
         for response in event.get_function_responses():
-            yes = bool((response.response or {}).get("confirmed"))
-            if event.author == "user" and response.name == CONFIRMATION and yes:
+            answer = response.response or {}
+            yes = bool(answer.get("confirmed" if response.name == CONFIRMATION else "result"))
+            if event.author == "user" and response.id in asked and yes:
                 found.add(asked.get(response.id or "", ""))
     return found
+
+
+def _count_node_errors(events: Sequence[Event]) -> Counter[str]:
+    """Return how often each call of a workflow's tool nodes ended with an error in the log."""
+    return Counter(
+        f"{event.invocation_id}:{event.node_info.path}"
+        for event in events
+        if event.error_code and event.content is None and event.node_info.path
+    )
 
 
 def _doubtful_calls(events: Sequence[Event]) -> set[str]:
@@ -501,6 +522,8 @@ def _doubtful_calls(events: Sequence[Event]) -> set[str]:
             if call.name == CONFIRMATION and _IN_DOUBT in str(call.args):
                 original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 found.add(str(original.get("id")))
+            elif _IN_DOUBT in str(call.args):
+                found.add(find_asking_call(call))
     return found
 
 

@@ -76,6 +76,7 @@ class StoreHistory:
         self._owners: dict[tuple[Place, int], tuple[str, str]] = {}
         self._answers: Counter[tuple[Place, str, bool]] = Counter()
         self._asked: Counter[tuple[Place, str]] = Counter()
+        self._questions: Counter[tuple[Place, str]] = Counter()
 
     def note(self, line: str) -> None:
         """Add a line to the trace."""
@@ -131,13 +132,19 @@ class StoreHistory:
                 self._asked[place, str(original.get("id"))] += 1
             if call.id in waiting:
                 self._asked[place, call.id or ""] += 1
+            if call.name == REQUEST_INPUT:
+                self._questions[place, call.id or ""] += 1
         for response in event.get_function_responses():
             key = place, response.id or "", event.author == "user"
             if key[2] and response.name not in _ASKED_ONCE:
                 continue  # a long-running function may be told more than once how it stands
             self._answers[key] += 1
             # One that waits is told so first, each time that it is asked for.
-            most = 1 if key[2] else 1 + self._asked[place, response.id or ""]
+            most = 1 + self._asked[place, response.id or ""]
+            if key[
+                2
+            ]:  # the question of a node is asked again if the run of its answer is cancelled
+                most = max(1, self._questions[place, response.id or ""])
             if self._answers[key] > most:
                 raise self.report(
                     f"answered twice: call {response.id} of {response.name} has "

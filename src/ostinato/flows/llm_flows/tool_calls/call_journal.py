@@ -1,20 +1,14 @@
-"""Journal entries of tool calls: their start, their outcome, and the policy for calls in doubt."""
+"""Journal entries of the tool calls of agents: their start and their outcome."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .... import types
-from ...._log import get_logger
 from ....auth.redaction import public_config
-from ....context.context import Context
 from ....context.invocation import InvocationContext
-from ....durable.effect_notes import EffectNote
 from ....events.event import Event
 from ....events.event_actions import EventActions
 from ....models.invalid_args import INVALID_ARGS_KEY
@@ -24,26 +18,12 @@ from ....sessions.session import tombstones_of
 from ....sessions.state import State, write_key
 from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
-from ....tools.function_tool import make_rejection
 from ....tools.policy.notes import record_decision
 from .call_policies import restricts_calls
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
     from ....sessions.store.durable_store import JournalRow
-    from ....sessions.store.effect_ledger import Outcome, Resolution
-
-UNKNOWN = (
-    "The process stopped while this call was running, so it is unknown whether the call took "
-    "effect. It was not run again. Check what happened before you repeat the call."
-)
-
-UNCONFIRMED_RERUN = (
-    "The process stopped while this call was running, so it may have taken effect already. It "
-    "requires confirmation to run again, please approve or reject."
-)
-
-logger = get_logger(__name__)
 
 
 def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, BaseTool]) -> None:
@@ -70,106 +50,6 @@ def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, Bas
             journal.expect(event.id, call.id, tool.name, "started")
         elif tool.is_long_running:
             journal.expect(event.id, call.id, tool.name, "state")
-
-
-def note_effect(
-    context: Context, tool: BaseTool, args: dict[str, Any], resolution: Resolution
-) -> None:
-    """Describe a call that is about to run for the effects ledger, if the store keeps one.
-
-    Args:
-      context: the call's context.
-      tool: the tool.
-      args: its arguments.
-      resolution: how the doubt about the call was resolved; '' if there was none.
-    """
-    ctx = context.get_invocation_context()
-    journal, answer = ctx.run_state.journal, context.tool_confirmation
-    if journal is None or not journal.keeps_effects or tool.repeatable:
-        return
-    approved_by = ctx.user_id if answer is not None and answer.confirmed else ""
-    note = EffectNote(tool.name, type(tool).__name__, ctx.agent.name, args, approved_by)
-    note.resolution = resolution
-    if resolution:
-        note.outcome = "done" if resolution == "check" else "unknown"
-    journal.note_effect(context.function_call_id, note)
-
-
-def note_outcome(ctx: InvocationContext, call_id: str | None, outcome: Outcome) -> None:
-    """Note for the effects ledger that a tool's body has ended."""
-    journal = ctx.run_state.journal
-    if journal is not None and journal.keeps_effects:
-        note = journal.effect(call_id)
-        if note is not None:
-            note.outcome = outcome
-
-
-async def resolve_doubt(tool: BaseTool, args: dict[str, Any], context: Context) -> Any:
-    """Apply the tool's policy to a call in doubt: its process ended before it had a result.
-
-    Returns:
-      The response to give instead of running the tool; None to run it.
-    """
-    call = f"call {context.function_call_id}, invocation {context.invocation_id}"
-    check = tool.in_doubt_check
-    if check is not None:
-        if inspect.iscoroutinefunction(check):
-            return await check(args, context)
-        in_thread: Any = partial(asyncio.to_thread, check, args, context)
-        found = await context.get_invocation_context().run_state.run_serially(in_thread)
-        return await found if inspect.isawaitable(found) else found
-    if tool.in_doubt == "ask":
-        context.request_confirmation(
-            hint=f"The tool call {tool.name}() was interrupted and may have taken effect already. "
-            "Approve to run it again, or reject it."
-        )
-        context.actions.skip_summarization = True
-        return {"error": UNCONFIRMED_RERUN}
-    call_id = context.function_call_id or ""
-    context.get_invocation_context().run_state.repeated_call_ids[call_id] = [call_id]
-    if tool.in_doubt == "at_most_once":
-        logger.warning("Tool %r was interrupted and is not run again (%s).", tool.name, call)
-        return {"error": UNKNOWN}
-    logger.warning(
-        "Tool %r was interrupted and is run again with the same idempotency key (%s).",
-        tool.name,
-        call,
-    )
-    return None
-
-
-async def settle_doubt(
-    tool: BaseTool, args: dict[str, Any], context: Context, answer: Any, in_doubt: bool
-) -> Any:
-    """Apply the tool's policy to a call in doubt, and describe the call for the effects ledger.
-
-    Args:
-      tool: the tool.
-      args: its arguments.
-      context: the call's context.
-      answer: the response that a policy gives instead of running the tool; None if it gives none.
-      in_doubt: whether the call began in a process that has ended.
-
-    Returns:
-      The response to give instead of running the tool; None to run it.
-    """
-    resolution: Resolution = "at_most_once" if answer is not None and in_doubt else ""
-    if answer is None:
-        answer = refuse_rerun(tool, context)
-        resolution = "" if answer is None else "rejected"
-        if answer is None and in_doubt:
-            answer = await resolve_doubt(tool, args, context)
-            checked = tool.in_doubt_check is not None
-            resolution = "rerun" if answer is None else "check" if checked else tool.in_doubt
-    note_effect(context, tool, args, resolution)
-    return answer
-
-
-def refuse_rerun(tool: BaseTool, context: Context) -> dict[str, Any] | None:
-    """Return the response if the user refused to rerun a call in doubt; else None."""
-    answer = context.tool_confirmation
-    asked_here = tool.in_doubt == "ask" and not tool.asks_first
-    return make_rejection(answer) if asked_here and answer and not answer.confirmed else None
 
 
 def serialize_result(
