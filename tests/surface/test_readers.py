@@ -45,6 +45,7 @@ EXCEPTIONS = {
         "evaluation.eval_set:EvalSet.creation_timestamp",
         "server.app_graph:Prices.as_of",
         "server.app_graph:Prices.currency",
+        "server.approvals:CredentialRequest.*",
         "server.apps:*",
         "server.effects:EffectRecord.*",
         "sessions.store.effect_ledger:Effect.*",
@@ -55,6 +56,8 @@ EXCEPTIONS = {
         "server.session_list:SessionPage.*",
         "server.session_list:SessionSummary.*",
         "server.source_place:SourcePlace.*",
+        "server.traceback_recorder:TracedError.*",
+        "server.tracebacks:TracebackList.*",
     ],
     "It is part of a document of a server, of which more is given than is needed.": [
         "auth.oauth2_discovery:*"

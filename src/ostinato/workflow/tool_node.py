@@ -29,7 +29,7 @@ from .stored_output import to_json
 
 _MAX_ARGS = 500  # characters of the arguments in a question
 _FOR_PROGRAMS = "FunctionResponse"  # a hint with this word tells programs how to answer
-_QUESTION_ID = re.compile(r"(.+@.+?)(?::r?\d+){1,2}")
+_NUMBER = re.compile(r"r?\d{1,9}")
 _EDITABLE: dict[str, Any] = {
     "type": "object",
     "properties": {"confirmed": {"type": "boolean"}, "payload": {}},
@@ -181,9 +181,14 @@ def find_asking_call(question: types.FunctionCall) -> str:
       question: any call in the log.
     """
     payload: Any = (question.args or {}).get("payload")
-    found = _QUESTION_ID.fullmatch(question.id or "")
     asks = question.name == REQUEST_INPUT and isinstance(payload, dict) and "tool" in payload
-    return found[1] if asks and found is not None else ""
+    call_id, count = question.id or "", 0
+    while asks and count < 2:  # the doubt, and which question about it
+        head, _, number = call_id.rpartition(":")
+        if not head or _NUMBER.fullmatch(number) is None:
+            break
+        call_id, count = head, count + 1
+    return call_id if count and "@" in call_id else ""
 
 
 def _make_call(ctx: Context, tool: BaseTool, node_input: Any) -> NodeCall:

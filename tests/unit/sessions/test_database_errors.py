@@ -7,15 +7,18 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from sqlalchemy import make_url
+from sqlalchemy.exc import OperationalError
 
 from ostinato.errors import InputValidationError, MissingExtraError, StoreError
 from ostinato.sessions.database_session_service import DatabaseSessionService
+from ostinato.sessions.sql.sql_errors import is_lost
 from ostinato.sessions.sql.sql_url import target_of
 from ostinato.sessions.store.durable_store import JournalRow
 from tests.support.databases import SERVERS, execute, new_database, server_url
@@ -246,7 +249,8 @@ def kill_connections(url: str) -> None:
         "WHERE db = database() AND id <> connection_id()",
     )
     for (number,) in listed:
-        execute(url, f"KILL {number}")
+        with suppress(OperationalError):  # it has ended meanwhile
+            execute(url, f"KILL {number}")
 
 
 @pytest.mark.service
@@ -356,3 +360,13 @@ def test_a_forked_child_is_told_to_make_its_own(tmp_path: Path) -> None:
         "DatabaseSessionService in each process."
     )
     assert done.stdout.splitlines() == [told, told, "s1", "0 s1"]
+
+
+def test_a_connection_that_its_driver_has_closed_is_lost() -> None:
+    reader: Any = None
+    with pytest.raises(AttributeError) as caught:
+        reader.readexactly(4)
+    assert is_lost(caught.value)
+    with pytest.raises(AttributeError) as other:
+        reader.value()
+    assert not is_lost(other.value)

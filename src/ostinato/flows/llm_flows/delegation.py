@@ -23,7 +23,7 @@ from ...sessions.log.event_log import FINISH_TASK, REWIND, EventLog, EventRecord
 from ...tools.model_mistake import ModelMistake
 from ...tools.task_tool import TaskTool, wrong_input
 from .tool_calls.call_decisions import note_decisions
-from .tool_calls.call_policies import find_gate
+from .tool_calls.call_policies import find_gate, find_restricting
 from .tool_calls.model_calls import (
     get_long_running_function_calls,
     populate_client_function_call_id,
@@ -248,7 +248,10 @@ async def _check_policy(
     ctx: InvocationContext, call: types.FunctionCall, agent: Any
 ) -> dict[str, Any] | None:
     """Return the response of a task that the policy denies; a person cannot be asked from here."""
-    policy, context = await find_gate(ctx), Context(ctx, function_call_id=call.id)
+    policy, context = (
+        await find_gate(ctx, find_restricting(ctx)),
+        Context(ctx, function_call_id=call.id),
+    )
     if policy is None:
         return None
     args = dict(call.args or {})

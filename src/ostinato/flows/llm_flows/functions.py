@@ -40,7 +40,7 @@ from .tool_calls.call_decisions import note_decisions, reject_call
 from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
 from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
-from .tool_calls.call_policies import find_gate
+from .tool_calls.call_policies import find_gate, find_restricting
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
 )
@@ -456,7 +456,9 @@ async def _run_body(run: _ToolCall) -> Any:
     answer, doubt = None, UNKNOWN if run.in_doubt else ""
     if context.tool_confirmation is not None:
         answer = reject_call(run.ctx, run.call, context, doubt)
-    policy = await find_gate(run.ctx)
+    toolsets, policy = find_restricting(run.ctx), run.ctx.services.policy
+    if toolsets:
+        policy = await find_gate(run.ctx, toolsets)
     if policy is not None and answer is None:
         answer = await policy.check(run.ctx, run.call, tool, run.args, context, in_doubt=doubt)
     answer = await settle_doubt(tool, run.args, context, answer, run.in_doubt)

@@ -16,7 +16,7 @@ _REASONS = re.compile(r"(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
 _SEARCH_ITEMS = ("tool_search_call", "tool_search_output")
 _ENCRYPTED = "reasoning.encrypted_content"
 _LOGPROBS = "message.output_text.logprobs"
-_VERSION = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?!.*-chat)")
+_VERSION = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?!\d)")
 
 
 def reasons(model: str) -> bool:
@@ -26,7 +26,7 @@ def reasons(model: str) -> bool:
 
 def has_tool_search(model: str) -> bool:
     """Return whether a model of this name searches deferred tools: GPT-5.4 and newer."""
-    found = _VERSION.match(model)
+    found = None if "-chat" in model else _VERSION.match(model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (5, 4)
 
 

@@ -91,7 +91,16 @@ def is_lost(error: BaseException) -> bool:
         return True
     if type(error).__name__ == "InvalidRequestError" and _CLOSED in str(error):
         return True
+    if any(_is_closed_stream(each) for each in _error_chain(error)):
+        return True
     return not _LOST_KINDS.isdisjoint(_class_names(error))
+
+
+def _is_closed_stream(error: BaseException) -> bool:
+    """Return whether aiomysql used a connection that it had closed, of which it has no error."""
+    if not isinstance(error, AttributeError) or error.obj is not None:
+        return False
+    return error.name in ("readexactly", "write", "drain")
 
 
 def _class_names(error: BaseException) -> set[str]:

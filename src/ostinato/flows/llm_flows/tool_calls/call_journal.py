@@ -19,7 +19,7 @@ from ....sessions.state import State, write_key
 from ....sessions.store.outside_writes import find_later_writes
 from ....tools.base_tool import BaseTool
 from ....tools.policy.notes import record_decision
-from .call_policies import restricts_calls
+from .call_policies import find_restricting
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def register_calls(ctx: InvocationContext, event: Event, tools: Mapping[str, Bas
     if journal is None:
         return
     hooked = (
-        restricts_calls(ctx)
+        ctx.services.policy is not None
+        or bool(find_restricting(ctx))
         or ctx.plugin_manager.overrides("before_tool_callback")
         or bool(ctx.agent.canonical_before_tool_callbacks)
     )

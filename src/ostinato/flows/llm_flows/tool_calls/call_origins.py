@@ -21,7 +21,10 @@ def record_origins(event: Event, tools: Mapping[str, BaseTool]) -> None:
     found: dict[str, dict[str, str]] = {}
     for call in event.get_function_calls():
         tool = tools.get(call.name or "")
-        origin = None if tool is None else tool.find_origin(call.args or {})
+        if tool is None:
+            continue
+        depends = type(tool).find_origin is not BaseTool.find_origin  # a call less if not
+        origin = tool.find_origin(call.args or {}) if depends else tool.tool_origin
         # The tool may be a mock.
         if isinstance(origin, ToolOrigin) and not origin.is_own and call.id:
             found[call.id] = origin.to_json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ....context.invocation import InvocationContext
 from ....context.readonly import ReadonlyContext
@@ -15,29 +15,32 @@ if TYPE_CHECKING:
     from ....tools.policy.gate import PolicyGate
 
 
-def restricts_calls(ctx: InvocationContext) -> bool:
-    """Return whether a policy may decide on calls of the agent."""
-    return ctx.services.policy is not None or bool(_find_restricting(ctx))
-
-
-def _find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
+def find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
+    """Return the toolsets of the agent that may decide on its calls."""
     found: list[BaseToolset] = []
-    tools: Any = getattr(ctx.agent, "tools", None)
-    for tool in cast("list[Any]", tools) if type(tools) is list else ():
+    tools: Any = ()
+    with_tools: Any = ctx.agent
+    try:
+        tools = with_tools.tools
+    except AttributeError:  # an agent of another kind
+        pass
+    tool: Any
+    for tool in tools if tools.__class__ is list else ():  # the agent may be a mock
         # Most tools are functions; others may be mocks.
         if type(tool) is not FunctionType and getattr(tool, "restricts_calls", False) is True:
             found.append(tool)  # noqa: PERF401 - no call for each turn
     return found
 
 
-async def find_gate(ctx: InvocationContext) -> PolicyGate | Any:
+async def find_gate(ctx: InvocationContext, toolsets: Sequence[BaseToolset]) -> PolicyGate | Any:
     """Return what decides on a call, or None if no policy is about it.
 
     Args:
       ctx: the run.
+      toolsets: what `find_restricting` has found.
     """
     gate: Any = ctx.services.policy
-    for toolset in _find_restricting(ctx):
+    for toolset in toolsets:
         for one in await toolset.get_call_policies(ReadonlyContext(ctx)):
             if gate is None:
                 gate = policy.PolicyGate((one,), policy.PolicyLedger(ctx.session_service))
