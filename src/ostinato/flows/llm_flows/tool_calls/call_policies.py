@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 def find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
     """Return the toolsets of the agent that may decide on its calls."""
-    found: list[BaseToolset] = []
-    tools: Any = ()
-    with_tools: Any = ctx.agent
+    agent: Any = ctx.agent
     try:
-        tools = with_tools.tools
+        tools: Any = agent.tools
     except AttributeError:  # an agent of another kind
-        pass
+        return ()
+    found: list[BaseToolset] = []
     tool: Any
     for tool in tools if tools.__class__ is list else ():  # the agent may be a mock
         # Most tools are functions; others may be mocks.
