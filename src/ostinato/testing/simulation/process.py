@@ -42,11 +42,8 @@ _RECOVERY = 30.0  # seconds after a fault in which a process may still lose a le
 _POLL = 3.0  # seconds between two looks for abandoned work
 _ATTEMPTS = 1_000_000  # a run that is killed often must not be parked
 _TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
-_RUN_BODY, _RUN_CALL, _CALL = (
-    "_run_body",
-    "_run_call",
-    "_call",
-)  # where the runtime calls a tool; private there
+# Where agents and graphs call a tool; private there.
+_RUN_BODY, _RUN_CALL, _CALL = "_run_body", "_run_call", "_call"
 
 
 class SimulatedToolError(RuntimeError):

@@ -412,9 +412,8 @@ class SimulationRun:
         told = _doubtful_calls(events)
         calls = {call.id for event in events for call in event.get_function_calls()}
         invocations = {event.invocation_id for event in events}
-        errors = _count_node_errors(
-            events
-        )  # a node whose tool raised runs again when it is resumed
+        # A node whose tool raised runs again when it is resumed.
+        errors = _count_node_errors(events)
         approved = _approved_calls(events)
         effects: dict[str, list[Effect]] = {}
         for effect in self._world.effects:

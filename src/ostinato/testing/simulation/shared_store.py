@@ -141,9 +141,8 @@ class StoreHistory:
             self._answers[key] += 1
             # One that waits is told so first, each time that it is asked for.
             most = 1 + self._asked[place, response.id or ""]
-            if key[
-                2
-            ]:  # the question of a node is asked again if the run of its answer is cancelled
+            if key[2]:
+                # A node asks its question again if the run of its answer is cancelled.
                 most = max(1, self._questions[place, response.id or ""])
             if self._answers[key] > most:
                 raise self.report(
