@@ -269,4 +269,5 @@ export interface BaseCriterion {
 export interface EvalMetricResultDetails {
   rubricScores?: unknown[];
   error?: string;
+  notApplicable?: string;
 }

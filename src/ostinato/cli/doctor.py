@@ -170,8 +170,9 @@ def _models(screen: Screen) -> None:
     for provider in PROVIDERS:
         if provider.lack:
             _row(screen, _OPEN, provider.title, state_of(provider), "dim")
-        elif not provider.keys and provider.url:  # a server that may or may not run
-            _row(screen, _OPEN, provider.title, f"no key needed; not checked: {provider.url}")
+        elif not provider.needs_key and provider.url:  # a server that may or may not run
+            key = f"{provider.key_name} is set" if provider.key_name else "no key needed"
+            _row(screen, _OPEN, provider.title, f"{key}; not checked: {provider.url}")
         else:
             _row(screen, _GOOD, provider.title, f"ready: {state_of(provider)}")
     for packaged in list_packaged_models():
