@@ -44,10 +44,9 @@ def test_the_patterns_are_found() -> None:
 @pytest.mark.parametrize("source", [r"\beyJ[\w-]+\.", r"\s+$", r"<[^>]*>x"])
 def test_a_pattern_that_backtracks_is_noticed(source: str) -> None:
     pattern = Pattern("here", re.compile(source), anchored=False)
-    assert not all(
-        is_linear(
-            pattern.run,
-            lambda size, text=text: text[0] + text[1] * (size // max(1, len(text[1]))) + text[2],
-        )
+    texts = [
+        lambda size, text=text: text[0] + text[1] * (size // max(1, len(text[1]))) + text[2]
         for text in texts_against(pattern.regex)
-    )
+    ]
+    # Other processes may hide the growth in one measurement.
+    assert any(not is_linear(pattern.run, make) for _ in range(3) for make in texts)
