@@ -121,6 +121,7 @@ async def test_reject_sees_a_run_of_another_process(two_owners: list[Owner]) -> 
     await first
 
 
+@pytest.mark.long
 async def test_interrupt_cancels_a_run_of_another_process(two_owners: list[Owner]) -> None:
     one, two = two_owners
     gate = Gate()
@@ -133,6 +134,7 @@ async def test_interrupt_cancels_a_run_of_another_process(two_owners: list[Owner
     assert words(await talk.check_sound()) == ["first", "second", "Two."]
 
 
+@pytest.mark.long
 async def test_interrupt_keeps_the_message_that_waits_for_another_process(
     two_owners: list[Owner],
 ) -> None:

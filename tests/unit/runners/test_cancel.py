@@ -107,6 +107,7 @@ async def test_only_the_invocation_that_is_named_is_cancelled(store: Store) -> N
     assert isinstance(await reading, RunCancelledError)
 
 
+@pytest.mark.long
 async def test_another_process_cancels_through_the_store(two_owners: list[Owner]) -> None:
     one, two = two_owners
     work = Work()
@@ -146,6 +147,7 @@ async def test_a_cancelled_run_that_is_handed_over_meanwhile_is_cancelled_there(
     assert final_text(await other.say("And now?")) == "All right."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [None, "k"])
 async def test_a_cancel_reaches_the_run_of_another_process_and_not_who_waits_here(
     two_owners: list[Owner], key: str | None
@@ -170,6 +172,7 @@ async def test_a_cancel_reaches_the_run_of_another_process_and_not_who_waits_her
             await waiting.result()
 
 
+@pytest.mark.long
 async def test_a_named_invocation_is_cancelled_where_it_runs_and_where_it_is_followed(
     two_owners: list[Owner],
 ) -> None:
@@ -191,6 +194,7 @@ async def test_a_named_invocation_is_cancelled_where_it_runs_and_where_it_is_fol
     assert isinstance(await reading, RunCancelledError)
 
 
+@pytest.mark.long
 async def test_a_named_message_that_waits_is_withdrawn_and_the_run_continues(
     two_owners: list[Owner],
 ) -> None:

@@ -12,6 +12,8 @@ import pytest
 from ostinato.server.settings import ServerSettings
 from tests.unit.server.conftest import Served, listening
 
+pytestmark = pytest.mark.long  # each waits for about a second
+
 HALF = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

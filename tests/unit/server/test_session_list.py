@@ -17,10 +17,13 @@ BASE = "/apps/desk/users/ann/sessions"
 
 
 async def talk(served: Served, session: str, *texts: str, user: str = "ann") -> None:
-    """Create a session and send messages to it."""
-    await served.ask("POST", f"/apps/desk/users/{user}/sessions", {"sessionId": session})
+    """Create a session and send messages to it, until nothing runs there."""
+    sessions = f"/apps/desk/users/{user}/sessions"
+    await served.ask("POST", sessions, {"sessionId": session})
     for text in texts:
         await served.ask("POST", "/run", {**say(text, session), "userId": user})
+    if texts:  # the session is released after the answer
+        await served.ask("GET", f"{sessions}/{session}/events/stream?until=idle")
 
 
 async def listed(served: Served, query: str) -> dict[str, dict[str, Any]]:

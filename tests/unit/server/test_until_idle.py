@@ -7,10 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ostinato.server.settings import ServerSettings
 from ostinato.sessions.store.durable_store import InboxMessage, Place
 from tests.unit.server.conftest import Reader, Serve, listening
 from tests.unit.server.gate import Gate
+
+pytestmark = pytest.mark.long  # each waits for about a second
 
 SESSIONS = "/apps/gated/users/ann/sessions"
 STREAM = f"{SESSIONS}/s/events/stream?until=idle"

@@ -197,6 +197,7 @@ async def test_an_exception_inside_a_stream(
     assert type(got) is error and "This is why." in str(got)
 
 
+@pytest.mark.long
 async def test_a_stream_cut_at_every_byte() -> None:
     [answer] = answers([TALK], stream=True)
     length = sum(map(len, answer.pieces))

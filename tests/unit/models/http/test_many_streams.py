@@ -85,6 +85,7 @@ async def _read(transport: HttpTransport, url: str) -> list[str]:
         return [event.data async for event in events]
 
 
+@pytest.mark.long
 async def test_a_thousand_streams_at_once(many_files: None) -> None:
     streams, transport = HeldStreams(STREAMS), HttpTransport()
     async with streams.serve() as url, asyncio.timeout(_LONGEST_S):

@@ -102,6 +102,7 @@ async def test_lines_that_are_no_messages_do_not_flood_the_log(
     assert not any(record.exc_info for record in caplog.records)
 
 
+@pytest.mark.long
 async def test_server_of_older_protocol_that_ignores_unknown_requests():
     manager = MCPSessionManager(raw_server("silent=yes", timeout=5.0))
     session = await manager.create_session()
