@@ -119,13 +119,22 @@ def left_loop(world: World) -> BaseAgent:
     return SequentialAgent(name="line", sub_agents=[loop, after])
 
 
+def own_clerk(world: World, name: str, **options: Any) -> LlmAgent:
+    """A clerk whose tool writes a key of its own.
+
+    Of one key, only the later of two parallel writes is in its event.
+    """
+    tool = f"book_{name}"
+    return clerk(world, name, call(tool), "Done.", tools=[booking(world, tool)], **options)
+
+
 def fan(world: World) -> BaseAgent:
-    agents = [clerk(world, n) for n in ("left", "right")]
+    agents = [own_clerk(world, n) for n in ("left", "right")]
     return ParallelAgent(name="fan", sub_agents=list(agents))
 
 
 def fan_in_line_in_rounds(world: World) -> BaseAgent:
-    agents = [clerk(world, n, include_contents="none") for n in ("left", "right")]
+    agents = [own_clerk(world, n, include_contents="none") for n in ("left", "right")]
     last = LlmAgent(name="last", model=FunctionModel(lambda _: "Last."))
     both = SequentialAgent(
         name="both", sub_agents=[ParallelAgent(name="fan", sub_agents=list(agents)), last]

@@ -16,7 +16,7 @@ from ostinato.events.request_input import RequestInput
 from ostinato.testing import FunctionModel, call
 from ostinato.workflow import START, FunctionNode, JoinNode, Workflow, node
 from tests.unit.durable.crash import Life, Scenario, World, flagged, unanswered
-from tests.unit.durable.test_crash_points import answer, asking, booking, clerk, tell
+from tests.unit.durable.test_crash_points import answer, asking, booking, clerk, own_clerk, tell
 from tests.unit.durable.test_crashes_in_tasks import desk, root, task
 from tests.unit.workflow.kit import asked, lines
 
@@ -135,7 +135,7 @@ def agents(world: World) -> Workflow:
 
 
 def agents_side_by_side(world: World) -> Workflow:
-    wings = tuple(clerk(world, name) for name in ("one", "two"))
+    wings = tuple(own_clerk(world, name) for name in ("one", "two"))
     return Workflow(name="flow", edges=[(START, wings, JoinNode(name="join"), works(world, "z"))])
 
 
@@ -176,7 +176,7 @@ def graphs_side_by_side(world: World) -> ParallelAgent:
 def waits_beside_a_tool(world: World) -> Workflow:
     tools = [asking(world), booking(world)]
     both = clerk(world, "one", [call("ask"), call("book")], "Done.", tools=tools)
-    other = clerk(world, "two")
+    other = own_clerk(world, "two")
     join = JoinNode(name="join")
     return Workflow(name="flow", edges=[(START, (both, other), join, works(world, "z"))])
 
