@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,27 +27,9 @@ from ostinato.sessions.sqlite import sqlite_connection as _sqlite_connection
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import load_memory, preload_memory
 from ostinato.types import Content, Part
+from tests.unit.memory.conftest import Make
 
 OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
-Make = Callable[..., SqliteMemoryService]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "m.db"
-
-
-@pytest.fixture
-async def make(path: Path) -> AsyncIterator[Make]:
-    made: list[SqliteMemoryService] = []
-
-    def build(**options: Any) -> SqliteMemoryService:
-        made.append(SqliteMemoryService(path, **options))
-        return made[-1]
-
-    yield build
-    for service in made:
-        await service.close()
 
 
 def said(text: str, **fields: Any) -> Event:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +18,9 @@ from ostinato.models.embedder import Embedder
 from ostinato.sessions.session import Session
 from ostinato.types import Content, Part
 from tests.support.word_embedder import WordEmbedder
+from tests.unit.memory.conftest import Make
 
 OWNER: dict[str, Any] = {"app_name": "app", "user_id": "ann"}
-Make = Callable[..., SqliteMemoryService]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "m.db"
-
-
-@pytest.fixture
-async def make(path: Path) -> AsyncIterator[Make]:
-    made: list[SqliteMemoryService] = []
-
-    def build(**options: Any) -> SqliteMemoryService:
-        made.append(SqliteMemoryService(path, **options))
-        return made[-1]
-
-    yield build
-    for service in made:
-        await service.close()
 
 
 def said(text: str) -> Event:

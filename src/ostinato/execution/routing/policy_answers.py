@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ... import auth
-from ...sessions.log.call_requests import original_call_id
+from ...sessions.log.call_requests import REQUEST_CONFIRMATION, original_call_id
 from ...sessions.log.event_log import EventRecord
 from ...tools.base_tool import BaseTool
 from ...tools.function_tool import FunctionTool
@@ -23,7 +23,7 @@ def is_policy_question(record: EventRecord, question: Mapping[str, Any]) -> bool
       record: the request.
       question: its arguments.
     """
-    call_id = original_call_id("adk_request_confirmation", dict(question))
+    call_id = original_call_id(REQUEST_CONFIRMATION, dict(question))
     return read_question_note(record, call_id) is not None
 
 
