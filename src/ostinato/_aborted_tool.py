@@ -1,4 +1,7 @@
-"""Tools that end the program or cancel themselves: such an exit is an error of the tool."""
+"""Tools that end the program or cancel themselves: such an exit is an error of the tool.
+
+The message holds no text of the tool's exception: clients see it. The cause has the text.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ def as_tool_error(abort: BaseException, what: str) -> ToolAbortedError:
     """
     task = asyncio.current_task()
     if isinstance(abort, SystemExit):
+        code = abort.code if isinstance(abort.code, int) else ""
         text = (
-            f"{what} ended with SystemExit({abort.code!r}), as sys.exit() and argparse raise it; "
+            f"{what} ended with SystemExit({code}), as sys.exit() and argparse raise it; "
             "the program continues. Raise an exception with a message, or return an error, instead."
         )
     elif isinstance(abort, GeneratorExit):
@@ -39,11 +43,13 @@ def as_tool_error(abort: BaseException, what: str) -> ToolAbortedError:
         )
     elif isinstance(abort, BaseExceptionGroup):
         cancelled = task is not None and task.cancelling()
-        if cancelled or isinstance(abort, ExceptionGroup) or _ends_program(cast(Any, abort)):
+        group = cast("BaseExceptionGroup[Any]", abort)
+        if cancelled or isinstance(group, ExceptionGroup) or _ends_program(group):
             raise abort
+        members = ", ".join(dict.fromkeys(type(one).__name__ for one in group.exceptions))
         text = (
-            f"{what} raised {abort!r}, a group with SystemExit or CancelledError, as a TaskGroup "
-            "raises it; the program continues. Catch it in the tool."
+            f"{what} raised {type(group).__name__} of {members}, as a TaskGroup raises it; the "
+            "program continues. Catch it in the tool."
         )
     else:
         if task is None or task.cancelling():

@@ -87,15 +87,19 @@ def _session_of(sessions: list[Session], wanted: str) -> Session:
     """Return the session with the call that a person means.
 
     Raises:
-      CliError: no call, or one of several sessions, begins so.
+      CliError: no call, or one of several sessions, begins so, or the call was already answered.
     """
     kinds = ("approval", "credential", "input", "result")
-    found = [session for session in sessions if _has_call(session, wanted)]
-    if len(found) == 1:
-        return found[0]
-    waiting = [one for session in sessions for one in pending_calls(session.events)]
-    find_call(waiting, wanted, kinds, [event for session in sessions for event in session.events])
-    raise CliError(f"{wanted!r} fits calls of more than one session. Give more of the id.", USAGE)
+    waiting = [(session, one) for session in sessions for one in pending_calls(session.events)]
+    found = [session for session, one in waiting if one.call.id == wanted]
+    found = found or [session for session in sessions if _has_call(session, wanted)]
+    if len(found) > 1:
+        raise CliError(
+            f"{wanted!r} fits calls of more than one session. Give more of the id.", USAGE
+        )
+    events = [event for session in sessions for event in session.events]
+    call = find_call([one for _, one in waiting], wanted, kinds, events)
+    return next(session for session, one in waiting if one is call)
 
 
 def _as_run(args: argparse.Namespace, session: Session) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from .. import types
@@ -52,8 +52,11 @@ def find_call(
         answered.
     """
     choice = [one for one in waiting if one.kind in kinds]
-    exact = [one for one in choice if wanted and wanted == one.call.id]
-    found = exact or [one for one in choice if is_meant(one.call.id, wanted)]
+    found = [one for one in choice if wanted and wanted == one.call.id]
+    before = "" if found else _answered_before(events, lambda call_id: call_id == wanted)
+    if before:  # the beginning of another call's id, perhaps, but the id of this one
+        raise CliError(before, ANSWERED)
+    found = found or [one for one in choice if is_meant(one.call.id, wanted)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(f"{short_id(one, waiting)} ({call_name(one)})" for one in choice)
@@ -67,7 +70,7 @@ def find_call(
             f"id. These wait: {names}.",
             USAGE,
         )
-    before = _answered_before(events, wanted)
+    before = _answered_before(events, lambda call_id: is_meant(call_id, wanted))
     if before:
         raise CliError(before, ANSWERED)
     what = "an approval" if "approval" in kinds else "a result"
@@ -77,7 +80,7 @@ def find_call(
     )
 
 
-def _answered_before(events: Iterable[Event], wanted: str) -> str:
+def _answered_before(events: Iterable[Event], is_wanted: Callable[[str | None], bool]) -> str:
     """Return how the call that a person means was answered, or an empty text if it was not."""
     calls: dict[str, types.FunctionCall] = {}
     for event in events:
@@ -86,7 +89,7 @@ def _answered_before(events: Iterable[Event], wanted: str) -> str:
                 calls[call.id or ""] = call
         for response in event.get_function_responses() if event.author == "user" else ():
             call = calls.get(response.id or "")
-            if call is None or not is_meant(call.id, wanted):
+            if call is None or not is_wanted(call.id):
                 continue
             moment = datetime.fromtimestamp(event.timestamp).strftime("%Y-%m-%d %H:%M:%S")
             return (

@@ -201,18 +201,25 @@ def _foreign_message(name: str, reference: str) -> str:
 
 def _own_text(error: errors.OstinatoError) -> str:
     """Return the text of one of Ostinato's errors, without quoted texts of foreign errors."""
-    text = str(error)[: _LONGEST + 1]
+    text = str(error)
     if _for_developer.get() or isinstance(error, errors.ProviderError):
         return public_text(text)  # adapters have cleaned the text of their provider
     cause: BaseException | None = error.__cause__ or error.__context__
     for _ in range(_DEEPEST):
         if cause is None:
             break
-        quoted = str(cause)[:_LONGEST]
+        quoted = str(cause)
         if quoted and not isinstance(cause, errors.OstinatoError | SetupError):
-            text = text.replace(quoted, public_name(type(cause).__name__))
+            text = _replace_quote(text, quoted, public_name(type(cause).__name__))
         cause = cause.__cause__ or cause.__context__
     return public_text(text)
+
+
+def _replace_quote(text: str, quoted: str, name: str) -> str:
+    """Return a text with a quoted one replaced by a name; a part of a word is no quote."""
+    before = r"(?<!\w)" if quoted[0].isalnum() else ""
+    after = r"(?!\w)" if quoted[-1].isalnum() else ""
+    return re.sub(before + re.escape(quoted) + after, lambda _: name, text)
 
 
 # The name of an error class and a colon: how the runtime reports a tool's error to the model.

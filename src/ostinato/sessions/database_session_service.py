@@ -386,8 +386,9 @@ class DatabaseSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> None:
             done = answer[0]
             self._cache.extend(key, done)
+            new = {id(record) for record in done.records}
             for event, (record, _) in zip(events, batch.events, strict=True):
-                if record in done.records:
+                if id(record) in new:
                     apply_event(session, event, record)
             note_append(session, done.first, done.revision, ids)
 

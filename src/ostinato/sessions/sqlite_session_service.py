@@ -367,8 +367,9 @@ class SqliteSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
             done, fence = answer
             cache.extend(key, done)
+            new = {id(record) for record in done.records}
             for event, (record, _) in zip(events, batch.events, strict=True):
-                if record in done.records:
+                if id(record) in new:
                     apply_event(session, event, record)
             note_append(session, done.first, done.revision, ids)
             return fence

@@ -143,3 +143,31 @@ def test_a_question_whose_node_failed_is_no_longer_open(ostinato: Ostinato) -> N
     assert done.code == 1
     assert "it fails after it asked" in done.err
     assert "in vain" not in ostinato("approvals", "desk").out
+
+
+ALIKE = """
+from ostinato import Workflow
+from ostinato.events.request_input import RequestInput
+from ostinato.workflow import START
+
+async def first(node_input: str):
+    yield RequestInput(interrupt_id="publish-june", message="Publish it?")
+
+async def second(node_input):
+    yield RequestInput(interrupt_id="publish-june-2", message="And pay for it?")
+
+root_agent = Workflow(name="flow", edges=[(START, first, second)])
+"""
+
+
+@pytest.mark.parametrize("command", [("run", "desk", "--session", "s"), ("approvals", "desk")])
+def test_an_answered_id_never_names_a_longer_one_that_begins_with_it(
+    make_agent: MakeAgent, ostinato: Ostinato, command: tuple[str, ...]
+) -> None:
+    make_agent(ALIKE)
+    ostinato("run", "desk", "go", "--session", "s")
+    given = ostinato(*command, "--answer", "publish-june", "yes")
+    assert given.code == 0, given.err
+    again = ostinato(*command, "--answer", "publish-june", "yes")
+    assert again.code == 3, again.out
+    assert "Call publish-june was already answered" in again.err

@@ -13,6 +13,7 @@ from tests.unit.server.conftest import listening
 AGENT = """
 import argparse
 import asyncio
+import sys
 
 from ostinato.agents import Agent
 from ostinato.testing import FunctionModel, call
@@ -48,11 +49,20 @@ async def cancel_itself_at_the_end() -> str:
     return "cancelled"
 
 
+async def leave() -> None:
+    sys.exit("it's the canary")
+
+
+async def group() -> None:
+    members = [ValueError("canary"), asyncio.CancelledError("canary")]
+    raise BaseExceptionGroup("canary", members)
+
+
 def answer(request):
     text = request.contents[-1].parts[0].text
     if text == "parse":
         return call("parse", options=["--unknown"])
-    if text in ("cancel", "close", "stop") or text.startswith("cancel_itself"):
+    if text in ("cancel", "close", "stop", "leave", "group") or text.startswith("cancel_itself"):
         return call(text)
     if text == "model cancels itself":
         asyncio.current_task().cancel()
@@ -67,12 +77,13 @@ def answer(request):
     return f"Heard {text}."
 
 
-TOOLS = [parse, cancel, close, stop, cancel_itself, cancel_itself_at_the_end]
+TOOLS = [parse, cancel, close, stop, leave, group, cancel_itself, cancel_itself_at_the_end]
 root_agent = Agent(name="root", model=FunctionModel(answer), tools=TOOLS)
 """
 
 
-TOOLS = ["parse", "cancel", "close", "stop", "cancel_itself", "cancel_itself_at_the_end"]
+TOOLS = ["parse", "cancel", "close", "stop", "leave", "group"]
+TOOLS += ["cancel_itself", "cancel_itself_at_the_end"]
 MODEL = ["model cancels", "model closes", "model exits", "model stops", "model cancels itself"]
 
 
@@ -99,6 +110,8 @@ async def test_the_server_answers_with_a_typed_error_and_serves_on(
         streamed = await served.ask("POST", "/run_sse", body("one", tool))
         assert "ToolAbortedError" in streamed.text
         assert "event: end" in streamed.text
+        stored = await served.ask("GET", "/apps/good/users/ann/sessions/one")
+        assert "canary" not in streamed.text + stored.text
         for session in ("one", "two"):
             answer = await served.ask("POST", "/run", body(session, "hello"))
             assert answer.status_code == 200

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ostinato.errors import ToolAbortedError
 from ostinato.hosting.setup_error import SetupError
 from ostinato.server.checks import check_settings
-from ostinato.server.problems import public_text
+from ostinato.server.problems import problem_of, public_text
 from ostinato.server.security import RateLimiter
 from ostinato.server.settings import ServerSettings
 from tests.unit.server.conftest import Serve, Served
@@ -156,3 +157,19 @@ async def test_nothing_secret_leaves_with_an_error(serve: Serve, tmp_path: Path)
     assert json.loads(answers[1].text.split("data: ")[-1].split("\n")[0])["error_details"]
     for answer in answers:
         assert secret not in answer.text and str(tmp_path) not in answer.text, answer.text
+
+
+@pytest.mark.parametrize(
+    ("quoted", "message", "shown"),
+    [
+        ("x", "An exit of the box: x.", "An exit of the box: BaseException."),
+        ("canary row", "It failed: canary row.", "It failed: BaseException."),
+        ("c" * 4_100, f"It failed: {'c' * 4_100}!", "It failed: BaseException!"),
+    ],
+)
+def test_a_quoted_error_is_replaced_and_no_other_word(
+    quoted: str, message: str, shown: str
+) -> None:
+    error = ToolAbortedError(message)
+    error.__cause__ = BaseException(quoted)
+    assert problem_of(error).message == shown

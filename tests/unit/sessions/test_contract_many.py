@@ -15,6 +15,7 @@ from ostinato.errors import (
 from ostinato.events.event import Event
 from ostinato.events.event_actions import EventActions
 from ostinato.sessions.base_session_service import BaseSessionService
+from ostinato.sessions.log.event_log import EventRecord
 from ostinato.sessions.log.resume import open_calls
 from ostinato.sessions.session import Session, log_of, revision_of, tombstones_of
 from ostinato.sessions.store.durable_store import DurableStore
@@ -253,3 +254,19 @@ async def test_a_fork_between_call_and_response_answers_the_call(
         assert [call.call_id for call in open_calls(log_of(fork), "e-1", below=True)] == ["c3"]
     whole = await service.fork_session(**OWNER, session_id="s1", at_event="e1")
     assert texts(whole) == ["pay"]
+
+
+async def test_an_append_of_many_events_compares_none_with_the_others(
+    store: DurableStore, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[object] = []
+
+    def equals(self: EventRecord, other: object) -> bool:
+        compared.append(other)
+        return self is other
+
+    monkeypatch.setattr(EventRecord, "__eq__", equals)
+    events = [said(f"{n}") for n in range(50)]
+    await store.append(session, events)
+    assert [event.id for event in session.events] == [event.id for event in events]
+    assert compared == []
