@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -138,13 +139,14 @@ def list_skills_in_dir(
         try:
             frontmatter = _read_frontmatter(folder)
         except (AgentFileError, OSError) as error:
-            if on_error is None:
-                _log.warning("Skill %r is left out: %s", folder.name, error)
-            else:
-                on_error(folder.name, error)
+            (on_error or _log_left_out)(folder.name, error)
         else:
             found[frontmatter.name] = frontmatter
     return found
+
+
+def _log_left_out(name: str, error: Exception) -> None:
+    _log.warning("Skill %r is left out: %s", name, error)
 
 
 def _read_frontmatter(folder: Path) -> Frontmatter:
@@ -244,15 +246,15 @@ def list_skills_in_gcs_dir(
     skills_base_path: str = "",
     project_id: str | None = None,
     credentials: Any = None,
+    on_error: OnError | None = None,
 ) -> dict[str, Frontmatter]:
     """Return the frontmatter of the skills in a folder of a bucket, by name.
-
-    Skills with faults are left out, with a warning in the log.
 
     Args:
       bucket_name: the bucket.
       skills_base_path: a folder of the bucket.
       project_id, credentials: as for google-cloud-storage's `Client`.
+      on_error: as for `list_skills_in_dir`.
 
     Raises:
       MissingExtraError: google-cloud-storage is not installed.
@@ -268,7 +270,7 @@ def list_skills_in_gcs_dir(
             document = parse_skill(Path(f"/{bucket_name}/{blob.name}"), blob.download_as_bytes())
             found[folder] = document.read_frontmatter(folder)
         except AgentFileError as error:
-            _log.warning("Skill %r is left out: %s", folder, error)
+            (on_error or _log_left_out)(folder, error)
     return found
 
 
@@ -280,3 +282,46 @@ def _join_prefix(*parts: str) -> str:
 def _open_bucket(name: str, project: str | None, credentials: Any) -> Any:
     storage = need("google.cloud.storage", extra="gcs")
     return storage.Client(project=project, credentials=credentials).bucket(name)
+
+
+async def load_skill_from_dir_async(skill_dir: str | Path) -> Skill:
+    """Do as `load_skill_from_dir`, in a thread."""
+    return await asyncio.to_thread(load_skill_from_dir, skill_dir)
+
+
+async def load_skills_from_dir_async(skills_dir: str | Path) -> list[Skill]:
+    """Do as `load_skills_from_dir`, in a thread."""
+    return await asyncio.to_thread(load_skills_from_dir, skills_dir)
+
+
+async def list_skills_in_dir_async(
+    skills_base_path: str | Path, on_error: OnError | None = None
+) -> dict[str, Frontmatter]:
+    """Do as `list_skills_in_dir`, in a thread, which calls `on_error` too."""
+    return await asyncio.to_thread(list_skills_in_dir, skills_base_path, on_error)
+
+
+async def load_skill_from_gcs_dir_async(
+    bucket_name: str,
+    skill_id: str,
+    skills_base_path: str = "",
+    project_id: str | None = None,
+    credentials: Any = None,
+) -> Skill:
+    """Do as `load_skill_from_gcs_dir`, in a thread."""
+    return await asyncio.to_thread(
+        load_skill_from_gcs_dir, bucket_name, skill_id, skills_base_path, project_id, credentials
+    )
+
+
+async def list_skills_in_gcs_dir_async(
+    bucket_name: str,
+    skills_base_path: str = "",
+    project_id: str | None = None,
+    credentials: Any = None,
+    on_error: OnError | None = None,
+) -> dict[str, Frontmatter]:
+    """Do as `list_skills_in_gcs_dir`, in a thread, which calls `on_error` too."""
+    return await asyncio.to_thread(
+        list_skills_in_gcs_dir, bucket_name, skills_base_path, project_id, credentials, on_error
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mimetypes import guess_type
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ... import types
@@ -11,6 +10,7 @@ from ...context.template import inject_session_state
 from ...models.llm_request import LlmRequest
 from ...skills.models import Skill
 from ...skills.prompt import LIST, LOAD, RESOURCE, SEARCH, UNLOAD, format_skills_as_xml
+from ...skills.skill_files import normalize_path
 from ..base_tool import BaseTool, InDoubt
 from ..load_artifacts_tool import readable_part
 from .catalog import RegistryError, SkillCatalog
@@ -298,14 +298,6 @@ class LoadSkillResourceTool(SkillTool):
         part = types.Part(inline_data=types.Blob(data=data, mime_type=kind))
         title = types.Part(text=f"The file {path} of skill {skill.name} is:")
         return types.Content(role="user", parts=[title, readable_part(part, path)])
-
-
-def normalize_path(path: str) -> str:
-    """Return a path in a skill's folder in its plain form; empty if it leads out of the folder."""
-    parts = PurePosixPath(path.replace("\\", "/")).parts
-    if not parts or parts[0] == "/" or ".." in parts:
-        return ""
-    return "/".join(parts)
 
 
 def read_skill_name(answer: Any) -> str:
