@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from .._log import get_logger
 from .._optional import need
@@ -26,6 +27,8 @@ from .skill_files import (
 PROJECT_FOLDERS = (".agents/skills", ".claude/skills")
 _log = get_logger(__name__)
 OnError = Callable[[str, Exception], None]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def load_skill_from_dir(skill_dir: str | Path) -> Skill:
@@ -284,44 +287,19 @@ def _open_bucket(name: str, project: str | None, credentials: Any) -> Any:
     return storage.Client(project=project, credentials=credentials).bucket(name)
 
 
-async def load_skill_from_dir_async(skill_dir: str | Path) -> Skill:
-    """Do as `load_skill_from_dir`, in a thread."""
-    return await asyncio.to_thread(load_skill_from_dir, skill_dir)
+def _make_async(load: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """Return the async form of a loader, which reads in a thread."""
+
+    @wraps(load)
+    async def load_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await asyncio.to_thread(load, *args, **kwargs)
+
+    load_in_thread.__name__ = load_in_thread.__qualname__ = f"{load.__name__}_async"
+    return load_in_thread
 
 
-async def load_skills_from_dir_async(skills_dir: str | Path) -> list[Skill]:
-    """Do as `load_skills_from_dir`, in a thread."""
-    return await asyncio.to_thread(load_skills_from_dir, skills_dir)
-
-
-async def list_skills_in_dir_async(
-    skills_base_path: str | Path, on_error: OnError | None = None
-) -> dict[str, Frontmatter]:
-    """Do as `list_skills_in_dir`, in a thread, which calls `on_error` too."""
-    return await asyncio.to_thread(list_skills_in_dir, skills_base_path, on_error)
-
-
-async def load_skill_from_gcs_dir_async(
-    bucket_name: str,
-    skill_id: str,
-    skills_base_path: str = "",
-    project_id: str | None = None,
-    credentials: Any = None,
-) -> Skill:
-    """Do as `load_skill_from_gcs_dir`, in a thread."""
-    return await asyncio.to_thread(
-        load_skill_from_gcs_dir, bucket_name, skill_id, skills_base_path, project_id, credentials
-    )
-
-
-async def list_skills_in_gcs_dir_async(
-    bucket_name: str,
-    skills_base_path: str = "",
-    project_id: str | None = None,
-    credentials: Any = None,
-    on_error: OnError | None = None,
-) -> dict[str, Frontmatter]:
-    """Do as `list_skills_in_gcs_dir`, in a thread, which calls `on_error` too."""
-    return await asyncio.to_thread(
-        list_skills_in_gcs_dir, bucket_name, skills_base_path, project_id, credentials, on_error
-    )
+load_skill_from_dir_async = _make_async(load_skill_from_dir)
+load_skills_from_dir_async = _make_async(load_skills_from_dir)
+list_skills_in_dir_async = _make_async(list_skills_in_dir)
+load_skill_from_gcs_dir_async = _make_async(load_skill_from_gcs_dir)
+list_skills_in_gcs_dir_async = _make_async(list_skills_in_gcs_dir)
