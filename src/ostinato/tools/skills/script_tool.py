@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from ... import types
 from ...code_executors.base_code_executor import BaseCodeExecutor
@@ -39,8 +39,7 @@ _POSITIONAL: dict[str, Any] = {
     "items": {"type": "string"},
     "description": "Arguments behind the options.",
 }
-_IN_EXECUTOR = "It finds the skill's files in its working directory."
-_IN_ENVIRONMENT = "It runs in the environment's working directory."
+_IN_ENVIRONMENT = "Run a script of a skill, in the environment's working directory."
 # Runs in the executor. It reports in one line, because executors join stdout and stderr.
 _RUNNER = f"""\
 import json, os, subprocess, sys, tempfile
@@ -78,22 +77,21 @@ class RunSkillScriptTool(SkillTool):
     The script finds a key that stays the same when it is run again in OSTINATO_IDEMPOTENCY_KEY.
     """
 
+    tool_name = RUN
+    told = "Run a script of a skill. It finds the skill's files in its working directory."
+    parameters: ClassVar = {
+        "skill_name": SKILL_NAME,
+        "file_path": text_parameter("Path of the script, such as scripts/convert.py."),
+        "args": _ARGS,
+        "short_options": _SHORT,
+        "positional_args": _POSITIONAL,
+    }
+    optional = ("args", "short_options", "positional_args")
+
     def __init__(self, toolset: HasCatalog) -> None:
-        super().__init__(
-            toolset,
-            name=RUN,
-            description="Run a script of a skill. "
-            + (_IN_EXECUTOR if toolset.catalog.scripts.environment is None else _IN_ENVIRONMENT),
-            parameters={
-                "skill_name": SKILL_NAME,
-                "file_path": text_parameter("Path of the script, such as scripts/convert.py."),
-                "args": _ARGS,
-                "short_options": _SHORT,
-                "positional_args": _POSITIONAL,
-            },
-            required=("skill_name", "file_path"),
-            in_doubt=toolset.catalog.scripts.in_doubt,
-        )
+        scripts = toolset.catalog.scripts
+        told = "" if scripts.environment is None else _IN_ENVIRONMENT
+        super().__init__(toolset, description=told, in_doubt=scripts.in_doubt)
 
     @property
     def tool_origin(self) -> ToolOrigin:
