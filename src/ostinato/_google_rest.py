@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
+from ._google_retries import FIRST_WAIT_S, PASSING
 from ._optional import need
 from .errors import OstinatoError
 from .features.environment import find_variable
@@ -22,9 +23,6 @@ _MOST_BYTES = 100 * 2**20
 _LONGEST_MESSAGE = 2_000  # characters
 _SHORTEST_TOKEN = 6  # characters
 _ATTEMPTS = 4
-_FIRST_WAIT_S = 0.5
-# What passes by itself.
-_PASSING = frozenset((408, 429, 500, 502, 503, 504))
 
 
 def vertex_server(location: str) -> str:
@@ -127,7 +125,7 @@ class GoogleRestClient:
                 return failure
             if not again or attempt == _ATTEMPTS:
                 raise failure
-            pause(_FIRST_WAIT_S * 2 ** (attempt - 1))
+            pause(FIRST_WAIT_S * 2 ** (attempt - 1))
 
     def _attempt_request(
         self,
@@ -158,7 +156,7 @@ class GoogleRestClient:
         if status >= 300:
             reason = self._redact_token(_read_message(data))
             said = f"{self._service} answered {status}: {reason}"
-            return GoogleApiError(said, status=status), repeatable and status in _PASSING
+            return GoogleApiError(said, status=status), repeatable and status in PASSING
         try:
             return (json.loads(data) if data.strip() else {}), False
         except ValueError:

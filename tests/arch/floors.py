@@ -37,6 +37,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "model records",
         (
             "_aborted_tool",
+            "_google_retries",
             "_optional",
             "platform",
             "models.llm_request",
@@ -93,6 +94,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_adk_mode",
         "_clock",
         "_google_rest",
+        "_google_retries",
         "_lazy",
         "_log",
         "_optional",

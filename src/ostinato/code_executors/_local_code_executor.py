@@ -7,9 +7,11 @@ import signal
 import tempfile
 from abc import abstractmethod
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, field_validator
 
+from .._adk_mode import follows_adk
 from ..context.invocation import InvocationContext
 from ._child import Child, Limits
 from ._workspace import Workspace, remove_tree
@@ -33,6 +35,8 @@ class LocalCodeExecutor(BaseCodeExecutor):
       max_file_bytes: size of the largest output file that is kept, and on POSIX written.
     """
 
+    _is_of_google_adk: ClassVar[bool] = False
+
     stateful: bool = Field(default=False, frozen=True)
     timeout_seconds: float | None = Field(default=60.0, gt=0)
     max_memory_bytes: int | None = Field(default=4 * 1024**3, gt=0)
@@ -49,6 +53,16 @@ class LocalCodeExecutor(BaseCodeExecutor):
                 "own. Have the code keep what it needs in files, or use another executor."
             )
         return stateful
+
+    @field_validator("optimize_data_file")
+    @classmethod
+    def _refuse_data_files(cls, optimize_data_file: bool) -> bool:
+        if optimize_data_file and cls._is_of_google_adk and follows_adk():
+            raise ValueError(
+                f"Cannot set `optimize_data_file=True` in {cls.__name__} in a program for "
+                "google-adk, which refuses it. With `import ostinato` it works."
+            )
+        return optimize_data_file
 
     def execute_code(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote
 
+from .. import _google_retries
+from .._google_retries import FIRST_WAIT_S, NOTHING_DONE, PASSING, poll_operation
 from ..errors import AgentConfigError, OstinatoError
 from ..features.environment import find_variable
 from ..models.google_credentials import GoogleCredential
@@ -20,16 +21,7 @@ DEFAULT_LOCATION = "us-central1"
 
 _VERSION = "v1beta1"
 _ATTEMPTS = 4
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
 _OPERATION_S = 600.0
-# What passes by itself. The first two say that nothing was done.
-_NOTHING_DONE = frozenset((429, 503))
-_PASSING = frozenset((*_NOTHING_DONE, 408, 500, 502, 504))
-
-
-async def pause(seconds: float) -> None:
-    """Wait; a function, so that a test can put its own in place."""
-    await asyncio.sleep(seconds)
 
 
 class VertexError(OstinatoError):
@@ -117,11 +109,11 @@ class VertexClient:
                 break
             except HttpError as error:
                 status = error.status if isinstance(error, HttpStatusError) else None
-                unsent = isinstance(error, HttpConnectError) or status in _NOTHING_DONE
-                passing = status is None or status in _PASSING
+                unsent = isinstance(error, HttpConnectError) or status in NOTHING_DONE
+                passing = status is None or status in PASSING
                 if attempt == _ATTEMPTS or not (unsent or (repeatable and passing)):
                     raise self._translate(error, name) from error
-            await pause(_FIRST_WAIT_S * 2 ** (attempt - 1))
+            await _google_retries.pause(FIRST_WAIT_S * 2 ** (attempt - 1))
         try:
             return json.loads(answer or "{}")
         except ValueError as error:
@@ -134,15 +126,12 @@ class VertexClient:
         Raises:
           VertexError: it failed, or did not end in time.
         """
-        waited, wait = 0.0, _FIRST_WAIT_S
-        while not operation.get("done"):
-            if waited >= _OPERATION_S:
-                raise VertexError(
-                    f"Vertex AI did not finish {operation.get('name')!r} within {_OPERATION_S:g} s."
-                )
-            await pause(wait)
-            waited, wait = waited + wait, min(2 * wait, _LONGEST_WAIT_S)
-            operation = await self.ask("GET", operation["name"])
+        try:
+            operation = await poll_operation(
+                operation, lambda name: self.ask("GET", name), seconds=_OPERATION_S
+            )
+        except TimeoutError as error:
+            raise VertexError(f"Vertex AI {error}") from None
         if failure := operation.get("error"):
             message = self._transport.redact(str(failure.get("message")))
             raise VertexError(f"Vertex AI did not do what was asked: {message}")

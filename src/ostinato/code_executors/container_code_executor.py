@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import Field, PrivateAttr, field_validator
 
-from .._adk_mode import follows_adk
 from ..errors import AgentConfigError
 from ..processes.container.container_cli import ContainerCli
 from ..processes.container.container_flags import (
@@ -89,6 +88,8 @@ class ContainerCodeExecutor(LocalCodeExecutor):
     max_processes: int = Field(default=64, gt=0)
     max_disk_bytes: int = Field(default=128 * 1024**2, gt=0)
 
+    _is_of_google_adk = True
+
     _cli: tuple[tuple[str | None, str | None], ContainerCli] | None = PrivateAttr(default=None)
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
@@ -107,16 +108,6 @@ class ContainerCodeExecutor(LocalCodeExecutor):
         data["image"] = image or DEFAULT_IMAGE_TAG
         data["docker_path"] = os.path.abspath(docker_path) if docker_path else None
         super().__init__(**data)
-
-    @field_validator("optimize_data_file")
-    @classmethod
-    def _refuse_data_files(cls, optimize_data_file: bool) -> bool:
-        if optimize_data_file and follows_adk():
-            raise ValueError(
-                "Cannot set `optimize_data_file=True` in ContainerCodeExecutor in a program for "
-                "google-adk, which refuses it. With `import ostinato` it works."
-            )
-        return optimize_data_file
 
     @field_validator("max_memory_bytes")
     @classmethod

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import field_validator
-
-from .._adk_mode import follows_adk
 from ._child import Child
 from ._local_code_executor import LocalCodeExecutor
 
@@ -40,15 +37,7 @@ class UnsafeLocalCodeExecutor(LocalCodeExecutor):
       max_file_bytes: size of the largest output file that is kept, and on POSIX written.
     """
 
-    @field_validator("optimize_data_file")
-    @classmethod
-    def _refuse_data_files(cls, optimize_data_file: bool) -> bool:
-        if optimize_data_file and follows_adk():
-            raise ValueError(
-                "Cannot set `optimize_data_file=True` in UnsafeLocalCodeExecutor in a program for "
-                "google-adk, which refuses it. With `import ostinato` it works."
-            )
-        return optimize_data_file
+    _is_of_google_adk = True
 
     def _run_code(self, child: Child, code: str, root: Path) -> tuple[int, str, str, str]:
         return (*child.run(code, work_dir=root / "work", home_dir=root / "home"), "")

@@ -6,10 +6,17 @@ from ostinato._lazy import attach
 
 if TYPE_CHECKING:
     from ostinato.skills.loading import list_skills_in_dir as list_skills_in_dir
+    from ostinato.skills.loading import list_skills_in_dir_async as list_skills_in_dir_async
     from ostinato.skills.loading import list_skills_in_gcs_dir as list_skills_in_gcs_dir
+    from ostinato.skills.loading import list_skills_in_gcs_dir_async as list_skills_in_gcs_dir_async
     from ostinato.skills.loading import load_skill_from_dir as load_skill_from_dir
+    from ostinato.skills.loading import load_skill_from_dir_async as load_skill_from_dir_async
     from ostinato.skills.loading import load_skill_from_gcs_dir as load_skill_from_gcs_dir
+    from ostinato.skills.loading import (
+        load_skill_from_gcs_dir_async as load_skill_from_gcs_dir_async,
+    )
     from ostinato.skills.loading import load_skills_from_dir as load_skills_from_dir
+    from ostinato.skills.loading import load_skills_from_dir_async as load_skills_from_dir_async
     from ostinato.skills.loading import load_skills_from_project as load_skills_from_project
     from ostinato.skills.models import Frontmatter as Frontmatter
     from ostinato.skills.models import Resources as Resources

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from .._log import get_logger
 from .._optional import need
@@ -25,6 +27,8 @@ from .skill_files import (
 PROJECT_FOLDERS = (".agents/skills", ".claude/skills")
 _log = get_logger(__name__)
 OnError = Callable[[str, Exception], None]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def load_skill_from_dir(skill_dir: str | Path) -> Skill:
@@ -138,13 +142,14 @@ def list_skills_in_dir(
         try:
             frontmatter = _read_frontmatter(folder)
         except (AgentFileError, OSError) as error:
-            if on_error is None:
-                _log.warning("Skill %r is left out: %s", folder.name, error)
-            else:
-                on_error(folder.name, error)
+            (on_error or _log_left_out)(folder.name, error)
         else:
             found[frontmatter.name] = frontmatter
     return found
+
+
+def _log_left_out(name: str, error: Exception) -> None:
+    _log.warning("Skill %r is left out: %s", name, error)
 
 
 def _read_frontmatter(folder: Path) -> Frontmatter:
@@ -244,15 +249,15 @@ def list_skills_in_gcs_dir(
     skills_base_path: str = "",
     project_id: str | None = None,
     credentials: Any = None,
+    on_error: OnError | None = None,
 ) -> dict[str, Frontmatter]:
     """Return the frontmatter of the skills in a folder of a bucket, by name.
-
-    Skills with faults are left out, with a warning in the log.
 
     Args:
       bucket_name: the bucket.
       skills_base_path: a folder of the bucket.
       project_id, credentials: as for google-cloud-storage's `Client`.
+      on_error: as for `list_skills_in_dir`.
 
     Raises:
       MissingExtraError: google-cloud-storage is not installed.
@@ -268,7 +273,7 @@ def list_skills_in_gcs_dir(
             document = parse_skill(Path(f"/{bucket_name}/{blob.name}"), blob.download_as_bytes())
             found[folder] = document.read_frontmatter(folder)
         except AgentFileError as error:
-            _log.warning("Skill %r is left out: %s", folder, error)
+            (on_error or _log_left_out)(folder, error)
     return found
 
 
@@ -280,3 +285,21 @@ def _join_prefix(*parts: str) -> str:
 def _open_bucket(name: str, project: str | None, credentials: Any) -> Any:
     storage = need("google.cloud.storage", extra="gcs")
     return storage.Client(project=project, credentials=credentials).bucket(name)
+
+
+def _make_async(load: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """Return the async form of a loader, which reads in a thread."""
+
+    @wraps(load)
+    async def load_in_thread(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await asyncio.to_thread(load, *args, **kwargs)
+
+    load_in_thread.__name__ = load_in_thread.__qualname__ = f"{load.__name__}_async"
+    return load_in_thread
+
+
+load_skill_from_dir_async = _make_async(load_skill_from_dir)
+load_skills_from_dir_async = _make_async(load_skills_from_dir)
+list_skills_in_dir_async = _make_async(list_skills_in_dir)
+load_skill_from_gcs_dir_async = _make_async(load_skill_from_gcs_dir)
+list_skills_in_gcs_dir_async = _make_async(list_skills_in_gcs_dir)

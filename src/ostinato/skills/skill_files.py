@@ -165,3 +165,11 @@ def check_clashes(place: Path, files: Iterable[str]) -> None:
             raise skill_fault(
                 place / name, f"its name clashes with {other!r} on some systems; rename one."
             )
+
+
+def normalize_path(path: str) -> str:
+    """Return a path in a skill's folder in its plain form; empty if it leads out of the folder."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        return ""
+    return "/".join(parts)

@@ -14,10 +14,9 @@ import pytest
 from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
-from ostinato import types
+from ostinato import _google_retries, types
 from ostinato.agents import LlmAgent
 from ostinato.code_executors import AgentEngineSandboxCodeExecutor, VertexAiCodeExecutor
-from ostinato.code_executors import _vertex_client as vertex_client
 from ostinato.code_executors._vertex_client import VertexError
 from ostinato.code_executors.code_execution_utils import (
     CodeExecutionInput,
@@ -112,7 +111,7 @@ async def fixture_vertex(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Verte
         monkeypatch.delenv(f"GOOGLE_{name}", raising=False)
     monkeypatch.delenv("CODE_INTERPRETER_EXTENSION_NAME", raising=False)
     monkeypatch.setattr(google.auth, "default", lambda **_: (Credentials(TOKEN), "proj"))
-    monkeypatch.setattr(vertex_client, "pause", pause)
+    monkeypatch.setattr(_google_retries, "pause", pause)
     vertex = Vertex()
     async with FakeServer(otherwise=vertex.answer) as server:
         monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)

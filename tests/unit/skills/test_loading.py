@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 import warnings
 import zipfile
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ostinato import skills
 from ostinato.errors import AgentFileError, AgentFileNotFoundError
 from ostinato.skills import (
     Frontmatter,
@@ -262,6 +265,30 @@ def test_a_bucket_is_read_like_a_folder(monkeypatch: pytest.MonkeyPatch) -> None
     from ostinato.skills import list_skills_in_gcs_dir
 
     assert list(list_skills_in_gcs_dir("shelf", "all", project_id="p")) == ["one"]
+    left_out: list[str] = []
+    list_skills_in_gcs_dir(
+        "shelf", "all", project_id="p", on_error=lambda name, error: left_out.append(name)
+    )
+    assert left_out == ["two"]
+    loaded = asyncio.run(skills.load_skill_from_gcs_dir_async("shelf", "one", "all", "p"))
+    assert loaded == skill
+    listed = skills.list_skills_in_gcs_dir_async("shelf", "all", project_id="p")
+    assert list(asyncio.run(listed)) == ["one"]
+
+
+async def test_loading_leaves_the_event_loop_free(tmp_path: Path) -> None:
+    write_skill(tmp_path / "good", make_text("good"))
+    write_skill(tmp_path / "bad", "x")
+    errors: list[str] = []
+    listed = await skills.list_skills_in_dir_async(
+        tmp_path,
+        on_error=lambda name, error: errors.append(f"{name} {threading.current_thread().name}"),
+    )
+    assert list(listed) == ["good"] and errors[0].startswith("bad ")
+    assert threading.main_thread().name not in errors[0]
+    assert (await skills.load_skill_from_dir_async(tmp_path / "good")).name == "good"
+    with pytest.raises(AgentFileError):
+        await skills.load_skills_from_dir_async(tmp_path)
 
 
 def test_names_with_underscores_are_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:

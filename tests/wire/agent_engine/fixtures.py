@@ -8,7 +8,7 @@ import google.auth
 import pytest
 from google.oauth2.credentials import Credentials
 
-from ostinato.sessions.agent_engine import agent_engine_client as _agent_engine
+from ostinato import _google_retries
 from tests.wire.agent_engine.engine import AgentEngine, served
 
 TOKEN = "secret-token"
@@ -22,7 +22,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def pause(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(_agent_engine, "pause", pause)
+    monkeypatch.setattr(_google_retries, "pause", pause)
     return waited
 
 

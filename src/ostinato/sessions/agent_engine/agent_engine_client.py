@@ -17,6 +17,8 @@ from collections.abc import AsyncGenerator, Mapping
 from functools import cache
 from typing import Any, cast
 
+from ... import _google_retries
+from ..._google_retries import FIRST_WAIT_S, NOTHING_DONE, PASSING, poll_operation
 from ..._log import get_logger
 from ..._optional import need
 from ...errors import InputValidationError, StoreError
@@ -32,17 +34,9 @@ _MULTI_REGIONS = ("us", "eu")
 _SHORT_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 _ATTEMPTS = 5
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_LONGEST_WAIT_S = 30.0
 _OPERATION_S = 300.0
 _TIMEOUT_S = 60.0
-# What passes by itself. The first two say that nothing was done.
-_NOTHING_DONE = frozenset((429, 503))
-_PASSING = frozenset((*_NOTHING_DONE, 408, 500, 502, 504))
-
-
-async def pause(seconds: float) -> None:
-    """Wait; the one place, so that a test can put its own in place."""
-    await asyncio.sleep(seconds)
 
 
 class AgentEngineError(StoreError):
@@ -231,18 +225,18 @@ class AgentEngineClient:
         Raises:
           AgentEngineError: it failed, or did not end in time.
         """
-        waited, wait = 0.0, _FIRST_WAIT_S
-        while not operation.get("done"):
-            if waited >= _OPERATION_S:
-                raise AgentEngineError(
-                    f"{self._describe_engine(engine)} did not finish {operation.get('name')!r} "
-                    f"within {_OPERATION_S:.0f} s. Look at the operation, or try again."
-                )
-            await pause(wait)
-            waited, wait = waited + wait, min(2 * wait, 10.0)
+
+        async def ask(name: str) -> dict[str, Any]:
             headers = await self._login.headers()
-            url = f"{self._base}/{_VERSION}/{operation['name']}"
-            operation = await self._send_request("GET", url, engine, headers, None, None, True)
+            url = f"{self._base}/{_VERSION}/{name}"
+            return await self._send_request("GET", url, engine, headers, None, None, True)
+
+        try:
+            operation = await poll_operation(operation, ask, seconds=_OPERATION_S)
+        except TimeoutError as error:
+            raise AgentEngineError(
+                f"{self._describe_engine(engine)} {error} Look at the operation, or try again."
+            ) from None
         failure = operation.get("error")
         if failure:
             raise AgentEngineError(
@@ -281,14 +275,14 @@ class AgentEngineClient:
                 if answer.status_code < 300:
                     return self._read_answer(answer, engine, method, url)
                 status = answer.status_code
-                again = status in (_PASSING if repeatable else _NOTHING_DONE)
+                again = status in (PASSING if repeatable else NOTHING_DONE)
                 failure = self._refusal_error(answer, engine, method, url)
                 asked_wait = _parse_seconds(answer.headers.get("retry-after", ""))
             if not again or attempt == _ATTEMPTS:
                 raise failure from None
-            wait = _FIRST_WAIT_S * 2 ** (attempt - 1) * (0.5 + random.random())
+            wait = FIRST_WAIT_S * 2 ** (attempt - 1) * (0.5 + random.random())
             logger.warning("%s Attempt %d of %d follows.", failure, attempt + 1, _ATTEMPTS)
-            await pause(min(max(wait, asked_wait), _LONGEST_WAIT_S))
+            await _google_retries.pause(min(max(wait, asked_wait), _LONGEST_WAIT_S))
 
     def _loop_client(self) -> Any:
         """Return the running loop's HTTP client; connections belong to a loop."""

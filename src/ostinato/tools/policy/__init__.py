@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ostinato.tools.policy.ledger import PolicyLedger as PolicyLedger
     from ostinato.tools.policy.policy import Policy as Policy
     from ostinato.tools.policy.policy import PolicyDecision as PolicyDecision
-    from ostinato.tools.policy.policy import ToolRequest as ToolRequest
     from ostinato.tools.policy.policy_file import load_policy as load_policy
     from ostinato.tools.policy.rule import Limit as Limit
     from ostinato.tools.policy.rule import Rule as Rule
+    from ostinato.tools.policy.tool_request import ToolRequest as ToolRequest
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -13,16 +13,16 @@ from typing import Any, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 Scalar = str | int | float | bool | None
-_LONGEST = 100_000  # characters of a text that a pattern is compared with
+LONGEST = 100_000  # characters of a text that a pattern is compared with
 _DIGITS = 64  # characters of a text that is read as a number
 ANY_ITEM = "*"
 
 
-class _Unreadable:
+class Unreadable:
     """Stands for what a pointer looks for within a text, which a tool may read as JSON."""
 
 
-_UNREADABLE = _Unreadable()
+_UNREADABLE = Unreadable()
 
 
 class Condition(BaseModel):
@@ -60,7 +60,7 @@ class Condition(BaseModel):
     @model_validator(mode="after")
     def _check_sense(self) -> Self:
         given = self.model_fields_set
-        self._tests = tuple((_OPERATORS[name], getattr(self, name)) for name in sorted(given))
+        self._tests = tuple((OPERATORS[name], getattr(self, name)) for name in sorted(given))
         if not given:
             raise ValueError("the condition is empty: give an operator, such as `equals`")
         if self.exists is False and given != {"exists"}:
@@ -99,7 +99,7 @@ class Condition(BaseModel):
         if not values:
             if self.exists is not None:
                 return not self.exists
-            return restricts and not self.model_fields_set.isdisjoint(_NEGATIONS)
+            return restricts and not self.model_fields_set.isdisjoint(NEGATIONS)
         for value in values:
             answer = self.is_met_by(value)
             if restricts and answer is not False:
@@ -130,7 +130,7 @@ def _is_equal(value: Any, wanted: Any) -> bool | None:
         return True
     if value is None or wanted is None:
         return False
-    if isinstance(value, Mapping | list | _Unreadable):
+    if isinstance(value, Mapping | list | Unreadable):
         return None
     if isinstance(value, str) and isinstance(wanted, str):
         return False
@@ -164,7 +164,7 @@ def read_number(value: Any) -> float | None:
 
 
 def _is_like(value: Any, pattern: str) -> bool | None:
-    if not isinstance(value, str) or len(value) > _LONGEST:
+    if not isinstance(value, str) or len(value) > LONGEST:
         return None
     return compile_pattern(pattern)(value) is not None
 
@@ -192,7 +192,7 @@ def _compare(value: Any, bound: float, holds: Callable[[float, float], bool]) ->
     return None if number is None else holds(number, bound)
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {
+OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {
     "equals": _is_equal,
     "not_equals": lambda value, wanted: _negate(_is_equal(value, wanted)),
     "any_of": _is_any_of,
@@ -206,7 +206,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {
     "contains": _has,
     "exists": _exists,
 }
-_NEGATIONS = ("not_equals", "not_in", "not_like")
+NEGATIONS = ("not_equals", "not_in", "not_like")
 
 
 def read_key(value: Any, key: str) -> Any:
@@ -249,23 +249,7 @@ def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
                     below.extend(items)
                 elif step.isdecimal() and len(step) < 10 and int(step) < len(items):
                     below.append(items[int(step)])
-            elif isinstance(value, str | _Unreadable):
+            elif isinstance(value, str | Unreadable):
                 below.append(_UNREADABLE)
         found = below
     return found
-
-
-Pointers = tuple[tuple[tuple[str, ...], Condition], ...]
-
-
-def compile_pointers(conditions: Mapping[str, Condition]) -> Pointers:
-    """Return conditions with their pointers split."""
-    return tuple((split_pointer(pointer), one) for pointer, one in conditions.items())
-
-
-def are_met(conditions: Pointers, data: Any, *, restricts: bool) -> bool:
-    """Return whether data meet all conditions; see `Condition.is_met`."""
-    for steps, condition in conditions:
-        if not condition.is_met(select_values(data, steps), restricts=restricts):
-            return False
-    return True

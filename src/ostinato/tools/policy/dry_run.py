@@ -14,8 +14,9 @@ from ...sessions.state import State
 from .conditions import read_key
 from .ledger import read_amount
 from .notes import POLICY
-from .policy import Policy, ToolRequest
+from .policy import Policy
 from .rule import Rule
+from .tool_request import ToolRequest
 from .tool_source import write_source
 
 _PAGE = 200

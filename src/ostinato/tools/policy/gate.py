@@ -17,8 +17,9 @@ from ..function_tool import UNCONFIRMED, make_rejection
 from .conditions import read_key
 from .ledger import Caller, PolicyLedger
 from .notes import ONCE, find_answered_note, record_decision
-from .policy import Policy, PolicyDecision, ToolRequest, join_decisions
+from .policy import Policy, PolicyDecision, join_decisions
 from .rule import Rule
+from .tool_request import ToolRequest
 from .tool_source import describe_source, is_own_of_runtime, read_defaults
 
 

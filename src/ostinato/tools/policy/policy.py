@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
-from .conditions import Pointers, are_met, compile_pointers
 from .rule import STRICTNESS, Rule, Verdict, fits
+from .rule_table import RuleTable
+from .tool_request import ToolRequest
 
 _CACHED = 10_000  # tools, agents and sources whose rules are remembered
-
-
-class ToolRequest(NamedTuple):
-    """A tool call as rules see it.
-
-    Attributes:
-      tool: name of the tool.
-      args: the arguments.
-      agent: name of the agent that calls.
-      source: where the tool comes from; see `Rule.source`.
-      user: id of the user.
-      state: the session's state, or a function that returns it.
-      defaults: what the tool takes for arguments that are missing, by name.
-    """
-
-    tool: str
-    args: Mapping[str, Any]
-    agent: str = ""
-    source: str = "function"
-    user: str = ""
-    state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = {}
-    defaults: Callable[[], Mapping[str, Any]] = dict
+_CACHED_TABLES = 200  # sets of rules that are kept compiled
 
 
 class PolicyDecision(NamedTuple):
@@ -49,23 +29,6 @@ class PolicyDecision(NamedTuple):
     rule: Rule | None = None
     rules: Sequence[Rule | None] = (None,)
     limits: Sequence[Rule] = ()
-
-
-class _CompiledRule(NamedTuple):
-    """A rule with its pointers split."""
-
-    rule: Rule
-    args: Pointers
-    state: Pointers
-    restricts: bool
-
-    def fits(self, user: str, args: Any, state: Any, *, restricts: bool) -> bool:
-        """Return whether a call meets the conditions on its user, arguments and state."""
-        return (
-            fits(self.rule.user, user)
-            and are_met(self.args, args, restricts=restricts)
-            and are_met(self.state, state, restricts=restricts)
-        )
 
 
 class Policy(BaseModel):
@@ -86,10 +49,12 @@ class Policy(BaseModel):
 
     rules: tuple[Rule, ...] = ()
     default: Verdict = "allow"
-    _cache: dict[tuple[str, str, str], tuple[_CompiledRule, ...]] = PrivateAttr(
-        default_factory=dict[tuple[str, str, str], tuple[_CompiledRule, ...]]
+    _cache: dict[tuple[str, str, str], RuleTable] = PrivateAttr(
+        default_factory=dict[tuple[str, str, str], RuleTable]
     )
-    _compiled: tuple[_CompiledRule, ...] = PrivateAttr(default=())
+    _tables: dict[tuple[int, ...], RuleTable] = PrivateAttr(
+        default_factory=dict[tuple[int, ...], RuleTable]
+    )
 
     if TYPE_CHECKING:  # what pydantic takes, for type checkers
 
@@ -100,18 +65,6 @@ class Policy(BaseModel):
         for _, _, problem in find_conflicts(self.rules):
             raise ValueError(problem)
         return self
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Compile the rules."""
-        self._compiled = tuple(
-            _CompiledRule(
-                rule,
-                compile_pointers(rule.args),
-                compile_pointers(rule.state),
-                rule.verdict != "allow",
-            )
-            for rule in self.rules
-        )
 
     def with_rules(self, *rules: Rule) -> Policy:
         """Return a policy with further rules, which can only make it stricter or fill gaps.
@@ -128,71 +81,38 @@ class Policy(BaseModel):
 
     def decide(self, request: ToolRequest) -> PolicyDecision:
         """Return what the rules say about a call."""
-        found: list[Rule] = []
-        limits: list[Rule] = []
-        strictest = -1
-        known = self._rules_for(request)
-        args, state = _read_values(request, known)
-        for one in known:
-            if not one.fits(request.user, args, state, restricts=one.restricts):
-                # A limit restricts even where its rule allows.
-                if one.rule.limit is not None and one.fits(
-                    request.user, args, state, restricts=True
-                ):
-                    limits.append(one.rule)
-                continue
-            rule = one.rule
-            if rule.limit is not None:
-                limits.append(rule)
-            strictness = STRICTNESS[rule.verdict]
-            if strictness > strictest:
-                strictest, found = strictness, [rule]
-            elif strictness == strictest:
-                found.append(rule)
+        found, limits = self._find_table(request).find_rules(request)
         if not found:
             return PolicyDecision(self.default, None, (None,), limits)
-        return PolicyDecision(found[0].verdict, found[0], found, limits)
+        strictest = max([STRICTNESS[rule.verdict] for rule in found])
+        rules = [rule for rule in found if STRICTNESS[rule.verdict] == strictest]
+        return PolicyDecision(rules[0].verdict, rules[0], rules, limits)
 
     def find_rules(self, request: ToolRequest) -> list[Rule]:
         """Return the rules that fit a call, whatever their verdict, and those that limit it."""
-        known = self._rules_for(request)
-        args, state = _read_values(request, known)
-        return [
-            one.rule
-            for one in known
-            if one.fits(request.user, args, state, restricts=one.restricts)
-            or (one.rule.limit is not None and one.fits(request.user, args, state, restricts=True))
-        ]
+        found, limits = self._find_table(request).find_rules(request)
+        return list({rule.id: rule for rule in (*found, *limits)}.values())
 
-    def _rules_for(self, request: ToolRequest) -> tuple[_CompiledRule, ...]:
+    def _find_table(self, request: ToolRequest) -> RuleTable:
         """Return the rules for an agent's tool, remembered by both names and the source."""
         key = (request.tool, request.agent, request.source)
-        known = self._cache.get(key)
-        if known is None:
-            known = tuple(
-                one
-                for one in self._compiled
-                if fits(one.rule.tool, request.tool)
-                and fits(one.rule.agent, request.agent)
-                and fits(one.rule.source, request.source)
+        table = self._cache.get(key)
+        if table is None:
+            places = tuple(
+                place
+                for place, rule in enumerate(self.rules)
+                if fits(rule.tool, request.tool)
+                and fits(rule.agent, request.agent)
+                and fits(rule.source, request.source)
             )
-            if len(self._cache) >= _CACHED:  # a model may make up names
-                self._cache.clear()
-            self._cache[key] = known
-        return known
-
-
-def _read_values(
-    request: ToolRequest, rules: Sequence[_CompiledRule]
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the arguments with their defaults, and the state, as far as rules look at them."""
-    args, given = request.args, request.state
-    if any([one.args for one in rules]):
-        args = {**request.defaults(), **args}
-    state: Mapping[str, Any] = {}
-    if any([one.state for one in rules]):
-        state = given() if callable(given) else given
-    return args, state
+            if len(self._cache) >= _CACHED or len(self._tables) >= _CACHED_TABLES:
+                self._cache.clear()  # a model may make up names
+                self._tables.clear()
+            table = self._tables.get(places)
+            if table is None:
+                table = self._tables[places] = RuleTable([self.rules[at] for at in places])
+            self._cache[key] = table
+        return table
 
 
 def join_decisions(decisions: Sequence[PolicyDecision]) -> PolicyDecision:

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...agent_files.document import Document, FieldPath, read_document
 from ...errors import AgentFileError
-from .policy import Policy, ToolRequest, find_conflicts
+from .policy import Policy, find_conflicts
 from .rule import STRICTNESS, Rule, Verdict
+from .tool_request import ToolRequest
 
 _VERSION = 1
 

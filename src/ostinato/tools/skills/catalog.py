@@ -14,6 +14,7 @@ from ...skills.skill_registry import SkillRegistry
 from ..base_tool import BaseTool, InDoubt
 from ..tool_ranking import ToolRanking
 from .lifecycle import RunView, SkillLifecycleConfig, read_active
+from .skill_environment import SkillEnvironment
 
 MAX_FOUND = 8
 """Own skills that one search returns."""
@@ -32,12 +33,14 @@ class ScriptSettings:
 
     Attributes:
       code_executor: runs them; None for that of the agent.
+      environment: runs them instead.
       timeout: seconds that a script may take.
       saves_artifacts: whether files that scripts make become artifacts.
       in_doubt: the policy for scripts that a crash interrupted.
     """
 
     code_executor: BaseCodeExecutor | None
+    environment: SkillEnvironment | None
     timeout: float
     saves_artifacts: bool
     in_doubt: InDoubt

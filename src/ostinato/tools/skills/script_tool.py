@@ -1,9 +1,9 @@
-"""run_skill_script: runs a script of a skill by the code executor."""
+"""run_skill_script: runs a script of a skill by the code executor or in an environment."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from ... import types
 from ...code_executors.base_code_executor import BaseCodeExecutor
@@ -12,13 +12,14 @@ from ...events.tool_origin import ToolOrigin
 from ...skills.models import Skill
 from ...skills.prompt import RUN
 from ...skills.shebang import PYTHON, SUFFIXES, read_command
+from ...skills.skill_files import normalize_path
+from .skill_environment import ScriptCall, SkillEnvironment
 from .skill_tools import (
     SKILL_NAME,
     HasCatalog,
     SkillTool,
     count_miss,
     make_error,
-    normalize_path,
     text_parameter,
 )
 
@@ -38,6 +39,7 @@ _POSITIONAL: dict[str, Any] = {
     "items": {"type": "string"},
     "description": "Arguments behind the options.",
 }
+_IN_ENVIRONMENT = "Run a script of a skill, in the environment's working directory."
 # Runs in the executor. It reports in one line, because executors join stdout and stderr.
 _RUNNER = f"""\
 import json, os, subprocess, sys, tempfile
@@ -67,28 +69,29 @@ print({_MARK!r} + json.dumps(report, ensure_ascii=True))
 
 
 class RunSkillScriptTool(SkillTool):
-    """Runs a script below `scripts/` in a working directory with all files of its skill.
+    """Runs a script below `scripts/` with all files of its skill.
+
+    A code executor's working directory holds these files; in an environment they lie in a folder.
 
     A crash leaves a script in doubt; by default it does not run again, and the model is told so.
     The script finds a key that stays the same when it is run again in OSTINATO_IDEMPOTENCY_KEY.
     """
 
+    tool_name = RUN
+    told = "Run a script of a skill. It finds the skill's files in its working directory."
+    parameters: ClassVar = {
+        "skill_name": SKILL_NAME,
+        "file_path": text_parameter("Path of the script, such as scripts/convert.py."),
+        "args": _ARGS,
+        "short_options": _SHORT,
+        "positional_args": _POSITIONAL,
+    }
+    optional = ("args", "short_options", "positional_args")
+
     def __init__(self, toolset: HasCatalog) -> None:
-        super().__init__(
-            toolset,
-            name=RUN,
-            description="Run a script of a skill. It finds the skill's files in its working "
-            "directory.",
-            parameters={
-                "skill_name": SKILL_NAME,
-                "file_path": text_parameter("Path of the script, such as scripts/convert.py."),
-                "args": _ARGS,
-                "short_options": _SHORT,
-                "positional_args": _POSITIONAL,
-            },
-            required=("skill_name", "file_path"),
-            in_doubt=toolset.catalog.scripts.in_doubt,
-        )
+        scripts = toolset.catalog.scripts
+        told = "" if scripts.environment is None else _IN_ENVIRONMENT
+        super().__init__(toolset, description=told, in_doubt=scripts.in_doubt)
 
     @property
     def tool_origin(self) -> ToolOrigin:
@@ -119,50 +122,72 @@ class RunSkillScriptTool(SkillTool):
                 "UNSUPPORTED_SCRIPT_TYPE",
                 f"Unsupported script type: '{path}' has no shebang and none of {known}.",
             )
-        executor = find_executor(self.catalog.scripts.code_executor, tool_context)
+        key = str(tool_context.idempotency_key) if tool_context.function_call_id else ""
+        timeout = self.catalog.scripts.timeout
+        script_call = ScriptCall(command, f"scripts/{path}", words, timeout, key)
+        try:
+            answer, files = await self._run(skill, script_call, tool_context)
+        except Exception as error:  # boundary: executors are foreign code; an error is an answer
+            text = f"Failed to execute script '{args['file_path']}': {type(error).__name__}: "
+            return make_error("EXECUTION_ERROR", f"{text}{error}"[:1_000])
+        if "error" in answer:
+            return answer
+        if files:
+            answer["output_files"] = [file.name for file in files]
+        for file in files if self.catalog.scripts.saves_artifacts else ():
+            part = types.Part.from_bytes(data=file.read_bytes(), mime_type=file.mime_type)
+            await tool_context.save_artifact(file.name, part)
+        return {"skill_name": skill.name, "file_path": args["file_path"], **answer}
+
+    async def _run(
+        self, skill: Skill, script: ScriptCall, context: ToolContext
+    ) -> tuple[dict[str, Any], list[File]]:
+        """Run a script; return how it ended, and the files that it made."""
+        environment = self.catalog.scripts.environment
+        if environment is not None:
+            return await _run_in_environment(environment, skill, script), []
+        executor = find_executor(self.catalog.scripts.code_executor, context)
         if executor is None:
             return make_error(
                 "NO_CODE_EXECUTOR", "No code executor configured, so no script can be run."
-            )
-        job = {
-            "command": [*command, f"scripts/{path}"],
-            "args": words,
-            "timeout": self.catalog.scripts.timeout,
-            "key": str(tool_context.idempotency_key) if tool_context.function_call_id else "",
-        }
-        return await self._run(skill, args["file_path"], job, executor, tool_context)
-
-    async def _run(
-        self,
-        skill: Skill,
-        path: str,
-        job: dict[str, Any],
-        executor: BaseCodeExecutor,
-        context: ToolContext,
-    ) -> dict[str, Any]:
-        """Run a script and describe how it ended."""
+            ), []
         files = [
             File(name, content.encode() if isinstance(content, str) else content)
             for name, content in skill.resources.all_files().items()
         ]
+        job = {
+            "command": [*script.program, script.path],
+            "args": script.args,
+            "timeout": script.timeout,
+            "key": script.key,
+        }
         code = f"JOB = {json.dumps(job)!r}\n{_RUNNER}"
-        try:
-            result = await executor.execute_code_async(
-                context.get_invocation_context(), CodeExecutionInput(code, files)
-            )
-        except Exception as error:  # boundary: an executor is foreign code; its error is an answer
-            text = f"Failed to execute script '{path}': {type(error).__name__}: {error}"
-            return make_error("EXECUTION_ERROR", text[:1_000])
-        answer = {"skill_name": skill.name, "file_path": path, **_read_report(result, job)}
-        if result.output_files:
-            answer["output_files"] = [file.name for file in result.output_files]
-            if self.catalog.scripts.saves_artifacts:
-                for file in result.output_files:
-                    await context.save_artifact(
-                        file.name,
-                        types.Part.from_bytes(data=file.read_bytes(), mime_type=file.mime_type),
-                    )
-        return answer
+        result = await executor.execute_code_async(
+            context.get_invocation_context(), CodeExecutionInput(code, files)
+        )
+        return _read_report(result, script), result.output_files
+
+
+async def _run_in_environment(
+    environment: SkillEnvironment, skill: Skill, script: ScriptCall
+) -> dict[str, Any]:
+    ended = await environment.run(skill, script)
+    report = {
+        "stdout": _shorten(ended.stdout),
+        "stderr": _shorten(ended.stderr),
+        "exit_code": ended.exit_code,
+        "error": "timeout" if ended.timed_out else "",
+    }
+    answer = _describe_end(report, script)
+    return {**answer, "exit_code": ended.exit_code, "timed_out": ended.timed_out}
+
+
+def _shorten(text: str) -> str:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= _MAX_OUTPUT:
+        return text
+    start = data[:_MAX_OUTPUT].decode("utf-8", "replace")
+    return f"{start}\n... (cut off; {len(data):,} bytes in all)"
 
 
 def find_script_path(path: str) -> str:
@@ -204,7 +229,7 @@ def build_arguments(args: dict[str, Any]) -> list[str] | dict[str, Any]:
     return words
 
 
-def _read_report(result: CodeExecutionResult, job: dict[str, Any]) -> dict[str, Any]:
+def _read_report(result: CodeExecutionResult, script: ScriptCall) -> dict[str, Any]:
     """Return stdout, stderr and status of a script from what the executor gives back."""
     before, mark, line = result.stdout.rpartition(_MARK)
     try:
@@ -216,10 +241,15 @@ def _read_report(result: CodeExecutionResult, job: dict[str, Any]) -> dict[str, 
         if result.stderr:
             status = "warning" if result.stdout else "error"
         return {"stdout": result.stdout, "stderr": result.stderr, "status": status}
+    return _describe_end({**report, "stdout": before + report["stdout"]}, script)
+
+
+def _describe_end(report: dict[str, Any], script: ScriptCall) -> dict[str, Any]:
+    """Return stdout, stderr and status of a script that was run."""
     stdout, stderr, code = report["stdout"], report["stderr"], report["exit_code"]
-    answer = {"stdout": before + stdout, "stderr": stderr, "status": "success"}
+    answer = {"stdout": stdout, "stderr": stderr, "status": "success"}
     if report["error"] == "timeout":
-        text = f"The script was stopped after {job['timeout']} seconds."
+        text = f"The script was stopped after {script.timeout} seconds."
         return {**answer, "stderr": _join(stderr, text), "status": "error"}
     if report["error"]:
         text = f"The script could not be started: {report['error']}."

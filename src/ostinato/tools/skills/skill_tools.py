@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mimetypes import guess_type
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from ... import types
 from ...context.template import inject_session_state
 from ...models.llm_request import LlmRequest
 from ...skills.models import Skill
 from ...skills.prompt import LIST, LOAD, RESOURCE, SEARCH, UNLOAD, format_skills_as_xml
+from ...skills.skill_files import normalize_path
 from ..base_tool import BaseTool, InDoubt
 from ..load_artifacts_tool import readable_part
 from .catalog import RegistryError, SkillCatalog
@@ -31,35 +31,46 @@ class HasCatalog(Protocol):
     def catalog(self) -> SkillCatalog: ...
 
 
+def text_parameter(description: str) -> dict[str, Any]:
+    """Return the schema of a parameter that takes a text."""
+    return {"type": "string", "description": description}
+
+
+SKILL_NAME = text_parameter("Name of the skill.")
+
+
 class SkillTool(BaseTool):
     """A tool over the skills of a toolset; its required arguments are texts.
 
     Args:
       toolset: the toolset.
-      name, description: what the model is told.
-      parameters: JSON schemas of the parameters, by name.
-      required: the parameters that must be given.
+      description: what the model is told; that of the class if empty.
       in_doubt: as for BaseTool.
+
+    Attributes:
+      tool_name: the tool's name.
+      told: what the model is told.
+      parameters: JSON schemas of the parameters, by name.
+      optional: the parameters that may be left out.
     """
 
+    tool_name: ClassVar[str]
+    told: ClassVar[str]
+    parameters: ClassVar[dict[str, Any]] = {}
+    optional: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
-        self,
-        toolset: HasCatalog,
-        *,
-        name: str,
-        description: str,
-        parameters: dict[str, Any],
-        required: tuple[str, ...] = (),
-        in_doubt: InDoubt | None = None,
+        self, toolset: HasCatalog, *, description: str = "", in_doubt: InDoubt | None = None
     ) -> None:
-        super().__init__(name=name, description=description, in_doubt=in_doubt)
+        description = description or self.told
+        super().__init__(name=self.tool_name, description=description, in_doubt=in_doubt)
         self.catalog = toolset.catalog
-        self._required = required
-        schema: dict[str, Any] = {"type": "object", "properties": parameters}
-        if required:
-            schema["required"] = list(required)
+        self._required = [name for name in self.parameters if name not in self.optional]
+        schema: dict[str, Any] = {"type": "object", "properties": self.parameters}
+        if self._required:
+            schema["required"] = self._required
         self._declaration = types.FunctionDeclaration(
-            name=name, description=description, parameters_json_schema=schema
+            name=self.name, description=description, parameters_json_schema=schema
         )
 
     def _get_declaration(self) -> types.FunctionDeclaration:
@@ -91,14 +102,6 @@ def make_error(code: str, text: str) -> dict[str, Any]:
     return {"error": text, "error_code": code}
 
 
-def text_parameter(description: str) -> dict[str, Any]:
-    """Return the schema of a parameter that takes a text."""
-    return {"type": "string", "description": description}
-
-
-SKILL_NAME = text_parameter("Name of the skill.")
-
-
 def count_miss(context: ToolContext, what: str, path: str, skill: Skill) -> dict[str, Any]:
     """Return the answer to a path that does not exist; the second in an invocation is fatal.
 
@@ -125,13 +128,8 @@ class ListSkillsTool(SkillTool):
 
     repeatable = True
 
-    def __init__(self, toolset: HasCatalog) -> None:
-        super().__init__(
-            toolset,
-            name=LIST,
-            description="List the available skills with their names and descriptions.",
-            parameters={},
-        )
+    tool_name = LIST
+    told = "List the available skills with their names and descriptions."
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return the skills as `<available_skills>`."""
@@ -143,16 +141,14 @@ class SearchSkillsTool(SkillTool):
 
     repeatable = True
 
+    tool_name = SEARCH
+    told = "Search for skills by what they should do, or by name."
+    parameters: ClassVar = {"query": text_parameter("What the skill should do, in a few words.")}
+
     def __init__(self, toolset: HasCatalog) -> None:
         registry = toolset.catalog.registry
         told = None if registry is None else registry.search_tool_description()
-        super().__init__(
-            toolset,
-            name=SEARCH,
-            description=told or "Search for skills by what they should do, or by name.",
-            parameters={"query": text_parameter("What the skill should do, in a few words.")},
-            required=("query",),
-        )
+        super().__init__(toolset, description=told or "")
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return the frontmatter of the skills that fit `query` best."""
@@ -172,14 +168,9 @@ class LoadSkillTool(SkillTool):
     repeatable = True
     keeps_result = True
 
-    def __init__(self, toolset: HasCatalog) -> None:
-        super().__init__(
-            toolset,
-            name=LOAD,
-            description="Load the instructions of a skill, which its SKILL.md holds.",
-            parameters={"skill_name": SKILL_NAME},
-            required=("skill_name",),
-        )
+    tool_name = LOAD
+    told = "Load the instructions of a skill, which its SKILL.md holds."
+    parameters: ClassVar = {"skill_name": SKILL_NAME}
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return `skill_name`, `instructions` and `frontmatter`."""
@@ -212,14 +203,9 @@ class UnloadSkillTool(SkillTool):
 
     repeatable = True
 
-    def __init__(self, toolset: HasCatalog) -> None:
-        super().__init__(
-            toolset,
-            name=UNLOAD,
-            description="End a skill that is no longer needed, with the tools that came with it.",
-            parameters={"skill_name": SKILL_NAME},
-            required=("skill_name",),
-        )
+    tool_name = UNLOAD
+    told = "End a skill that is no longer needed, with the tools that came with it."
+    parameters: ClassVar = {"skill_name": SKILL_NAME}
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return `skill_name` and whether the skill was active, as `status`."""
@@ -238,15 +224,14 @@ class LoadSkillResourceTool(SkillTool):
 
     repeatable = True
 
-    def __init__(self, toolset: HasCatalog) -> None:
-        path = "Path of the file in the skill's folder, such as references/guide.md or notes.md."
-        super().__init__(
-            toolset,
-            name=RESOURCE,
-            description="Read a file of a skill, such as a reference, a template or a script.",
-            parameters={"skill_name": SKILL_NAME, "file_path": text_parameter(path)},
-            required=("skill_name", "file_path"),
-        )
+    tool_name = RESOURCE
+    told = "Read a file of a skill, such as a reference, a template or a script."
+    parameters: ClassVar = {
+        "skill_name": SKILL_NAME,
+        "file_path": text_parameter(
+            "Path of the file in the skill's folder, such as references/guide.md or notes.md."
+        ),
+    }
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return `skill_name`, `file_path` and `content`."""
@@ -298,14 +283,6 @@ class LoadSkillResourceTool(SkillTool):
         part = types.Part(inline_data=types.Blob(data=data, mime_type=kind))
         title = types.Part(text=f"The file {path} of skill {skill.name} is:")
         return types.Content(role="user", parts=[title, readable_part(part, path)])
-
-
-def normalize_path(path: str) -> str:
-    """Return a path in a skill's folder in its plain form; empty if it leads out of the folder."""
-    parts = PurePosixPath(path.replace("\\", "/")).parts
-    if not parts or parts[0] == "/" or ".." in parts:
-        return ""
-    return "/".join(parts)
 
 
 def read_skill_name(answer: Any) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Self, cast
 
 from ..._adk_mode import follows_adk
 from ...code_executors.base_code_executor import BaseCodeExecutor
 from ...context.context import Context as ToolContext
 from ...context.readonly import ReadonlyContext
+from ...environment import BaseEnvironment
 from ...errors import AgentConfigError
 from ...models.llm_request import LlmRequest
 from ...skills.models import Skill
@@ -29,8 +31,9 @@ from ..policy.policy import Policy
 from ..policy.rule import STRICTNESS, Verdict
 from .allowed_tools import build_policies, split_entries
 from .catalog import RegistryError, ScriptSettings, SkillCatalog
-from .lifecycle import SkillLifecycleConfig, read_active
+from .lifecycle import SkillLifecycleConfig, activate, deactivate, read_active
 from .script_tool import RunSkillScriptTool, find_executor
+from .skill_environment import SkillEnvironment
 from .skill_tools import (
     ListSkillsTool,
     LoadSkillResourceTool,
@@ -44,6 +47,9 @@ from .skill_tools import (
 MAX_EAGER = 8_000
 """Characters of a catalogue that each request tells; a longer one is searched."""
 _LOADED = "These skills are loaded. Follow their instructions.\n"
+_PLACE = """
+- Scripts run in the environment's working directory. From the first run of one of its scripts on, \
+the files of skill NAME are in `{folder}/NAME`."""
 _RUNTIME_TOOLS = ("transfer_to_agent", "search_tools", "read_result", "request_input")
 
 
@@ -69,6 +75,10 @@ class SkillToolset(BaseToolset):
       skills: the skills.
       registry: where other skills come from.
       code_executor: runs scripts; that of the agent if None.
+      environment: runs scripts instead, in its working directory. It is initialized for the first
+        script, and closed with the toolset.
+      skills_folder: the absolute path in the environment where the files of skills are written;
+        `skills` in the working directory if None.
       script_timeout: seconds that a script may take; an executor may allow less.
       save_output_artifacts: whether files that scripts make become artifacts of the session.
       script_in_doubt: what happens to a script that a crash interrupted: `at_most_once` tells the
@@ -83,7 +93,7 @@ class SkillToolset(BaseToolset):
         google-adk.
 
     Raises:
-      AgentConfigError: two skills have one name, or a setting is unknown.
+      AgentConfigError: two skills have one name, or a setting is unknown or contradicts another.
     """
 
     def __init__(
@@ -92,6 +102,8 @@ class SkillToolset(BaseToolset):
         *,
         registry: SkillRegistry | None = None,
         code_executor: BaseCodeExecutor | None = None,
+        environment: BaseEnvironment | None = None,
+        skills_folder: Path | str | None = None,
         script_timeout: float = 300,
         save_output_artifacts: bool = False,
         script_in_doubt: InDoubt = "at_most_once",
@@ -120,7 +132,11 @@ class SkillToolset(BaseToolset):
         self._discovery_mode = discovery_mode
         self._lifecycle = lifecycle_config
         self._scripts = ScriptSettings(
-            code_executor, script_timeout, save_output_artifacts, script_in_doubt
+            code_executor,
+            _make_environment(environment, skills_folder, code_executor, save_output_artifacts),
+            script_timeout,
+            save_output_artifacts,
+            script_in_doubt,
         )
         self._other_tools: Verdict = other_tools
         self._additional = [
@@ -163,6 +179,47 @@ class SkillToolset(BaseToolset):
         """The toolset's own skills."""
         return list(self.catalog.skills.values())
 
+    @property
+    def skills_folder(self) -> Path | None:
+        """The folder in the environment for the files of skills; None without an environment.
+
+        Raises:
+          RuntimeError: an environment that makes its working directory has not been initialized.
+        """
+        environment = self._scripts.environment
+        return None if environment is None else environment.folder
+
+    async def load_skill(self, ctx: ToolContext, skill_name: str) -> bool:
+        """Make a skill active without the model, which does not read its instructions before the
+        next request.
+
+        Args:
+          ctx: the context of a tool or callback of the agent.
+          skill_name: the skill.
+
+        Returns:
+          Whether it was not active before.
+
+        Raises:
+          ValueError: there is no such skill.
+          RegistryError: the registry failed.
+        """
+        if skill_name in read_active(ctx):
+            activate(ctx, self.catalog.lifecycle, skill_name)  # it counts as used
+            return False
+        if await self.catalog.find(skill_name, ctx.invocation_id, again=True) is None:
+            raise ValueError(f"Skill {skill_name!r} not found.")
+        activate(ctx, self.catalog.lifecycle, skill_name)
+        return True
+
+    def unload_skill(self, ctx: ToolContext, skill_name: str) -> bool:
+        """End a skill without the model; return whether it was active."""
+        return deactivate(ctx, skill_name)
+
+    def list_active_skills(self, ctx: ReadonlyContext) -> list[str]:
+        """Return the names of the agent's active skills, the one loaded last at the end."""
+        return read_active(ctx)
+
     def clone_with_updated_skills(self, skills: Sequence[Skill]) -> Self:
         """Return a toolset with the same settings and other skills."""
         other = copy.copy(self)
@@ -175,7 +232,10 @@ class SkillToolset(BaseToolset):
             return []
         active = await self.catalog.list_active(readonly_context)
         has_scripts = any(skill.resources.scripts for skill in (*self.skills, *active))
-        can_run = find_executor(self._scripts.code_executor, readonly_context) is not None
+        can_run = (
+            self._scripts.environment is not None
+            or find_executor(self._scripts.code_executor, readonly_context) is not None
+        )
         tools = [
             tool for tool in self._skill_tools if tool.name != RUN or (has_scripts and can_run)
         ]
@@ -204,6 +264,8 @@ class SkillToolset(BaseToolset):
         if LOAD not in names:
             return
         text = build_instruction(names, self.tool_name_prefix)
+        if RUN in names and self._scripts.environment is not None:
+            text += _PLACE.format(folder=self._scripts.environment.shown_folder)
         if self._is_eager and self.catalog.skills:
             text += f"\n\n{self._listed_text}"
         llm_request.append_instructions([text])
@@ -289,10 +351,38 @@ class SkillToolset(BaseToolset):
         )
 
     async def close(self) -> None:
-        """Close the toolsets among `additional_tools`."""
+        """Close the environment of the scripts, and the toolsets among `additional_tools`."""
+        if self._scripts.environment is not None:
+            await self._scripts.environment.close()
         for tool in self._additional:
             if isinstance(tool, BaseToolset):
                 await tool.close()
+
+
+def _make_environment(
+    environment: BaseEnvironment | None,
+    folder: Path | str | None,
+    code_executor: BaseCodeExecutor | None,
+    saves_artifacts: bool,
+) -> SkillEnvironment | None:
+    """Return the place where scripts run, or None for a code executor.
+
+    Raises:
+      AgentConfigError: settings contradict each other.
+    """
+    path = None if folder is None else Path(folder)
+    fault = ""
+    if path is not None and not path.is_absolute():
+        fault = f"skills_folder is {str(path)!r}, but must be an absolute path."
+    elif path is not None and environment is None:
+        fault = "skills_folder was given without an environment, which it is a folder of."
+    elif environment is not None and code_executor is not None:
+        fault = "both code_executor and environment were given; keep the one that runs scripts."
+    elif environment is not None and saves_artifacts:
+        fault = "save_output_artifacts needs a code_executor: an environment keeps its files."
+    if fault:
+        raise AgentConfigError(f"SkillToolset: {fault}")
+    return None if environment is None else SkillEnvironment(environment, path)
 
 
 def _find_additional_names(active: Sequence[Skill]) -> dict[str, None]:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ostinato.tools.policy import Condition, Policy, Rule
+from ostinato.tools.policy import Condition, Policy, Rule, ToolRequest
 from ostinato.tools.policy.conditions import select_values, split_pointer
-from ostinato.tools.policy.policy import ToolRequest
 
 
 @pytest.mark.parametrize(

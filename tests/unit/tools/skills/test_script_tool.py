@@ -12,6 +12,7 @@ from ostinato.agents import LlmAgent
 from ostinato.artifacts import InMemoryArtifactService
 from ostinato.code_executors import BaseCodeExecutor, UnsafeLocalCodeExecutor
 from ostinato.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from ostinato.environment import BaseEnvironment, ExecutionResult
 from ostinato.skills.shebang import read_command
 from ostinato.testing import FunctionModel, call, crash_everywhere
 from ostinato.tools.skill_toolset import SkillToolset
@@ -53,13 +54,18 @@ async def ask(*calls: Any, executor: Any = None, **settings: Any) -> list[Any]:
 
 async def test_scripts_run_with_the_files_of_their_skill() -> None:
     shown, failed, warned, keyed, lost = await ask(
-        run("scripts/show.py", args={"a": 1}, short_options={"n": 2}, positional_args=["p q"]),
+        run(
+            "scripts/show.py",
+            args={"a": 1},
+            short_options={"n": 2},
+            positional_args=["p q", "python"],
+        ),
         run("fail.sh"),
         run("./scripts/warn.sh"),
         run("scripts/sub/tool"),
         run("lost"),
     )
-    words = "['scripts/show.py', '--a', '1', '-n', '2', '--', 'p q']"
+    words = "['scripts/show.py', '--a', '1', '-n', '2', '--', 'p q', 'python']"
     assert shown["stdout"] == f"helped {words} G\n" and shown["status"] == "success"
     assert (shown["skill_name"], shown["file_path"]) == ("pdf", "scripts/show.py")
     assert {**failed, "exit_code": 3} == failed and failed["status"] == "error"
@@ -208,6 +214,26 @@ class Counting(BaseCodeExecutor):
         return CodeExecutionResult(stdout="ran")
 
 
+class CountingEnvironment(BaseEnvironment):
+    """As Counting, for an environment."""
+
+    working_dir = Path("/work")
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def execute(self, command: str, **settings: Any) -> ExecutionResult:
+        self.world.effects["script"] += 1
+        self.world.names[command.partition("KEY=")[2].partition(" ")[0]] = "script"
+        return ExecutionResult(stdout="ran")
+
+    async def read_file(self, path: Path) -> bytes:
+        raise FileNotFoundError(path)
+
+    async def write_file(self, path: Path, content: str | bytes) -> None:
+        await asyncio.sleep(0)
+
+
 def take_step(request: Any) -> Any:
     """Return the next turn by what the request has answers to already."""
     turns = (call("load_skill", skill_name="pdf"), run("show.py"), "Done.")
@@ -215,10 +241,14 @@ def take_step(request: Any) -> Any:
     return turns[sum(part.function_response is not None for part in parts)]
 
 
-def clerk(**settings: Any) -> Any:
+def clerk(place: str, **settings: Any) -> Any:
     def make(world: World) -> LlmAgent:
+        places: dict[str, Any] = {
+            "code_executor": Counting(world=world),
+            "environment": CountingEnvironment(world),
+        }
         toolset = SkillToolset(
-            [make_skill("pdf", scripts=SCRIPTS)], code_executor=Counting(world=world), **settings
+            [make_skill("pdf", scripts=SCRIPTS)], **{place: places[place]}, **settings
         )
         return LlmAgent(
             name="clerk",
@@ -229,9 +259,13 @@ def clerk(**settings: Any) -> Any:
     return make
 
 
+@pytest.mark.parametrize("place", ["code_executor", "environment"])
 @pytest.mark.parametrize(("in_doubt", "runs"), [("at_most_once", 1), ("rerun", 2)])
-async def test_a_crash_in_a_script_resumes_once(tmp_path: Path, in_doubt: Any, runs: int) -> None:
-    life = Life(Scenario(clerk(script_in_doubt=in_doubt), "Go"), tmp_path / "s.db", resumable=False)
+async def test_a_crash_in_a_script_resumes_once(
+    tmp_path: Path, place: str, in_doubt: Any, runs: int
+) -> None:
+    scenario = Scenario(clerk(place, script_in_doubt=in_doubt), "Go")
+    life = Life(scenario, tmp_path / "s.db", resumable=False)
     assert not await life.process(at=5)  # message, load, loaded, script, and dead before its result
     assert life.world.effects == {"script": 1}
     assert await life.process()
