@@ -20,11 +20,11 @@ from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow
 from .log.event_log import EventRecord
 from .session import (
     Session,
-    apply_event,
     begin_append,
     log_of,
     note_append,
     revision_of,
+    show_events,
     snapshot_token,
     unacknowledged_ids,
 )
@@ -386,10 +386,7 @@ class DatabaseSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> None:
             done = answer[0]
             self._cache.extend(key, done)
-            new = {id(record) for record in done.records}
-            for event, (record, _) in zip(events, batch.events, strict=True):
-                if id(record) in new:
-                    apply_event(session, event, record)
+            show_events(session, events, [record for record, _ in batch.events], done.records)
             note_append(session, done.first, done.revision, ids)
 
         def cached_number(number: int) -> int | None:

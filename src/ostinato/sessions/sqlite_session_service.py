@@ -17,7 +17,7 @@ from .._absences import refuse_absent
 from ..errors import InputValidationError
 from ..events.event import Event
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
-from .session import Session, apply_event, begin_append, note_append, snapshot_token
+from .session import Session, begin_append, note_append, snapshot_token
 from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
 from .sqlite import sqlite_listing as many
@@ -367,10 +367,7 @@ class SqliteSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
             done, fence = answer
             cache.extend(key, done)
-            new = {id(record) for record in done.records}
-            for event, (record, _) in zip(events, batch.events, strict=True):
-                if id(record) in new:
-                    apply_event(session, event, record)
+            show_events(session, events, [record for record, _ in batch.events], done.records)
             note_append(session, done.first, done.revision, ids)
             return fence
 
