@@ -17,7 +17,7 @@ from .._absences import refuse_absent
 from ..errors import InputValidationError
 from ..events.event import Event
 from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
-from .session import Session, begin_append, note_append, snapshot_token
+from .session import Session, begin_append, note_append, show_events, snapshot_token
 from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
 from .sqlite import sqlite_listing as many
