@@ -23,6 +23,7 @@ from ..base_tool import BaseTool, InDoubt
 from .api_parameter import ApiParameter
 from .auth_helpers import credential_to_param, dict_to_auth_scheme
 from .credential_exchangers import AutoAuthCredentialExchanger, BaseAuthCredentialExchanger
+from .name_guard import ArgumentError
 from .operation_parser import MAX_NAME, OperationParser, read_operation
 from .parsed_operation import OperationEndpoint, ParsedOperation
 from .request_body import FileContent
@@ -34,7 +35,13 @@ from .rest_client import (
     SslVerify,
     redact,
 )
-from .rest_request import ArgumentError, RequestBuilder, RestRequest, check_header
+from .rest_request import (
+    RequestBuilder,
+    RestRequest,
+    check_header,
+    drop_replaced,
+    set_header,
+)
 from .rest_result import ResultShaper, error_text
 from .spec_record import Operation, dict_of
 from .tool_auth_handler import ToolAuthHandler
@@ -398,12 +405,13 @@ class RestApiTool(BaseTool):
         for one in self._idempotency_parameters():
             given[str(one.py_name)] = _make_idempotency_key(tool_context)
         secrets: list[str] = []
+        credentials: list[ApiParameter] = []
         agent = f"ostinato/{__version__} (tool: {self.name})"
         headers: dict[str, str] = {"User-Agent": agent.encode("ascii", "replace").decode()}
         for scheme, credential in auth:
             parameter, values = credential_to_param(scheme, credential)
             if parameter is not None and values:
-                parameters.append(parameter)
+                credentials.append(parameter)
                 given |= values
                 secrets += map(str, values.values())
             if credential.http is not None:
@@ -413,6 +421,7 @@ class RestApiTool(BaseTool):
             return await _load_artifact(name, tool_context)
 
         body = self.operation.raw.get("requestBody")
+        parameters = drop_replaced(parameters, credentials)
         builder = RequestBuilder(self.endpoint, body, parameters, load_file)
         request = await builder.build(given)
         known = {name.lower() for name in request.headers}
@@ -435,9 +444,7 @@ class RestApiTool(BaseTool):
         if inspect.isawaitable(provided):
             provided = await provided
         for name, value in dict_of(provided).items():
-            for known in [one for one in request.headers if one.lower() == name.lower()]:
-                del request.headers[known]
-            request.headers[name] = str(value)
+            set_header(request.headers, name, str(value))
 
 
 def snake_to_lower_camel(snake_case_string: str) -> str:
