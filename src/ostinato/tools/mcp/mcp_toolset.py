@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from ...errors import AgentConfigError, NotFoundError
 from ..base_tool import BaseTool
 from ..base_toolset import BaseToolset, ToolPredicate
 from ..tool_configs import ToolArgsConfig
-from .annotations import Conditions
+from .annotations import Conditions, condition_of
 from .caller import Callers, HeaderProvider, IdentityProvider
 from .connection import McpConnection, ServerCallbacks
 from .connection_params import EXTRA
@@ -46,7 +46,8 @@ class McpToolset(BaseToolset):
     Args:
       connection_params: StdioConnectionParams, SseConnectionParams or
         StreamableHTTPConnectionParams; or bare `mcp.StdioServerParameters`.
-      tool_filter: names of the tools to offer, or a predicate.
+      tool_filter: names of the tools to offer, or a predicate. Here and in `require_confirmation`
+        the server's names and those that models are told count, with and without the prefix.
       tool_name_prefix: put before each tool's name, with an underscore between.
       tool_list_cache_ttl_seconds: how long a list counts; 0 reads it anew in each invocation. By
         default the server's hint counts, else a list counts until the server announces a change,
@@ -182,6 +183,7 @@ class McpToolset(BaseToolset):
             prefix = self.tool_name_prefix or ""
             tools = await list_tools(raw, self._make_tool, self.label, prefix)
             made = self._made[identity] = (raw, tools)
+            self._check_settings(tools)
             while len(self._made) > MAX_CONNECTIONS:
                 del self._made[next(iter(self._made))]
         selected: list[BaseTool] = [
@@ -299,11 +301,26 @@ class McpToolset(BaseToolset):
         """Return the credential that requests need, or None."""
         return self._auth_config or None
 
+    def _names_of(self, tool: BaseTool) -> Iterable[str]:
+        """Return the names of a tool: the server's, the one that models take, and with prefix."""
+        raw = [tool.raw_mcp_tool.name] if isinstance(tool, McpTool) else []
+        return *raw, *super()._names_of(tool)
+
+    def _check_settings(self, tools: Sequence[McpTool]) -> None:
+        """Warn of names in the settings that the server's list does not have."""
+        if isinstance(self.tool_filter, list):
+            self._warn_of_unknown("tool_filter", self.tool_filter, tools)
+        conditions = self._require_confirmation
+        if not isinstance(conditions, bool) and not callable(conditions):
+            self._warn_of_unknown("require_confirmation", conditions, tools)
+
     def _make_tool(self, raw: Any, name: str) -> McpTool:
         return McpTool(
             mcp_tool=raw,
             mcp_session_manager=self._manager,
-            require_confirmation=self._require_confirmation,
+            require_confirmation=condition_of(
+                self._require_confirmation, (raw.name, name, self._add_prefix(name))
+            ),
             progress_callback=self._progress_callback,
             callers=self._callers,
             name=name,
