@@ -13,7 +13,7 @@ from ...errors import AgentConfigError
 from .api_parameter import ApiParameter
 from .media_types import body_kind, choose_media_type
 from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fold_name
-from .operation_parser import BODY, is_open_object
+from .operation_parser import BODY, CONNECTION_HEADERS, is_open_object
 from .param_styles import ParamStyle, to_text
 from .parsed_operation import OperationEndpoint
 from .request_body import BodyWriter, LoadFile
@@ -21,6 +21,8 @@ from .spec_record import dict_of
 
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
 _MISSING = object()
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LONGEST_URL = 65_536  # characters that the HTTP library takes
 
 
 # A name, and its value; None for a name that stands alone.
@@ -108,12 +110,16 @@ class RequestBuilder:
                 continue
             if parameter.param_location == BODY:
                 body_given[str(parameter.py_name)] = (parameter, value)
-            elif value is not None:
+            elif value is not None and not _belongs_to_connection(parameter):
                 self._add_parameter(request, parameter, value)
         request.base_url = self._write_url(request)
         if self._cookies:
             cookies = "; ".join(f"{name}={text}" for name, text in self._cookies)
             set_header(request.headers, "Cookie", cookies)
+        if len(request.url) > _LONGEST_URL:
+            raise ArgumentError(
+                f"The address is longer than {_LONGEST_URL:,} characters. Give shorter values."
+            )
         await self._add_body(request, list(body_given.values()))
         for name, value in request.headers.items():
             check_header(name, value)
@@ -225,6 +231,11 @@ class RequestBuilder:
             raise ArgumentError(f"The body cannot be written: {error}") from error
 
 
+def _belongs_to_connection(parameter: ApiParameter) -> bool:
+    is_header = parameter.param_location == "header"
+    return is_header and parameter.original_name.lower() in CONNECTION_HEADERS
+
+
 def set_header(headers: dict[str, str], name: str, value: str) -> None:
     """Set a header in place of one whose name differs in case only."""
     for known in [one for one in headers if one.lower() == name.lower()]:
@@ -253,11 +264,17 @@ def check_header(name: str, value: str) -> None:
     so that text of other scripts has no form that all services read.
 
     Raises:
-      ArgumentError: the value holds a line break, another control character, or a character that
-        is not ASCII.
+      ArgumentError: the header is the connection's own, its name is none, or the value holds a
+        line break, another control character, a space at an end, or a character that is not ASCII.
     """
+    if name.lower() in CONNECTION_HEADERS:
+        raise ArgumentError(f"The header {name!r} belongs to the connection and cannot be set.")
+    if not _HEADER_NAME.fullmatch(name):
+        raise ArgumentError(f"{name!r} is no name of a header.")
     if any((ord(char) < 32 and char != "\t") or ord(char) == 127 for char in value):
         raise ArgumentError(f"The header {name!r} has a line break or a control character.")
+    if value != value.strip(" \t"):
+        raise ArgumentError(f"The header {name!r} begins or ends with a space.")
     if not (name + value).isascii():
         raise ArgumentError(
             f"The header {name!r} can hold ASCII characters only. Write the value in the way that "
