@@ -216,6 +216,15 @@ class McpConnection:
             trace.never_sent = True
             raise McpConnectionError(f"MCP server {self.label}: {self._lost or 'closed'}.")
         request = Request(work, trace, seconds)
+
+        def fail(reason: str) -> None:
+            error = need("mcp", extra=EXTRA).MCPError
+            request.fail(error(need("mcp.types", extra=EXTRA).INTERNAL_ERROR, reason))
+            request.cancel()
+            if trace.status is None:  # the server is not there any more
+                self._lose(reason)
+
+        trace.on_fault = fail
         self._in_flight += 1
         self._requests.add(request)
         try:
