@@ -123,6 +123,7 @@ class McpConnection:
       errlog: where a server on standard input and output writes its errors.
       idle_seconds: after how long without requests it closes itself.
       on_end: called once it has ended.
+      on_idle: called whenever its last request under way has ended.
 
     Attributes:
       label: the server's name for messages.
@@ -139,6 +140,7 @@ class McpConnection:
         errlog: TextIO | None,
         idle_seconds: float,
         on_end: Callable[[McpConnection], None],
+        on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.label = server_label(params)
         self.headers: Mapping[str, str] = {}
@@ -150,6 +152,7 @@ class McpConnection:
         self._errlog = errlog
         self._idle_seconds = idle_seconds
         self._on_end = on_end
+        self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._anyio = need("anyio", extra=EXTRA)
         self._queue, self._received = self._anyio.create_memory_object_stream(math.inf)
@@ -264,6 +267,8 @@ class McpConnection:
     def _finish_use(self) -> None:
         self._in_flight -= 1
         self._used_at = self._loop.time()
+        if self.is_idle:
+            self._on_idle()
 
     def _note_end(self) -> None:
         self._lose("the server has ended the connection")

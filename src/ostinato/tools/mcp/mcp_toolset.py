@@ -20,7 +20,7 @@ from .annotations import Conditions, condition_of
 from .caller import Callers, HeaderProvider, IdentityProvider
 from .connection import McpConnection, ServerCallbacks
 from .connection_params import EXTRA
-from .errors import McpCallError
+from .errors import McpCallError, McpConnectionError
 from .http_client import RequestTrace
 from .load_resource_tool import LoadMcpResourceTool
 from .mcp_tool import McpTool
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...auth.auth_schemes import AuthScheme
 
 T = TypeVar("T")
+_MAX_RECONNECTS = 3
 
 
 class McpToolset(BaseToolset):
@@ -366,8 +367,17 @@ class McpToolset(BaseToolset):
         """
         headers = await self._callers.make_headers(context)
         trace = RequestTrace(headers)
-        connection = await self._manager.connect(self._callers.identify(context), headers)
+        identity = self._callers.identify(context)
+        connection = await self._manager.connect(identity, headers)
         try:
+            for _ in range(_MAX_RECONNECTS):
+                try:
+                    return await use(connection, trace)
+                except McpConnectionError:
+                    if not trace.never_sent or connection.is_open:
+                        raise
+                    # It made room for another caller before the request was sent.
+                    connection = await self._manager.connect(identity, headers)
             return await use(connection, trace)
         except TimeoutError as error:
             problem = f"no answer within {self._manager.call_seconds:g} s"

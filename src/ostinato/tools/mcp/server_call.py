@@ -107,6 +107,8 @@ class ServerCall:
         try:
             connection = await self._connect(trace)
             await before()
+            if not connection.is_open:  # it made room for another caller meanwhile
+                connection = await self._connect(trace)
             work = partial(self._converse, request, on_progress, resumption, sampler)
             return await self._run(connection, work, trace, resumption)
         except McpConnectionError as error:
