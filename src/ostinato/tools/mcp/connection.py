@@ -16,6 +16,7 @@ from typing import Any, TextIO, cast
 
 from ..._log import get_logger
 from ..._optional import need
+from ..._secrets import redact_values, secrets_of_headers
 from ...version import __version__
 from .connection_params import (
     EXTRA,
@@ -264,6 +265,17 @@ class McpConnection:
         """
         self._lose(reason)
 
+    def redact(self, text: str, headers: Mapping[str, str] | None = None) -> str:
+        """Return what a server said, without the secrets that it was sent.
+
+        Args:
+          text: the server's text, such as an error that repeats the request.
+          headers: the caller's headers.
+        """
+        own: Any = getattr(self._params, "headers", None) or {}
+        sent = [{name: str(value) for name, value in own.items()}, self.headers, headers or {}]
+        return redact_values(text, [one for some in sent for one in secrets_of_headers(some)])
+
     def _finish_use(self) -> None:
         self._in_flight -= 1
         self._used_at = self._loop.time()
@@ -423,7 +435,7 @@ class McpConnection:
             return f"{self._lost or 'the connection was closed'}."
         if type(error).__module__.startswith("httpx"):  # its text holds the whole address
             return f"{type(error).__name__}."
-        return f"{str(error)[:500] or type(error).__name__}."
+        return f"{self.redact(str(error))[:500] or type(error).__name__}."
 
 
 def find_first_error(error: BaseException | None) -> BaseException | None:

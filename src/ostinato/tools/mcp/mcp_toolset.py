@@ -390,7 +390,7 @@ class McpToolset(BaseToolset):
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
                 connection.retire("the server has ended the session")
-            problem = trace.fault or str(error.message)[:1_000]
+            problem = trace.fault or connection.redact(str(error.message), headers)[:1_000]
             raise self._describe_failure(what, problem, trace) from error
 
     def _describe_failure(self, what: str, problem: str, trace: RequestTrace) -> McpCallError:

@@ -235,7 +235,8 @@ class ServerCall:
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
-        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+        told = connection.redact(problem, self._headers)
+        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {told}"}
 
 
 def _has_forgotten(error: Any) -> bool:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ... import types
 from ..._clock import new_id
-from ..._secrets import is_secret_name
+from ..._secrets import redact_values, secrets_of_headers
 from ...auth.auth_credential import AuthCredential
 from ...auth.auth_schemes import AuthScheme, as_scheme
 from ...context.context import Context as ToolContext
@@ -33,7 +33,6 @@ from .rest_client import (
     RequestFailed,
     RestClient,
     SslVerify,
-    redact,
 )
 from .rest_request import (
     RequestBuilder,
@@ -334,7 +333,7 @@ class RestApiTool(BaseTool):
         except (ArgumentError, RequestFailed) as error:
             secrets = request.secrets if request else []
             about = f" ({self._document})" if self._document else ""
-            return {"error": error_text(self.name, f"{redact(str(error), secrets)}{about}")}
+            return {"error": error_text(self.name, f"{redact_values(str(error), secrets)}{about}")}
         shaper = ResultShaper(self.name, self._fields, self._max_response_chars)
         return await shaper.shape(response, request.secrets, tool_context)
 
@@ -432,7 +431,7 @@ class RestApiTool(BaseTool):
         await self._add_provided_headers(request, tool_context)
         for name, value in request.headers.items():
             check_header(name, value)
-        request.secrets = secrets + _secrets_of_headers(request.headers)
+        request.secrets = secrets + secrets_of_headers(request.headers)
         return request
 
     async def _add_provided_headers(
@@ -471,15 +470,6 @@ def _make_idempotency_key(tool_context: ToolContext | None) -> str:
     digest = hashlib.sha256(tool_context.idempotency_key.encode()).hexdigest()
     parts = digest[:8], digest[8:12], f"8{digest[13:16]}", f"a{digest[17:20]}", digest[20:32]
     return "-".join(parts)
-
-
-def _secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
-    """Return the values of headers that hold secrets, and the tokens within them."""
-    found: list[str] = []
-    for name, value in headers.items():
-        if is_secret_name(name) or name.lower() in ("cookie", "authorization"):
-            found += [value, value.partition(" ")[2] or value]
-    return found
 
 
 async def _load_artifact(name: str, tool_context: ToolContext | None) -> FileContent:

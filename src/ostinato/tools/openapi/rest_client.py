@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 from ..._optional import need
 from ..._public_address import RefusedAddress, is_public, public_addresses, resolve
-from ..._secrets import REDACTED, redact_text
+from ..._secrets import redact_values
 from ...models.client_per_loop import ClientPerLoop
 from ...models.http.client import (
     connect_to,
@@ -33,7 +33,6 @@ _CONNECT_SECONDS = 10.0
 _MAX_REDIRECTS = 5
 _MAX_ADDRESSES = 3  # of one host that are tried
 _MAX_BODY = 32 * 2**20  # bytes of a response after decompression
-_SHORTEST_SECRET = 4  # characters; a shorter one would redact words of the message
 # What a request to another origin keeps; all else may hold a secret.
 _HARMLESS = ("accept", "accept-encoding", "accept-language", "user-agent")
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError")
@@ -156,13 +155,13 @@ class RestClient:
                 if is_ours and names & {*_NOT_WRITTEN}:
                     raise RequestFailed(
                         f"{place_of(url)}: the request could not be written "
-                        f"({redact(str(error), request.secrets)}). It was not sent"
+                        f"({redact_values(str(error), request.secrets)}). It was not sent"
                     ) from error
                 timed_out = "TimeoutException" in names and not never_sent
                 if is_last or timed_out or not (never_sent or is_safe):
                     reason = _explain_failure(error, never_sent, timed_out, is_safe)
                     raise RequestFailed(
-                        f"{place_of(url)}: {redact(reason, request.secrets)}"
+                        f"{place_of(url)}: {redact_values(reason, request.secrets)}"
                     ) from error
         raise AssertionError  # the last attempt returns or raises
 
@@ -260,14 +259,6 @@ class RestClient:
             await response.aclose()
         found = {name.lower(): value for name, value in response.headers.items()}
         return RestResponse(response.status_code, found, bytes(body[:_MAX_BODY]), is_cut)
-
-
-def redact(text: str, secrets: list[str]) -> str:
-    """Return a text without a request's secrets and without what looks like one."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
-    return redact_text(text)
 
 
 async def _close_clients(clients: dict[tuple[Origin, SslVerify], Any]) -> None:

@@ -10,8 +10,9 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ... import types
+from ..._secrets import redact_values
 from ..stored_result import save_result
-from .rest_client import RestResponse, redact
+from .rest_client import RestResponse
 
 _PREVIEW = 2_000  # characters of a response that is an artifact
 _MAX_ERROR = 8_000  # characters of an error response that the model reads
@@ -64,7 +65,7 @@ class ResultShaper:
         return await self._bound(value, text, response, tool_context)
 
     def _describe_error(self, response: RestResponse, secrets: list[str]) -> dict[str, Any]:
-        details = redact(response.body.decode("utf-8", "replace"), secrets)
+        details = redact_values(response.body.decode("utf-8", "replace"), secrets)
         if len(details) > _MAX_ERROR:
             details = f"{details[:_MAX_ERROR]}... ({len(details):,} characters)"
         return {"error": error_text(self._tool_name, f"Status Code: {response.status}, {details}")}

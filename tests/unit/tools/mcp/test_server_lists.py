@@ -1,11 +1,13 @@
 """The lists of MCP servers: whole, bounded, kept, forgotten, sorted and checked."""
 
 import asyncio
+import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp import types as mcp_types
 from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import Context as ServerContext
@@ -310,4 +312,19 @@ async def test_a_prefix_has_only_characters_that_models_take():
     toolset = Listing("pay").toolset(tool_name_prefix="a b/é")
     (tool,) = await toolset.get_tools_with_prefix()
     assert tool.name == "a_b___pay"
+    await toolset.close()
+
+
+async def test_an_error_does_not_repeat_the_caller_s_secrets(caplog: pytest.LogCaptureFixture):
+    headers = {"Authorization": "Bearer tok-s3cr3t", "X-Key": "k-s3cr3t"}
+    made = Listing("pay")
+
+    async def refuse(context: Any, params: Any) -> Any:
+        raise MCPError(-32_000, f"bad {json.dumps(headers)}")
+
+    made.server = Server("shop", on_list_tools=made._list, on_call_tool=refuse)
+    toolset = made.toolset(header_provider=lambda _: headers)
+    (tool,) = await toolset.get_tools()
+    answer = await tool.run_async(args={}, tool_context=make_context())
+    assert "bad" in answer["error"] and "s3cr3t" not in answer["error"] + caplog.text
     await toolset.close()

@@ -12,8 +12,9 @@ import httpx2
 import pytest
 
 from ostinato._public_address import RefusedAddress
+from ostinato._secrets import redact_values
 from ostinato.tools.openapi import rest_client
-from ostinato.tools.openapi.rest_client import RequestFailed, RestClient, redact
+from ostinato.tools.openapi.rest_client import RequestFailed, RestClient
 from ostinato.tools.openapi.rest_request import RestRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -287,7 +288,7 @@ async def test_a_client_of_a_factory_resolves_names_itself(
 
 
 def test_secrets_are_taken_out_of_messages() -> None:
-    text = redact("got k-12345 and Bearer abcdefgh", ["k-12345", ""])
+    text = redact_values("got k-12345 and Bearer abcdefgh", ["k-12345", ""])
     assert "k-12345" not in text and "abcdefgh" not in text
     request = RestRequest("GET", "https://x/a", [("key", "s1")], {"A": "s2"}, b"s3", ["s4"])
     assert not any(secret in repr(request) for secret in ("s1", "s2", "s3", "s4"))
