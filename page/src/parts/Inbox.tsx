@@ -18,7 +18,7 @@ export function Inbox() {
     s.settled.value = [];
     void act.refreshApprovals();
   }, []);
-  const close = () => (s.showInbox.value = false);
+  const close = () => (s.dialog.value = "");
   return (
     <Dialog label="Waiting for you" close={close}>
       <header class="bar">
@@ -71,7 +71,7 @@ function counts(): string {
 
 function Waiting({ one }: { one: Approval }) {
   const go = () => {
-    s.showInbox.value = false;
+    s.dialog.value = "";
     void act.open({ app: s.app.value, user: one.userId, session: one.sessionId });
   };
   return (

@@ -4,9 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { place } from "../actions";
 import { api } from "../api";
 import { compare } from "../jsondiff";
+import { flag } from "../settings";
 import * as s from "../state";
 import type { JsonObject, StateAt } from "../types";
 import { Changes } from "./Changes";
+import { Check } from "./Check";
 
 const SCOPES: [string, string][] = [
   ["", "This session"],
@@ -14,18 +16,17 @@ const SCOPES: [string, string][] = [
   ["app:", "All sessions of this app"],
 ];
 
+const sinceBegin = flag("since-begin", s.sees("state"));
+
 export function StateView() {
-  const [since, setSince] = useState(false);
+  const since = sinceBegin.value === "yes";
   const state = s.session.value?.state ?? {};
   const now = without(state);
   const around = useStateAt(undefined, since ? JSON.stringify(now) : "");
   return (
     <div class="state-view">
       <p>
-        <label>
-          <input type="checkbox" checked={since} onChange={(e) => setSince(e.currentTarget.checked)} />{" "}
-          Show what changed since the session began
-        </label>
+        <Check flag={sinceBegin}>Show what changed since the session began</Check>
       </p>
       {since && !around && <p class="quiet">Loading the state at the beginning…</p>}
       {since && around && !around.initialKnown && (
