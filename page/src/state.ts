@@ -143,6 +143,13 @@ export const active = computed(() => {
 export const title = (one: Summary): string =>
   one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id;
 
+/** What a session is called of which only the id may be known; an id that is long is cut. */
+export function titleOf(user: string, id: string): string {
+  const listed = sessions.value.find((one) => one.id === id && one.userId === user);
+  if (listed) return title(listed);
+  return id.length > 24 ? `${id.slice(0, 8)}…` : id;
+}
+
 /** The first message of the open session, before any list knows it. */
 const begun = computed(() =>
   firstWords(events.value[0] ?? (sent.value && { number: 1, event: sent.value })),

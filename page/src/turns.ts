@@ -14,7 +14,7 @@ export interface Usage {
 
 export interface Turn {
   invocation: string;
-  /** The message that began it; none if a person answered a call. */
+  /** The message that began it; none if a person was asked, or answered: that cannot run by itself. */
   message: string;
   /** Seconds from its first event to its last. */
   seconds: number;
@@ -50,6 +50,7 @@ export function turnsOf(rows: Row[], running: boolean): Turns {
     }
     if (!turn) continue;
     turn.events += 1;
+    if (event.longRunningToolIds?.length) turn.message = "";
     turn.seconds = Math.max(turn.seconds, event.timestamp - from);
     turn.failed = event.errorCode !== undefined && !isCancelled(event);
     if (event.usageMetadata) addUsage(turn.usage, event.modelVersion ?? "", event.usageMetadata);

@@ -147,7 +147,6 @@ const OUTCOMES: { [outcome: string]: [TagKind, IconName] } = {
 
 function Row({ one, everywhere }: { one: EffectRecord; everywhere: boolean }) {
   const [kind, icon] = OUTCOMES[one.outcome] ?? ["", "call"];
-  const session = s.sessions.value.find((each) => each.id === one.sessionId);
   const date = day(one.finished);
   if (one.damaged) {
     return (
@@ -189,7 +188,7 @@ function Row({ one, everywhere }: { one: EffectRecord; everywhere: boolean }) {
       </td>
       <td>{date.includes(":") ? clock(one.finished) : `${date} ${clock(one.finished)}`}</td>
       <td>{one.begun ? duration(Math.max(0, one.finished - one.begun)) : "–"}</td>
-      {everywhere && <td>{session ? s.title(session) : <code>{one.sessionId}</code>}</td>}
+      {everywhere && <td title={one.sessionId}>{s.titleOf(one.userId, one.sessionId)}</td>}
     </tr>
   );
 }

@@ -7,6 +7,7 @@ import type { Json, JsonObject, Numbered } from "../types";
 import { Changes } from "./Changes";
 import { Check } from "./Check";
 import { CostTab } from "./CostTab";
+import { Icon } from "./Icon";
 import { RequestTab } from "./RequestTab";
 import { useStateAt } from "./StateView";
 import { Tabs } from "./Tabs";
@@ -33,8 +34,8 @@ export function Inspector() {
     <aside class="inspector" aria-label="Selected event">
       <header class="bar">
         <Tabs label="Details" tabs={TABS} chosen={tab} choose={(name) => (shownTab.value = name)} panel="details" />
-        <button aria-label="Close details" onClick={() => (s.selected.value = undefined)}>
-          ×
+        <button class="icon" aria-label="Close details" title="Close details (Esc)" onClick={() => (s.selected.value = undefined)}>
+          <Icon name="close" />
         </button>
       </header>
       <div class="details" role="tabpanel" id="details" aria-labelledby={`details-${tab}`} tabIndex={0}>

@@ -30,14 +30,14 @@ export function ReplayReport() {
   };
   return (
     <>
-      <p class="row wraps">
+      <div class="row wraps">
         <label class="file-choice">
           Report of a replay <input type="file" accept="application/json,.json" onChange={take} />
         </label>
         <span class="quiet">
           Write one with <code>ostinato replay {s.app.value || "AGENT"} --json report.json</code>
         </span>
-      </p>
+      </div>
       {wrong && (
         <p class="error" role="alert">
           {wrong}
@@ -59,7 +59,10 @@ function Invocations({ report }: { report: replay.Report }) {
   return (
     <>
       <h2>
-        <Exact text={report.agent.split("/").findLast(Boolean) ?? ""} />
+        <Exact text={report.agent.split("/").findLast(Boolean) ?? ""} />{" "}
+        <span class="quiet">
+          <Exact text={report.file} />
+        </span>
       </h2>
       <p class="compare-note">
         {all.length} {all.length === 1 ? "invocation" : "invocations"} replayed: {counts.filter(([, many]) => many).map(([outcome, many]) => `${many} ${replay.OUTCOMES[outcome]}`).join(", ")}.

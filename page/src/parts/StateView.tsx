@@ -25,37 +25,39 @@ export function StateView() {
   const around = useStateAt(undefined, since ? JSON.stringify(now) : "");
   return (
     <div class="state-view">
-      <p>
-        <Check flag={sinceBegin}>Show what changed since the session began</Check>
-      </p>
-      {since && !around && <p class="quiet">Loading the state at the beginning…</p>}
-      {since && around && !around.initialKnown && (
-        <p class="note">
-          This store does not keep the state at creation: keys that events wrote count as missing then.
+      <div class="sheet">
+        <p>
+          <Check flag={sinceBegin}>Show what changed since the session began</Check>
         </p>
-      )}
-      {!Object.keys(now).length && !since && (
-        <p class="quiet">The state is empty. Tools and callbacks write to it, and <code>output_key</code> does.</p>
-      )}
-      {SCOPES.map(([prefix, title]) => {
-        const mine = scoped(now, prefix);
-        const before = since && around ? scoped(without(around.initial), prefix) : mine;
-        if (!Object.keys(mine).length && !Object.keys(before).length) return null;
-        const isShared = prefix !== "";
-        return (
-          <section key={prefix}>
-            <h2>{title}</h2>
-            {since && isShared ? (
-              <p class="quiet">Shared state has no beginning in this session; it is shown as it is now.</p>
-            ) : null}
-            <Changes
-              label={`State, ${title.toLowerCase()}`}
-              change={compare(isShared ? mine : before, mine)}
-              whole
-            />
-          </section>
-        );
-      })}
+        {since && !around && <p class="quiet">Loading the state at the beginning…</p>}
+        {since && around && !around.initialKnown && (
+          <p class="note">
+            This store does not keep the state at creation: keys that events wrote count as missing then.
+          </p>
+        )}
+        {!Object.keys(now).length && !since && (
+          <p class="quiet">The state is empty. Tools and callbacks write to it, and <code>output_key</code> does.</p>
+        )}
+        {SCOPES.map(([prefix, title]) => {
+          const mine = scoped(now, prefix);
+          const before = since && around ? scoped(without(around.initial), prefix) : mine;
+          if (!Object.keys(mine).length && !Object.keys(before).length) return null;
+          const isShared = prefix !== "";
+          return (
+            <section key={prefix}>
+              <h2>{title}</h2>
+              {since && isShared ? (
+                <p class="quiet">Shared state has no beginning in this session; it is shown as it is now.</p>
+              ) : null}
+              <Changes
+                label={`State, ${title.toLowerCase()}`}
+                change={compare(isShared ? mine : before, mine)}
+                whole
+              />
+            </section>
+          );
+        })}
+      </div>
     </div>
   );
 }
