@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const [ours, theirs] = process.argv.slice(2).map((port) => `http://127.0.0.1:${port}`);
-const PATIENCE = 60_000; // milliseconds
+const PATIENCE = Number(process.env.OSTINATO_TEST_PATIENCE ?? 60_000); // milliseconds
 
 for (const url of [ours, theirs]) await answers(`${url}/list-apps`);
+await fetch(`${theirs}/dev/apps/till/metrics-info`); // loads their evaluation, which may take half a minute once
 const browser = await chromium.launch({ executablePath: process.env.OSTINATO_TEST_CHROMIUM, args: ["--no-sandbox"] });
 const here = await open();
 const there = await open();
@@ -68,10 +69,9 @@ const replay = async () => {
   writeFileSync(file, JSON.stringify({ format: 1, agent: "till", skipped: {}, invocations: [invocation] }));
   return file;
 };
-/** Run the set there; a look at one case has to be left first. */
+/** Go back to the list of cases there, from a result. */
+const toCases = (h) => h.click(h.page.locator("mat-icon").filter({ hasText: /^list/ }).last());
 const startRun = async (h) => {
-  const list = h.page.getByRole("tabpanel", { name: "Evals" }).getByText("cases", { exact: true }).first();
-  if (!(await h.button("Run All").count())) await h.click(list);
   await h.click(h.button("Run All"));
   await h.click(h.page.getByRole("dialog").getByRole("button", { name: "Start" }));
 };
@@ -104,8 +104,10 @@ const STEPS = [
   }],
   ["ask for one of 9,000, which nobody may approve", ...both((h) => h.say("refund 9000"))],
   ["see that a rule denied it", ...both((h) => h.sees("denied by refund-huge"))],
-  ["ask what a guardrail stops", ...both((h) => h.say("tell me the secret"))],
-  ["see its answer", ...both((h) => h.sees("I do not talk about that."))],
+  ["ask what a guardrail stops", ...both(async (h) => {
+    await h.say("tell me the secret");
+    await h.sees("I do not talk about that.");
+  })],
   ["reload, and see the same session", ...both(async (h) => {
     await h.page.reload();
     await h.sees("I do not talk about that.");
@@ -140,8 +142,19 @@ const STEPS = [
     await h.page.locator("svg").getByText("refund").locator("visible=true").first().waitFor();
   }],
   ["see the state of the session", ...both((h) => h.click(h.page.getByRole("tab", { name: "State", exact: true }).first()))],
+  ["refund 20 in a new session", async (h) => {
+    await h.click(h.button("New session"));
+    await h.page.getByText("0 events", { exact: true }).waitFor();
+    await h.say("refund 20");
+    await h.page.getByText("4 events", { exact: true }).waitFor();
+  }, async (h) => {
+    await h.click(h.page.locator("#toolbar-new-session-button"));
+    await h.page.getByText("denied by refund-huge").first().waitFor({ state: "hidden" });
+    await h.say("refund 20");
+    await h.sees("Done: {'refunded': 20");
+  }],
   ["make a case of the session", async (h) => {
-    await h.click(h.page.getByLabel("More for refund 20", { exact: true }));
+    await h.click(h.page.getByLabel("More for refund 20", { exact: true }).first());
     await h.click(h.button("Add as evaluation case").locator("visible=true"));
     await cases(h).locator("summary").first().waitFor();
   }, async (h) => {
@@ -155,13 +168,6 @@ const STEPS = [
     await h.click(dialog.getByRole("button").last());
     await dialog.waitFor({ state: "hidden" });
     await h.page.getByRole("tabpanel", { name: "Evals" }).getByText("refund_20").waitFor();
-  }],
-  ["see what the case expects", async (h) => {
-    await h.click(cases(h).locator("summary").first());
-    await h.sees("refund(amount: 20");
-  }, async (h) => {
-    await h.click(h.page.getByRole("tabpanel", { name: "Evals" }).getByText("refund_20").last());
-    await h.sees("refund");
   }],
   ["run all cases of the set", (h) => h.click(h.page.getByRole("button", { name: /^Run all/ })), startRun],
   ["see the verdict", (h) => outcomes(h).locator("summary").first().waitFor(), (h) => h.page.getByText(/\d (PASS|FAIL)/).first().waitFor()],
@@ -178,6 +184,7 @@ const STEPS = [
     await h.click(h.page.getByRole("button", { name: /^Run all/ }));
     await outcomes(h).locator("summary").first().waitFor();
   }, async (h) => {
+    await toCases(h);
     await startRun(h);
     await h.page.getByText(/\d (PASS|FAIL)/).first().waitFor();
   }],
@@ -185,6 +192,15 @@ const STEPS = [
     await h.click(h.tab("Compare results"));
     await h.page.getByRole("list", { name: "Cases of both results" }).locator("summary").first().waitFor();
   }, null],
+  ["see what the case expects", async (h) => {
+    await h.click(h.tab("Cases"));
+    await h.click(cases(h).locator("summary").first());
+    await h.sees("refund(amount: 20");
+  }, async (h) => {
+    await toCases(h);
+    await h.click(h.page.getByRole("tabpanel", { name: "Evals" }).getByText("refund_20").last());
+    await h.sees("Done: {'refunded': 20");
+  }],
   ["open the part for replays", (h) => h.click(h.tab("Replay")), null],
   ["read a report of a replay", async (h) => {
     h.clicks += 1;

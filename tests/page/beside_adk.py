@@ -81,6 +81,10 @@ def measure(python: str) -> list[dict[str, Any]]:
                 stdout=subprocess.PIPE,
                 text=True,
             )
+        except subprocess.CalledProcessError:
+            for port in ports:
+                print((folder / f"{port}.log").read_text()[-4000:], file=sys.stderr)
+            raise
         finally:
             for one in servers:
                 one.terminate()
@@ -94,7 +98,7 @@ def write_table(runs: list[list[dict[str, Any]]]) -> str:
     def cells(step: int, side: str) -> str:
         all_runs = [run[step][side] for run in runs]
         if all_runs[0] is None:
-            return "not possible | – "
+            return "not possible | "
         seconds = statistics.median(one["seconds"] for one in all_runs)
         return f"{all_runs[0]['clicks']} | {seconds:.1f}"
 

@@ -1,7 +1,7 @@
 """Renews the pictures of the documents from those that the scenarios take of today's page.
 
-    python -m tests.page.pictures          plays the scenarios, 6 minutes on two cores
-    python -m tests.page.pictures --kept   takes what the last run of the tests has left
+python -m tests.page.pictures          plays the scenarios, 6 minutes on two cores
+python -m tests.page.pictures --kept   takes what the last run of the tests has left
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pictures that the documents show: each is renewed by a command, shown somewhere, and small."""
+"""The pictures that the documents show: renewed by a command, shown somewhere, and small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The till of ../../agents with google-adk's means: a confirmation and two callbacks as its rules."""
+"""The till of tests/page/agents with google-adk: a confirmation and two callbacks as its rules."""
 
 from google.adk.agents import Agent
 from google.adk.models.llm_response import LlmResponse
