@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
 
 TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
-_REFUSED = "The user refused to give the credential, so the call did not go on."
+_REFUSED = "The user refused to give the credential, so the call was not run."
 _TOOLSET_REFUSED = "The user refused the credential that {} needs, so the run ended."
 
 
