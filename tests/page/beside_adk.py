@@ -3,7 +3,7 @@ clicks and seconds of each, as a table.
 
     python -m tests.page.beside_adk --python PATH
 
-PATH is the interpreter of an environment with `google-adk[eval]==2.3.0`. It is no test, and no part
+PATH is the interpreter of an environment with `google-adk[eval]==2.3.0`. It is not a test, and no part
 of `make check`: seconds depend on the machine.
 """
 
