@@ -3,8 +3,8 @@ clicks and seconds of each, as a table.
 
     python -m tests.page.beside_adk --python PATH
 
-PATH is the interpreter of an environment with `google-adk[eval]==2.3.0`. It is not a test, and no part
-of `make check`: seconds depend on the machine.
+PATH is the interpreter of an environment with `google-adk[eval]==2.3.0`. It is not a test, and
+no part of `make check`: seconds depend on the machine.
 """
 
 from __future__ import annotations
