@@ -7,6 +7,7 @@ import { clock, oneLine, textOf } from "./format";
 import { revealed } from "./hidden";
 import { callOf, isCancelled, isLiveOnly, isStopped, STOPPED } from "./nesting";
 import { isObject } from "./schema";
+import { inPlace } from "./settings";
 import { rooted } from "./spans";
 import * as s from "./state";
 import { grown, merged, sameSpeaker } from "./streaming";
@@ -64,57 +65,30 @@ export async function tried<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-export async function start(): Promise<void> {
-  const found = await tried(api.apps);
-  if (!found) return;
-  s.apps.value = found;
-  const wanted = new URLSearchParams(location.hash.slice(1));
-  const name = wanted.get("app") ?? localStorage.getItem("ostinato-app");
-  s.user.value = wanted.get("user") ?? s.user.value;
-  const first = found.find((one) => one.name === name) ?? found.find((one) => !one.error);
-  if (!first) return;
-  await chooseApp(first.name, wanted.get("session") ?? undefined);
-}
-
-/** Look for agents until there is one: somebody is making the first. */
-export async function awaitAgents(): Promise<void> {
-  const found = await api.apps().catch(() => []);
-  if (found.length && !s.apps.value.length) await start();
-}
-
-/** Put what is open into the page's address, from where a reload and other tabs take it. */
-function note(): void {
-  const where = place();
-  const named = { app: s.app.value, user: s.user.value };
-  const all = where ? { ...named, session: where.session } : named;
-  history.replaceState(null, "", `#${new URLSearchParams(all)}`);
-}
-
-export async function chooseApp(name: string, sessionId?: string): Promise<void> {
-  leave();
+export async function chooseApp(name: string): Promise<void> {
   localStorage.setItem("ostinato-app", name);
   batch(() => {
+    leave();
     s.app.value = name;
     s.sessions.value = [];
     s.tree.value = undefined;
   });
-  note();
   const info = s.apps.value.find((one) => one.name === name);
   if (info?.error) {
     s.problem.value = info.error;
     return;
   }
-  await listSessions();
-  if (sessionId) await open({ app: name, user: s.user.value, session: sessionId });
-  s.tree.value = await tried(() => api.tree(name));
   void refreshApprovals();
+  const [tree] = await Promise.all([tried(() => api.tree(name)), listSessions()]);
+  if (s.app.value === name) s.tree.value = tree;
 }
 
 export async function chooseUser(name: string): Promise<void> {
   localStorage.setItem("ostinato-user", name);
-  leave();
-  s.user.value = name;
-  note();
+  batch(() => {
+    leave();
+    s.user.value = name;
+  });
   await listSessions();
 }
 
@@ -139,12 +113,14 @@ export async function listSessions(more = false): Promise<void> {
   }
 }
 
-function leave(): void {
+/** Leave the open session. */
+export function leave(): void {
   following?.abort();
   opened += 1;
   batch(() => {
     s.screen.value = "session";
     s.session.value = undefined;
+    s.wanted.value = undefined;
     s.events.value = [];
     s.total.value = 0;
     s.spans.value = [];
@@ -155,14 +131,17 @@ function leave(): void {
     s.sent.value = undefined;
     s.running.value = false;
     s.selected.value = undefined;
-    s.other.value = undefined;
+    s.beside.value = "";
     s.lost.value = false;
   });
 }
 
 /** Open a session: its newest events at once, older ones when they are scrolled to. */
 export async function open(where: Place): Promise<void> {
-  leave();
+  batch(() => {
+    leave();
+    s.wanted.value = { user: where.user, session: where.session };
+  });
   const turn = opened;
   const found = await tried(async () => {
     const [session, page] = await Promise.all([
@@ -179,7 +158,6 @@ export async function open(where: Place): Promise<void> {
   });
   const stranger = s.user.value !== where.user;
   s.user.value = where.user;
-  note();
   if (stranger) void listSessions();
   void loadSpans();
   void follow(where, turn);
@@ -435,7 +413,7 @@ export async function answer(one: Approval, decision: JsonObject): Promise<strin
   }
   batch(() => {
     s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
-    s.showInbox.value = false;
+    s.dialog.value = "";
   });
   if (s.session.value?.id !== one.sessionId) {
     await open({ app, user: one.userId, session: one.sessionId });
@@ -483,7 +461,7 @@ async function refused(one: Approval, error: unknown): Promise<string | undefine
   batch(() => {
     s.outcomes.value = { ...s.outcomes.value, [key]: text };
     s.approvals.value = s.approvals.value.filter((each) => keyOf(each) !== key);
-    if (s.showInbox.value) s.settled.value = [...s.settled.value, { one, text }];
+    if (s.dialog.value === "inbox") s.settled.value = [...s.settled.value, { one, text }];
     s.told.value = text;
   });
   void refreshApprovals();
@@ -503,6 +481,7 @@ function firstAnswer(body: JsonObject): string | undefined {
   if (isObject(given)) {
     const confirmed = given["confirmed"];
     if (typeof confirmed === "boolean") what = confirmed ? "approved" : "rejected";
+    else if (given["action"] === "decline") what = "refused";
     else what = revealed(oneLine("result" in given ? given["result"] : given, 200));
   }
   const when = typeof at === "number" ? `at ${clock(at)}` : "";
@@ -568,16 +547,7 @@ export async function nameByModel(one: Summary): Promise<void> {
 
 export async function remove(one: Summary): Promise<void> {
   const where = placeOf(one);
-  if (s.session.value?.id === one.id) {
-    leave();
-    note();
-  }
+  if (s.session.value?.id === one.id) inPlace(leave); // nobody can go back to it
   await tried(() => api.remove(where));
   await listSessions();
-}
-
-export async function compareWith(one: Summary): Promise<void> {
-  const where = placeOf(one);
-  const page = await tried(() => api.eventsBefore(where, undefined, 1000));
-  if (page) s.other.value = { session: one, events: page.events };
 }

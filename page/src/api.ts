@@ -20,8 +20,8 @@ import type {
 } from "./types";
 import type { EffectList, EvalCase, EvalCaseResult, EvalSetResult, SessionTitle, TracebackList } from "./wire";
 
-// The page lies at PREFIX/page/; the API at PREFIX.
-const BASE = location.pathname.replace(/\/page\/.*$|\/page$/, "");
+// The page lies at PREFIX/page/, or where `--ui-dir` serves it; the API at PREFIX.
+const BASE = location.pathname.replace(/\/(page|dev-ui)(\/.*)?$/, "");
 const TOKEN = "ostinato-token";
 
 export class ApiError extends Error {
@@ -188,11 +188,13 @@ export const api = {
     read<EvalCase>(`${evalOf(app)}/eval-sets/${enc(set)}/eval-cases/${enc(id)}`),
   removeEvalCase: (app: string, set: string, id: string) =>
     send(`${evalOf(app)}/eval-sets/${enc(set)}/eval-cases/${enc(id)}`, { method: "DELETE" }),
-  addEvalSession: (app: string, set: string, id: string, one: { id: string; userId: string }) =>
+  /** Add a session as a case, or only the turn of an invocation. */
+  addEvalSession: (app: string, set: string, id: string, one: { id: string; userId: string }, invocationId?: string) =>
     post(`${evalOf(app)}/eval-sets/${enc(set)}/add-session`, {
       evalId: id,
       sessionId: one.id,
       userId: one.userId,
+      invocationId,
     }),
   /** Run cases, all if none is named, by the agent's `test_config.json`. */
   runEvalCases: (app: string, set: string, ids: string[]) =>

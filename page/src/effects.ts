@@ -3,17 +3,24 @@
 import { loadOlder, open, openedTurn, tried } from "./actions";
 import { api } from "./api";
 import type { Place } from "./api";
+import { flag, setting } from "./settings";
 import * as s from "./state";
 import type { EffectList, EffectRecord } from "./wire";
 
-export interface Filters {
-  tool: string;
-  /** Hours back from now; empty for all time. */
-  hours: string;
-  inDoubt: boolean;
-}
-
-export const NO_FILTERS: Filters = { tool: "", hours: "", inDoubt: false };
+const shown = () => s.screen.value === "effects" || s.sees("effects")();
+/** Which effects are listed; `hours` are counted back from now, none for all time. */
+export const filters = {
+  tool: setting("tool", "", { shown, typed: true }),
+  hours: setting("hours", "", { shown }),
+  inDoubt: flag("doubt", shown),
+};
+export const filtersNow = () => ({
+  tool: filters.tool.value,
+  hours: filters.hours.value,
+  inDoubt: filters.inDoubt.value,
+});
+export type Filters = ReturnType<typeof filtersNow>;
+const NO_FILTERS: Filters = { tool: "", hours: "", inDoubt: "" };
 
 /** Ask for a page of effects: of one session, or of all sessions of the app. */
 export function readEffects(

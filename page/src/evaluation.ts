@@ -1,13 +1,15 @@
 // Evaluation sets, their cases, and the stored results: what the page knows of them, and does.
 
 import { signal } from "@preact/signals";
-import { listSessions, tried } from "./actions";
+import { tried } from "./actions";
 import { api, ApiError } from "./api";
 import { edits } from "./diff";
 import { textOf } from "./format";
 import { equal } from "./jsondiff";
+import { flag, inPlace, setting } from "./settings";
 import * as s from "./state";
 import type { FunctionCall, Json, Summary } from "./types";
+import type { Turn } from "./turns";
 import type { EvalCase, EvalCaseResult, EvalMetricResult, EvalSetResult, Invocation } from "./wire";
 
 export const PASSED = 1;
@@ -16,13 +18,21 @@ export const VERDICTS = { 1: "passed", 2: "failed", 3: "not evaluated" } as cons
 const SHOWN = 30; // newest results that are listed
 const SET = "cases"; // the set that a first case goes to
 
+const TABS = ["cases", "results", "compare", "replay"] as const;
+export type Tab = (typeof TABS)[number];
+const isHere = () => s.screen.value === "evaluation";
+const showsResult = () => isHere() && (tab.value === "results" || tab.value === "compare");
+const compares = () => isHere() && tab.value === "compare";
+export const tab = setting<Tab>("part", "cases", { among: TABS, shown: isHere });
+export const set = setting("set", "", { shown: () => isHere() && tab.value === "cases" });
 export const sets = signal<string[]>([]);
-export const set = signal("");
 export const cases = signal<EvalCase[]>([]);
 export const results = signal<EvalSetResult[]>([]);
 /** The result that is looked at, and the one that it is compared with. */
-export const result = signal("");
-export const baseline = signal("");
+export const result = setting("result", "", { shown: showsResult });
+export const baseline = setting("before", "", { shown: compares });
+/** Whether cases whose verdict is as before are left out. */
+export const changed = flag("changed", compares);
 /** The cases that run now: their ids, or all for an empty list. */
 export const running = signal<string[] | undefined>(undefined);
 export const loading = signal(false);
@@ -46,7 +56,7 @@ export async function load(): Promise<void> {
   if (!found) return;
   sets.value = found.names;
   results.value = found.read;
-  if (!found.names.includes(set.value)) set.value = found.names[0] ?? "";
+  if (!found.names.includes(set.value)) inPlace(() => (set.value = found.names[0] ?? ""));
   await loadCases();
 }
 
@@ -64,11 +74,6 @@ export async function loadCases(): Promise<void> {
     return Promise.all(ids.map((id) => api.evalCase(app, name, id)));
   });
   if (found && name === set.value && app === s.app.value) cases.value = found;
-}
-
-export async function choose(name: string): Promise<void> {
-  set.value = name;
-  await loadCases();
 }
 
 export async function createSet(name: string): Promise<boolean> {
@@ -97,7 +102,7 @@ export async function run(ids: string[]): Promise<boolean> {
     s.told.value = told.value;
     await load();
     const [latest] = results.value.filter((one) => one.evalSetId === set.value);
-    if (latest) result.value = latest.evalSetResultId;
+    if (latest) inPlace(() => (result.value = latest.evalSetResultId));
     // The reasons why cases could not run are in the answer, and not in the file.
     const reasons = new Map(found.map((one) => [one.evalId, one.errorMessage]));
     results.value = results.value.map((one) =>
@@ -118,32 +123,49 @@ export const casesOf = (one: EvalSetResult | undefined): EvalCaseResult[] => one
 
 let adding = false;
 
-/** Add a session as a case; the same session has the same case, so a second time adds nothing. */
+/** Add a session as a case, and show it. */
 export async function addSession(one: Summary): Promise<void> {
-  if (adding) return;
+  if (!(await addCase(caseIdOf(s.title(one), one.id), one))) return;
+  s.screen.value = "evaluation";
+  tab.value = "cases";
+  await load();
+}
+
+/** The cases that were made of single turns, by invocation. */
+export const added = signal<{ [invocation: string]: string }>({});
+
+/** Add one turn of the open session as a case, with what came before it as history. */
+export async function addTurn({ invocation, message }: Turn): Promise<void> {
+  const open = s.session.value;
+  if (!open) return;
+  const id = caseIdOf(message, invocation.replace(/^e-/, ""));
+  if (await addCase(id, open, invocation)) added.value = { ...added.value, [invocation]: id };
+}
+
+/** Add a case; the same session or turn has the same case, so a second time adds nothing. */
+async function addCase(id: string, one: { id: string; userId: string }, invocation?: string): Promise<boolean> {
+  if (adding) return false;
   adding = true;
   const app = s.app.value;
-  const id = caseIdOf(s.title(one), one.id);
   try {
     const names = await api.evalSets(app);
     const name = names.includes(set.value) ? set.value : (names[0] ?? SET);
     if (!names.length) await api.createEvalSet(app, SET);
     const known = (await api.evalCases(app, name)).includes(id);
-    if (!known) await api.addEvalSession(app, name, id, one);
+    if (!known) await api.addEvalSession(app, name, id, one, invocation);
     set.value = name;
     told.value = known ? `${id} is a case of ${name} already.` : `Added ${id} to ${name}.`;
     s.told.value = told.value;
-    s.screen.value = "evaluation";
-    await load();
+    return true;
   } catch (error) {
     const absent = error instanceof ApiError && error.status === 404 && !error.message.includes("ession");
     s.problem.value = absent
       ? `${app} has no folder for evaluation sets on this server.`
       : error instanceof Error ? error.message : String(error);
+    return false;
   } finally {
     adding = false;
   }
-  void listSessions();
 }
 
 /** A name that a file can hold: the first words of a title, and the beginning of the session's id. */

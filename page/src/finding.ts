@@ -2,21 +2,34 @@
 
 import * as act from "./actions";
 import { api } from "./api";
-import { reveal } from "./links";
+import { reveal } from "./address";
+import { flag, setting } from "./settings";
 import * as s from "./state";
 import type { SessionHit, Summary } from "./types";
 
-export interface Filters {
-  /** Sessions of all users, not only of the chosen one. */
-  everyone: boolean;
-  agent: string;
-  tool: string;
-  state: string;
-  /** Days back from now, as text; empty for all time. */
-  days: string;
-}
+const shown = () => s.dialog.value === "find";
+export const query = setting("q", "", { shown, typed: true });
+/** Which sessions are looked at: `days` are counted back from now, `everyone` means those of all users. */
+export const filters = {
+  agent: setting("q.agent", "", { shown }),
+  tool: setting("q.tool", "", { shown }),
+  state: setting("q.state", "", { shown }),
+  days: setting("q.days", "", { shown }),
+  everyone: flag("q.everyone", shown),
+};
+export const filtersNow = () => ({
+  agent: filters.agent.value,
+  tool: filters.tool.value,
+  state: filters.state.value,
+  days: filters.days.value,
+  everyone: filters.everyone.value,
+});
+export type Filters = ReturnType<typeof filtersNow>;
 
-export const NO_FILTERS: Filters = { everyone: false, agent: "", tool: "", state: "", days: "" };
+/** Begin anew the next time. */
+export function clearFinder(): void {
+  for (const one of [query, ...Object.values(filters)]) one.value = "";
+}
 
 export interface Found {
   key: string;
@@ -44,7 +57,7 @@ const show = (view: s.View) => () => {
 
 const ACTIONS: Action[] = [
   { text: "New session", note: "N", when: () => s.app.value !== "", go: () => void act.beginSession() },
-  { text: "What waits for you", note: "W", go: () => (s.showInbox.value = true) },
+  { text: "What waits for you", note: "W", go: () => (s.dialog.value = "inbox") },
   { text: "Evaluation", note: "screen", when: () => s.app.value !== "", go: () => (s.screen.value = "evaluation") },
   { text: "Effects of all sessions", note: "screen", when: () => s.app.value !== "", go: () => (s.screen.value = "effects") },
   { text: "Chat", note: "view", when: hasSession, go: show("chat") },
@@ -62,8 +75,8 @@ const ACTIONS: Action[] = [
   { text: "Compact rows", note: "looks", go: () => (s.density.value = "compact") },
   { text: "Comfortable rows", note: "looks", go: () => (s.density.value = "comfortable") },
   { text: "Fold or unfold the sidebar", note: "[", go: () => (s.folded.value = !s.folded.value) },
-  { text: "Keys", note: "?", go: () => (s.showKeys.value = true) },
-  { text: "What went wrong", note: "log", go: () => (s.showProblems.value = true) },
+  { text: "Keys", note: "?", go: () => (s.dialog.value = "keys") },
+  { text: "What went wrong", note: "log", go: () => (s.dialog.value = "problems") },
 ];
 
 const holds = (text: string, words: string[]): boolean => {

@@ -1,6 +1,7 @@
 // Keys that work everywhere on the page.
 
 import * as act from "./actions";
+import { inPlace } from "./settings";
 import * as s from "./state";
 import type { View } from "./state";
 
@@ -45,12 +46,14 @@ function press(key: string): boolean {
     case "k":
       return step(-1);
     case "w":
-      return (s.showInbox.value = true);
+      s.dialog.value = "inbox";
+      return true;
     case "[":
       s.folded.value = !s.folded.value;
       return true;
     case "?":
-      return (s.showKeys.value = true);
+      s.dialog.value = "keys";
+      return true;
     default:
       return false;
   }
@@ -62,7 +65,7 @@ function step(by: number): boolean {
   if (!rows.length) return true;
   const at = rows.findIndex((row) => row.one.event.id === s.selected.value);
   const to = at < 0 ? rows.length - 1 : Math.max(0, Math.min(rows.length - 1, at + by));
-  s.selected.value = rows[to]!.one.event.id;
+  inPlace(() => (s.selected.value = rows[to]!.one.event.id));
   return true;
 }
 
@@ -70,7 +73,7 @@ export function onKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return;
   if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    s.showFinder.value = !s.showFinder.value;
+    s.dialog.value = s.dialog.value === "find" ? "" : "find";
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;

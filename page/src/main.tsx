@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { begin } from "./links";
+import { begin } from "./address";
 import { App } from "./parts/App";
 import "./styles/index.css";
 

@@ -2,7 +2,9 @@
 
 import { signal } from "@preact/signals";
 import { loadOlder, open, openedTurn } from "./actions";
+import { tab } from "./evaluation";
 import { isObject } from "./schema";
+import { flag } from "./settings";
 import * as s from "./state";
 import type { Json, JsonObject, Numbered } from "./types";
 
@@ -46,11 +48,32 @@ export interface Report {
   skipped: [string, number][];
 }
 
-export const report = signal<Report | undefined>(undefined);
-
 const object = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const list = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+const KEPT = "ostinato-replay"; // in this tab only
+export const report = signal<Report | undefined>(recall());
+export const whole = flag("same", () => tab.value === "replay" && s.screen.value === "evaluation");
+
+/** Show a report, and keep it for a reload of this tab. Throw an error that says what is wrong with it. */
+export function keepReport(file: string, content: string): void {
+  report.value = readReport(file, content);
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify([file, content]));
+  } catch {
+    sessionStorage.removeItem(KEPT); // it is too large to be kept
+  }
+}
+
+function recall(): Report | undefined {
+  try {
+    const [file, content] = JSON.parse(sessionStorage.getItem(KEPT) ?? "") as [string, string];
+    return readReport(file, content);
+  } catch {
+    return undefined; // none is kept
+  }
+}
 
 /** Read a report. Throw an error that says what is wrong with the file. */
 export function readReport(file: string, content: string): Report {
@@ -93,8 +116,9 @@ function readInvocation(one: JsonObject): Replayed {
   };
 }
 
-const callsOf = (value: Json | undefined): Call[] =>
-  list(value).map((one) => ({ name: text(list(one)[0]), args: object(list(one)[1]) }));
+function callsOf(value: Json | undefined): Call[] {
+  return list(value).map((one) => ({ name: text(list(one)[0]), args: object(list(one)[1]) }));
+}
 
 /** The event of a recorded invocation with which a difference begins. */
 export function eventAt(events: Numbered[], invocation: string, step: number | undefined): Numbered | undefined {

@@ -1,6 +1,7 @@
 // What the page knows, as signals. Actions change it; the parts read it.
 
 import { computed, signal } from "@preact/signals";
+import { setting } from "./settings";
 import { isStopped, nested } from "./nesting";
 import type { Row } from "./nesting";
 import { turnsOf } from "./turns";
@@ -15,9 +16,15 @@ import type {
   Summary,
 } from "./types";
 
-export type View = "chat" | "timeline" | "graph" | "state" | "artifacts" | "effects" | "compare" | "live";
+const VIEWS = ["chat", "timeline", "graph", "state", "artifacts", "effects", "live", "compare"] as const;
+export type View = (typeof VIEWS)[number];
+const SCREENS = ["session", "evaluation", "effects"] as const;
 /** What stands in the middle: a session, or something of all sessions. */
-export type Screen = "session" | "evaluation" | "effects";
+export type Screen = (typeof SCREENS)[number];
+const DIALOGS = ["", "find", "inbox", "keys", "problems"] as const;
+/** What lies over the screen. */
+export type DialogName = (typeof DIALOGS)[number];
+const ONLY = ["", "running", "waiting", "failed"] as const;
 
 const kept = (name: string, otherwise: string) => localStorage.getItem(name) ?? otherwise;
 
@@ -26,14 +33,19 @@ export const app = signal<string>("");
 export const user = signal(kept("ostinato-user", "user"));
 export const sessions = signal<Summary[]>([]);
 export const moreSessions = signal<string | undefined>(undefined);
-export const search = signal("");
+export const search = setting("search", "", { typed: true });
 /** Which sessions the sidebar lists: all, or those in one state. */
-export const only = signal<"" | "running" | "waiting" | "failed">("");
+export const only = setting<(typeof ONLY)[number]>("list", "", { among: ONLY });
 /** How many sessions could not be searched yet. */
 export const unindexed = signal(0);
 export const session = signal<Session | undefined>(undefined);
-export const view = signal<View>("chat");
-export const screen = signal<Screen>("session");
+/** The session that is open, or is being opened. */
+export const wanted = signal<{ user: string; session: string } | undefined>(undefined);
+export const screen = setting<Screen>("screen", "session", { among: SCREENS });
+const inSession = () => screen.value === "session" && wanted.value !== undefined;
+export const view = setting<View>("view", "chat", { among: VIEWS, shown: inSession });
+export const sees = (one: View) => () => inSession() && view.value === one;
+export const dialog = setting<DialogName>("dialog", "", { among: DIALOGS });
 export const theme = signal<"auto" | "dark" | "light">(
   kept("ostinato-theme", "auto") as "auto" | "dark" | "light",
 );
@@ -45,9 +57,6 @@ export const narrow = matchMedia("(max-width: 44rem)");
 export const folded = signal(narrow.matches || kept("ostinato-folded", "") === "yes");
 /** Whether single letters are keys of the page; some people's tools type them. */
 export const letters = signal(kept("ostinato-letters", "yes") === "yes");
-export const showFinder = signal(false);
-export const showKeys = signal(false);
-export const showProblems = signal(false);
 
 /** The session's events that are loaded, in order; the oldest may be missing. */
 export const events = signal<Numbered[]>([]);
@@ -68,14 +77,14 @@ export const answering = signal<ReadonlySet<string>>(new Set());
 export const outcomes = signal<{ [key: string]: string }>({});
 /** Calls of the inbox that had such an outcome when they were answered there. */
 export const settled = signal<{ one: Approval; text: string }[]>([]);
-export const showInbox = signal(false);
 export const tree = signal<AppTree | undefined>(undefined);
 export const problem = signal<string | undefined>(undefined);
 /** Whether the server wants a token: the first one, or another one than was given. */
 export const needsToken = signal<"" | "first" | "other">("");
 /** Whether the session's stream broke and is tried again. */
 export const lost = signal(false);
-export const other = signal<{ session: Summary; events: Numbered[] } | undefined>(undefined);
+/** The id of the session beside which the open one is put. */
+export const beside = setting("with", "", { shown: sees("compare") });
 
 /** What is to be read out: answers and what waits for approval, as they come. */
 export const told = signal("");
@@ -134,6 +143,13 @@ export const active = computed(() => {
 export const title = (one: Summary): string =>
   one.title || one.firstMessage || (one.id === session.value?.id && begun.value) || one.id;
 
+/** What a session is called of which only the id may be known; an id that is long is cut. */
+export function titleOf(user: string, id: string): string {
+  const listed = sessions.value.find((one) => one.id === id && one.userId === user);
+  if (listed) return title(listed);
+  return id.length > 24 ? `${id.slice(0, 8)}…` : id;
+}
+
 /** The first message of the open session, before any list knows it. */
 const begun = computed(() =>
   firstWords(events.value[0] ?? (sent.value && { number: 1, event: sent.value })),
@@ -150,7 +166,7 @@ export const openTitle = computed(() => {
 });
 
 /** The first message of a session, if its first event is loaded. */
-function firstWords(first: Numbered | undefined): string | undefined {
+export function firstWords(first: Numbered | undefined): string | undefined {
   if (first?.number !== 1 || first.event.author !== "user") return undefined;
   const text = first.event.content?.parts?.map((part) => part.text ?? "").join(" ");
   return text?.replace(/\s+/g, " ").trim().slice(0, 120) || undefined;

@@ -1,5 +1,6 @@
 // Turns: all that one message of a person caused, with its time and its tokens.
 
+import { textOf } from "./format";
 import { isCancelled } from "./nesting";
 import type { Row } from "./nesting";
 import type { Usage as TokenCounts } from "./types";
@@ -12,6 +13,9 @@ export interface Usage {
 }
 
 export interface Turn {
+  invocation: string;
+  /** The message that began it; none if a person was asked, or answered: that cannot run by itself. */
+  message: string;
   /** Seconds from its first event to its last. */
   seconds: number;
   events: number;
@@ -40,11 +44,13 @@ export function turnsOf(rows: Row[], running: boolean): Turns {
     if (depth === 0 && event.invocationId !== invocation) {
       close();
       [invocation, from] = [event.invocationId, event.timestamp];
-      turn = { seconds: 0, events: 0, usage: [], failed: false };
+      const message = event.author === "user" ? textOf(event.content?.parts) : "";
+      turn = { invocation, message, seconds: 0, events: 0, usage: [], failed: false };
       starts.add(key);
     }
     if (!turn) continue;
     turn.events += 1;
+    if (event.longRunningToolIds?.length) turn.message = "";
     turn.seconds = Math.max(turn.seconds, event.timestamp - from);
     turn.failed = event.errorCode !== undefined && !isCancelled(event);
     if (event.usageMetadata) addUsage(turn.usage, event.modelVersion ?? "", event.usageMetadata);

@@ -59,6 +59,8 @@ describe("turns", () => {
     const { starts, ends } = turnsOf(rows, false);
     expect([...starts]).toEqual(["i 1", "j 9"]);
     expect(ends.get("i 6")).toEqual({
+      invocation: "i",
+      message: "",
       seconds: 5,
       events: 4,
       failed: false,

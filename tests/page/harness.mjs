@@ -18,18 +18,19 @@ const SLOW = Number(process.env.OSTINATO_TEST_PATIENCE ?? 120_000); // milliseco
 
 /** The files of one scenario, and the server over them. */
 export class Server {
-  constructor(folder, options) {
+  constructor(folder, options, command = "web") {
     this.folder = folder;
     this.agents = join(folder, "agents");
     this.db = join(folder, "data", "sessions.db");
     this.options = options;
+    this.command = command;
     this.port = 0;
   }
 
   async start() {
     this.process = spawn(
       PYTHON,
-      ["-m", "ostinato", "web", this.agents, "--db", this.db, "--port", String(this.port),
+      ["-m", "ostinato", this.command, this.agents, "--db", this.db, "--port", String(this.port),
         "--grace", "0", ...this.options],
       {
         env: { ...process.env, OSTINATO_TEST_GATE: this.gate },
@@ -79,7 +80,7 @@ export class Server {
 /**
  * Run a scenario; end the process with 1 where it fails.
  *
- * options: `server`, more options of `ostinato web`; `before`, done with the folder before the
+ * options: `server`, more options of `ostinato web`, or of another `command`; `before`, done with the folder before the
  * server starts; `home`, the path to open; `args`, `scheme`, `viewport` of the browser;
  * `tolerated`, texts of console errors that belong to the scenario; `foreign`, for a page of
  * somebody else's, which may ask other machines and gets no answer.
@@ -87,7 +88,7 @@ export class Server {
 export async function scenario(options, steps) {
   const name = basename(process.argv[1], ".mjs");
   const folder = mkdtempSync(join(tmpdir(), "ostinato-page-"));
-  const server = new Server(folder, options.server ?? []);
+  const server = new Server(folder, options.server ?? [], options.command);
   cpSync(join(HERE, "agents"), server.agents, { recursive: true });
   mkdirSync(join(server.agents, "broken"));
   writeFileSync(join(server.agents, "broken", "agent.py"), "root_agent = (\n");

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { keepToken } from "../api";
 import { refreshApprovals } from "../actions";
 import { onKey } from "../keys";
-import { begin, followAddress } from "../links";
+import { begin, followAddress } from "../address";
 import * as s from "../state";
 import { Artifacts } from "./Artifacts";
 import { Chat } from "./Chat";
@@ -91,10 +91,10 @@ export function App() {
         )}
       </main>
       {s.screen.value === "session" && <Inspector />}
-      {s.showInbox.value && <Inbox />}
-      {s.showFinder.value && <Finder />}
-      {s.showKeys.value && <Shortcuts />}
-      {s.showProblems.value && <ProblemLog />}
+      {s.dialog.value === "inbox" && <Inbox />}
+      {s.dialog.value === "find" && <Finder />}
+      {s.dialog.value === "keys" && <Shortcuts />}
+      {s.dialog.value === "problems" && <ProblemLog />}
       {s.needsToken.value && <Token />}
       <div class="unseen" role="status" aria-live="polite">
         {s.told.value}

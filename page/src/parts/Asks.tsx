@@ -73,9 +73,9 @@ export function GaveCredential({ response }: { response: JsonObject }) {
   return (
     <p class="call">
       <Tag kind={gave ? "done" : "failed"} icon={gave ? "check" : "close"}>
-        {gave ? "credential given" : "no credential given"}
-      </Tag>{" "}
-      <span class="quiet">its secrets are not in the log</span>
+        {gave ? "credential given" : "credential refused"}
+      </Tag>
+      {gave && <span class="quiet"> its secrets are not in the log</span>}
     </p>
   );
 }

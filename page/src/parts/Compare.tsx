@@ -1,33 +1,39 @@
 // Two runs side by side, aligned step by step: what was inserted, removed or changed, and their sums.
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as act from "../actions";
+import { api } from "../api";
 import { count, duration, oneLine } from "../format";
 import { addCosts } from "../prices";
 import * as prices from "../prices";
 import { forkedFrom } from "../runs";
+import { flag } from "../settings";
 import * as s from "../state";
 import { align, compareSteps, stepsOf, sumsOf } from "../steps";
 import type { Pair, Step, StepKind } from "../steps";
 import type { Numbered } from "../types";
 import { VirtualList } from "../virtual";
 import { Changes } from "./Changes";
+import { Check } from "./Check";
 import { ForkTree } from "./ForkTree";
 
+const MOST = 1000; // events of the other session
+const differences = flag("differences", s.sees("compare"));
+
 export function Compare() {
-  const other = s.other.value;
+  const chosen = s.beside.value;
   const choices = s.sessions.value.filter((one) => one.id !== s.session.value?.id);
-  const choose = (id: string) => {
-    const one = choices.find((session) => session.id === id);
-    if (one) void act.compareWith(one);
-  };
+  const choose = (id: string) => (s.beside.value = id);
+  const events = useEvents(chosen);
+  const listed = choices.find((one) => one.id === chosen);
   return (
     <div class="compare">
       <ForkTree compare={choose} />
       <label>
         Compare with{" "}
-        <select value={other?.session.id ?? ""} onChange={(e) => choose(e.currentTarget.value)}>
+        <select value={chosen} onChange={(e) => choose(e.currentTarget.value)}>
           <option value="">choose a session</option>
+          {chosen && !listed && <option value={chosen}>{chosen}</option>}
           {choices.map((one) => (
             <option key={one.id} value={one.id}>
               {s.title(one)}
@@ -36,13 +42,33 @@ export function Compare() {
           ))}
         </select>
       </label>
-      {other && <TwoRuns key={other.session.id} name={s.title(other.session)} events={other.events} />}
+      {events && (
+        <TwoRuns key={chosen} name={listed ? s.title(listed) : (s.firstWords(events[0]) ?? chosen)} events={events} />
+      )}
     </div>
   );
 }
 
+/** The newest events of another session of the same user. */
+function useEvents(session: string): Numbered[] | undefined {
+  const [found, setFound] = useState<{ session: string; events: Numbered[] } | undefined>(undefined);
+  useEffect(() => {
+    let current = true;
+    const where = act.place();
+    if (where && session) {
+      void act
+        .tried(() => api.eventsBefore({ ...where, session }, undefined, MOST))
+        .then((page) => current && page && setFound({ session, events: page.events }));
+    }
+    return () => {
+      current = false;
+    };
+  }, [session, s.session.value?.id]);
+  return found?.session === session ? found.events : undefined;
+}
+
 function TwoRuns({ name, events }: { name: string; events: Numbered[] }) {
-  const [whole, setWhole] = useState(true);
+  const whole = !differences.value;
   const mine = s.events.value;
   const [left, right] = useMemo(() => [stepsOf(mine), stepsOf(events)], [mine, events]);
   const pairs = useMemo(() => align(left, right), [left, right]);
@@ -53,10 +79,7 @@ function TwoRuns({ name, events }: { name: string; events: Numbered[] }) {
       <Sums left={left} right={right} name={name} events={events} />
       <p class="compare-note">
         {differing.length === 0 ? "The runs are the same in every step." : summaryOf(differing)}{" "}
-        <label>
-          <input type="checkbox" checked={!whole} onChange={(e) => setWhole(!e.currentTarget.checked)} /> only
-          differences
-        </label>
+        <Check flag={differences}>only differences</Check>
       </p>
       {cut && <p class="note">Only the newest events are compared; load the older ones in the chat.</p>}
       <VirtualList

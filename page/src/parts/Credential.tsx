@@ -29,6 +29,7 @@ export function Credential({ approval, done }: { approval: Approval; done?: bool
       setWrong((error as Error).message);
     }
   };
+  const refuse = () => void act.answer(approval, { action: "reject" }).then((told) => setWrong(told ?? ""));
   return (
     <div
       class={`decision ${over ? "done" : ""}`}
@@ -61,6 +62,9 @@ export function Credential({ approval, done }: { approval: Approval; done?: bool
           <p class="buttons">
             <button class="primary" disabled={busy}>
               Give the credential
+            </button>
+            <button type="button" class="danger" disabled={busy} onClick={refuse}>
+              Refuse
             </button>
           </p>
         </form>

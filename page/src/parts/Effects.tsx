@@ -2,11 +2,12 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { place } from "../actions";
-import { NO_FILTERS, openEffect, readEffects, RESOLVED } from "../effects";
+import { filters, filtersNow, openEffect, readEffects, RESOLVED } from "../effects";
 import type { Filters } from "../effects";
 import { clock, day, duration } from "../format";
 import * as s from "../state";
 import type { EffectRecord } from "../wire";
+import { Check } from "./Check";
 import { Exact } from "./Exact";
 import { RuleActs } from "./RuleActs";
 import { ScreenBar } from "./ScreenBar";
@@ -47,12 +48,12 @@ interface Found {
 
 const NONE: Found = { effects: [], next: undefined, busy: true, failed: "" };
 
-function useEffects(everywhere: boolean, filters: Filters): [Found, () => void] {
+function useEffects(everywhere: boolean, asked: Filters): [Found, () => void] {
   const [found, setFound] = useState<Found>(NONE);
   const where = everywhere ? undefined : place();
   const load = (token: string | undefined, before: EffectRecord[], current: () => boolean) => {
     setFound((old) => ({ ...old, busy: true, failed: "" }));
-    readEffects(where, filters, token).then(
+    readEffects(where, asked, token).then(
       (page) =>
         current() &&
         setFound({ effects: [...before, ...page.effects], next: page.nextPageToken, busy: false, failed: "" }),
@@ -67,17 +68,17 @@ function useEffects(everywhere: boolean, filters: Filters): [Found, () => void] 
       current = false;
       clearTimeout(timer);
     };
-  }, [stamp, JSON.stringify(filters)]);
+  }, [stamp, JSON.stringify(asked)]);
   return [found, () => !found.busy && load(found.next, found.effects, () => true)];
 }
 
 function Effects({ everywhere = false }: { everywhere?: boolean }) {
-  const [filters, setFilters] = useState(NO_FILTERS);
-  const [found, more] = useEffects(everywhere, filters);
-  const filtered = JSON.stringify(filters) !== JSON.stringify(NO_FILTERS);
+  const now = filtersNow();
+  const [found, more] = useEffects(everywhere, now);
+  const filtered = Object.values(now).some(Boolean);
   return (
     <>
-      <FilterRow filters={filters} change={setFilters} />
+      <FilterRow />
       {found.failed && (
         <p class="error" role="alert">
           {found.failed}
@@ -116,26 +117,23 @@ function Effects({ everywhere = false }: { everywhere?: boolean }) {
   );
 }
 
-function FilterRow({ filters, change }: { filters: Filters; change: (filters: Filters) => void }) {
+function FilterRow() {
   return (
     <div class="row wraps" role="group" aria-label="Filters">
       <label>
         Tool{" "}
-        <input value={filters.tool} autocomplete="off" onInput={(e) => change({ ...filters, tool: e.currentTarget.value })} />
+        <input value={filters.tool.value} autocomplete="off" onInput={(e) => (filters.tool.value = e.currentTarget.value)} />
       </label>
       <label>
         Since{" "}
-        <select value={filters.hours} onChange={(e) => change({ ...filters, hours: e.currentTarget.value })}>
+        <select value={filters.hours.value} onChange={(e) => (filters.hours.value = e.currentTarget.value)}>
           <option value="">the beginning</option>
           <option value="1">an hour ago</option>
           <option value="24">a day ago</option>
           <option value="168">a week ago</option>
         </select>
       </label>
-      <label>
-        <input type="checkbox" checked={filters.inDoubt} onChange={(e) => change({ ...filters, inDoubt: e.currentTarget.checked })} />{" "}
-        in doubt
-      </label>
+      <Check flag={filters.inDoubt}>in doubt</Check>
     </div>
   );
 }
@@ -149,7 +147,6 @@ const OUTCOMES: { [outcome: string]: [TagKind, IconName] } = {
 
 function Row({ one, everywhere }: { one: EffectRecord; everywhere: boolean }) {
   const [kind, icon] = OUTCOMES[one.outcome] ?? ["", "call"];
-  const session = s.sessions.value.find((each) => each.id === one.sessionId);
   const date = day(one.finished);
   if (one.damaged) {
     return (
@@ -191,7 +188,7 @@ function Row({ one, everywhere }: { one: EffectRecord; everywhere: boolean }) {
       </td>
       <td>{date.includes(":") ? clock(one.finished) : `${date} ${clock(one.finished)}`}</td>
       <td>{one.begun ? duration(Math.max(0, one.finished - one.begun)) : "–"}</td>
-      {everywhere && <td>{session ? s.title(session) : <code>{one.sessionId}</code>}</td>}
+      {everywhere && <td title={one.sessionId}>{s.titleOf(one.userId, one.sessionId)}</td>}
     </tr>
   );
 }

@@ -17,7 +17,7 @@ export function EvalCases({ seeResult }: { seeResult: () => void }) {
         {evals.sets.value.length > 0 && (
           <label>
             Set{" "}
-            <select value={evals.set.value} onChange={(e) => void evals.choose(e.currentTarget.value)}>
+            <select value={evals.set.value} onChange={(e) => (evals.set.value = e.currentTarget.value)}>
               {evals.sets.value.map((name) => (
                 <option key={name}>{name}</option>
               ))}

@@ -1,9 +1,9 @@
 // Two results row by row: which cases got better or worse, and what the agent did in each.
 
-import { useState } from "preact/hooks";
 import * as evals from "../evaluation";
 import type { Row } from "../evaluation";
 import type { EvalCaseResult, EvalMetricResult } from "../wire";
+import { Check } from "./Check";
 import { ResultChoice } from "./EvalResults";
 import { Beside, Verdict } from "./EvalTurns";
 import { Exact } from "./Exact";
@@ -12,7 +12,7 @@ import { Tag } from "./Tag";
 
 export function EvalCompare() {
   const all = evals.results.value;
-  const [only, setOnly] = useState(false);
+  const only = evals.changed.value === "yes";
   const now = all.find((one) => one.evalSetResultId === evals.result.value) ?? all[0];
   const others = all.filter((one) => one !== now && one.evalSetId === now?.evalSetId);
   const before = others.find((one) => one.evalSetResultId === evals.baseline.value) ?? others[0];
@@ -33,9 +33,7 @@ export function EvalCompare() {
         <>
           <p class="compare-note">
             {summaryOf(rows)}{" "}
-            <label>
-              <input type="checkbox" checked={only} onChange={(e) => setOnly(e.currentTarget.checked)} /> only what changed
-            </label>
+            <Check flag={evals.changed}>only what changed</Check>
           </p>
           <ul class="rows" aria-label="Cases of both results">
             {shown.map((row) => (

@@ -1,6 +1,5 @@
 // Evaluation of the chosen agent: sets and cases, results, two results compared, reports of replays.
 
-import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import * as evals from "../evaluation";
 import * as s from "../state";
@@ -11,17 +10,17 @@ import { ReplayReport } from "./ReplayReport";
 import { ScreenBar } from "./ScreenBar";
 import { Tabs } from "./Tabs";
 
-type Tab = "cases" | "results" | "compare" | "replay";
-const TABS: [Tab, string][] = [
+const TABS: [evals.Tab, string][] = [
   ["cases", "Cases"],
   ["results", "Results"],
   ["compare", "Compare results"],
   ["replay", "Replay"],
 ];
-const tab = signal<Tab>("cases");
 
 export function Evaluation() {
   useEffect(() => void evals.load(), [s.app.value]);
+  useEffect(() => void evals.loadCases(), [evals.set.value]);
+  const { tab } = evals;
   const seeResult = () => (tab.value = "results");
   return (
     <>

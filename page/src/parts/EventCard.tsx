@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import * as act from "../actions";
 import { clock, oneLine, textOf } from "../format";
-import { copyLink, copyText } from "../links";
+import { copyLink, copyText } from "../address";
 import { exactScope } from "../nesting";
 import type { Row } from "../nesting";
 import * as s from "../state";

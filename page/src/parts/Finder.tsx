@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { age } from "../format";
-import { findHere, findSessions, NO_FILTERS } from "../finding";
+import { clearFinder, filtersNow, findHere, findSessions, query } from "../finding";
 import type { Filters, Found } from "../finding";
 import * as s from "../state";
 import { Dialog } from "./Dialog";
@@ -20,17 +20,19 @@ const ICONS: { [kind in Found["kind"]]: IconName } = {
 };
 
 export function Finder() {
-  const [text, setText] = useState("");
-  const [filters, setFilters] = useState<Filters>(NO_FILTERS);
+  const text = query.value;
+  const stamp = JSON.stringify(filtersNow());
+  const filters = useMemo(filtersNow, [stamp]);
   const [at, setAt] = useState(0);
   const { found, busy, unindexed, failed } = useSessions(text, filters);
   const here = useMemo(() => findHere(text), [text, s.apps.value, s.app.value]);
-  const filtered = JSON.stringify(filters) !== JSON.stringify(NO_FILTERS);
+  const filtered = Object.values(filters).some(Boolean);
   const all = filtered ? found : [...here, ...found];
   const list = useRef<HTMLDivElement>(null);
-  const close = () => (s.showFinder.value = false);
+  const close = () => (s.dialog.value = "");
   const chosen = Math.min(at, all.length - 1);
   useEffect(() => setAt(0), [text, filters]);
+  useEffect(() => clearFinder, []);
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
@@ -65,12 +67,12 @@ export function Finder() {
             value={text}
             autocomplete="off"
             spellcheck={false}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => (query.value = event.currentTarget.value)}
             onKeyDown={onKey}
           />
           <kbd>Esc</kbd>
         </div>
-        <FinderFilters filters={filters} change={setFilters} />
+        <FinderFilters />
         <div class="found" id="found" role="listbox" aria-label="Found" ref={list} tabIndex={-1}>
           {all.map((one, index) => (
             <div

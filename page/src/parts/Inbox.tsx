@@ -10,6 +10,7 @@ import { Credential } from "./Credential";
 import { Decision } from "./Decision";
 import { Dialog } from "./Dialog";
 import { Exact } from "./Exact";
+import { Icon } from "./Icon";
 import { Past, PastElsewhere } from "./Past";
 import { Question } from "./Question";
 
@@ -18,14 +19,14 @@ export function Inbox() {
     s.settled.value = [];
     void act.refreshApprovals();
   }, []);
-  const close = () => (s.showInbox.value = false);
+  const close = () => (s.dialog.value = "");
   return (
     <Dialog label="Waiting for you" close={close}>
       <header class="bar">
         <h2>Waiting for you</h2>
         <span class="quiet">{counts()}</span>
-        <button aria-label="Close" onClick={close}>
-          ×
+        <button class="icon" aria-label="Close" onClick={close}>
+          <Icon name="close" />
         </button>
       </header>
       {s.settled.value.map(({ one, text }) => (
@@ -71,15 +72,15 @@ function counts(): string {
 
 function Waiting({ one }: { one: Approval }) {
   const go = () => {
-    s.showInbox.value = false;
+    s.dialog.value = "";
     void act.open({ app: s.app.value, user: one.userId, session: one.sessionId });
   };
   return (
     <div class="waiting">
       <p class="quiet">
         <Exact text={one.userId} /> ·{" "}
-        <button class="link" onClick={go}>
-          {titleOf(one)}
+        <button class="link" title={one.sessionId} onClick={go}>
+          {s.titleOf(one.userId, one.sessionId)}
         </button>
         {one.asker && one.kind !== "input" && <> · {one.asker}</>}
         {one.since && <> · since {day(one.since)}</>}
@@ -96,12 +97,6 @@ function Waiting({ one }: { one: Approval }) {
     </div>
   );
 }
-
-/** The title of a call's session, as far as it is known here. */
-const titleOf = (one: Approval): string => {
-  const found = s.sessions.value.find((session) => session.id === one.sessionId);
-  return found ? s.title(found) : one.sessionId;
-};
 
 function Result({ one }: { one: Approval }) {
   const [wrong, setWrong] = useState("");

@@ -1,18 +1,20 @@
 // What is selected: the event, the exact request, the state around it, tokens and cost.
 
-import { useState } from "preact/hooks";
 import { compare } from "../jsondiff";
+import { flag, setting } from "../settings";
 import * as s from "../state";
 import type { Json, JsonObject, Numbered } from "../types";
 import { Changes } from "./Changes";
+import { Check } from "./Check";
 import { CostTab } from "./CostTab";
+import { Icon } from "./Icon";
 import { RequestTab } from "./RequestTab";
 import { useStateAt } from "./StateView";
 import { Tabs } from "./Tabs";
 import { TryAgain } from "./TryAgain";
 
 type Tab = "event" | "request" | "state" | "cost" | "try";
-const TABS: [Tab, string][] = [
+const TABS: readonly (readonly [Tab, string])[] = [
   ["event", "Event"],
   ["request", "Request"],
   ["state", "State"],
@@ -20,16 +22,20 @@ const TABS: [Tab, string][] = [
   ["try", "Retry"],
 ];
 
+const isOpen = () => s.screen.value === "session" && s.chosen.value !== undefined;
+const shownTab = setting<Tab>("details", "event", { among: TABS.map(([name]) => name), shown: isOpen });
+const asText = flag("as-text", () => isOpen() && shownTab.value === "event");
+
 export function Inspector() {
-  const [tab, setTab] = useState<Tab>("event");
+  const tab = shownTab.value;
   const one = s.chosen.value;
   if (!one) return null;
   return (
     <aside class="inspector" aria-label="Selected event">
       <header class="bar">
-        <Tabs label="Details" tabs={TABS} chosen={tab} choose={setTab} panel="details" />
-        <button aria-label="Close details" onClick={() => (s.selected.value = undefined)}>
-          ×
+        <Tabs label="Details" tabs={TABS} chosen={tab} choose={(name) => (shownTab.value = name)} panel="details" />
+        <button class="icon" aria-label="Close details" title="Close details (Esc)" onClick={() => (s.selected.value = undefined)}>
+          <Icon name="close" />
         </button>
       </header>
       <div class="details" role="tabpanel" id="details" aria-labelledby={`details-${tab}`} tabIndex={0}>
@@ -45,15 +51,12 @@ export function Inspector() {
 
 /** The event as it is stored: as a tree, or as the text that a program reads. */
 function EventTab({ value }: { value: Json }) {
-  const [raw, setRaw] = useState(false);
   return (
     <>
       <p class="buttons">
-        <label>
-          <input type="checkbox" checked={raw} onChange={(e) => setRaw(e.currentTarget.checked)} /> as text
-        </label>
+        <Check flag={asText}>as text</Check>
       </p>
-      {raw ? (
+      {asText.value ? (
         <pre class="code">{JSON.stringify(value, null, 2)}</pre>
       ) : (
         <Changes label="Event" change={compare(value, value)} whole />

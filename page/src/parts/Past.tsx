@@ -23,7 +23,7 @@ export function Past() {
             <button
               class="link"
               onClick={() => {
-                s.showInbox.value = false;
+                s.dialog.value = "";
                 s.screen.value = "session";
                 s.selected.value = one.event.id;
               }}
@@ -61,7 +61,7 @@ export function PastElsewhere() {
             <button
               class="link"
               onClick={() => {
-                s.showInbox.value = false;
+                s.dialog.value = "";
                 void openEffect(one);
               }}
             >

@@ -48,7 +48,7 @@ export function Problems() {
 }
 
 export function ProblemLog() {
-  const close = () => (s.showProblems.value = false);
+  const close = () => (s.dialog.value = "");
   useEffect(() => {
     unseen.value = 0;
   }, []);

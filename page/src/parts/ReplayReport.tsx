@@ -6,6 +6,7 @@ import * as replay from "../replay";
 import type { Outcome, Replayed } from "../replay";
 import * as s from "../state";
 import { Changes } from "./Changes";
+import { Check } from "./Check";
 import { OneCall } from "./EvalTurns";
 import { Exact } from "./Exact";
 import { Tag } from "./Tag";
@@ -20,7 +21,7 @@ export function ReplayReport() {
     if (!file) return;
     void file.text().then((content) => {
       try {
-        replay.report.value = replay.readReport(file.name, content);
+        replay.keepReport(file.name, content);
         setWrong("");
       } catch (error) {
         setWrong((error as Error).message);
@@ -29,14 +30,14 @@ export function ReplayReport() {
   };
   return (
     <>
-      <p class="row wraps">
+      <div class="row wraps">
         <label class="file-choice">
           Report of a replay <input type="file" accept="application/json,.json" onChange={take} />
         </label>
         <span class="quiet">
           Write one with <code>ostinato replay {s.app.value || "AGENT"} --json report.json</code>
         </span>
-      </p>
+      </div>
       {wrong && (
         <p class="error" role="alert">
           {wrong}
@@ -50,7 +51,7 @@ export function ReplayReport() {
 const ORDER = Object.keys(replay.OUTCOMES) as Outcome[];
 
 function Invocations({ report }: { report: replay.Report }) {
-  const [whole, setWhole] = useState(false);
+  const whole = replay.whole.value === "yes";
   const all = report.invocations.toSorted((a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome));
   const shown = whole ? all : all.filter((one) => one.outcome !== "same");
   const counts = ORDER.map((outcome) => [outcome, all.filter((one) => one.outcome === outcome).length] as const);
@@ -58,15 +59,16 @@ function Invocations({ report }: { report: replay.Report }) {
   return (
     <>
       <h2>
-        <Exact text={report.agent.split("/").findLast(Boolean) ?? ""} />
+        <Exact text={report.agent.split("/").findLast(Boolean) ?? ""} />{" "}
+        <span class="quiet">
+          <Exact text={report.file} />
+        </span>
       </h2>
       <p class="compare-note">
         {all.length} {all.length === 1 ? "invocation" : "invocations"} replayed: {counts.filter(([, many]) => many).map(([outcome, many]) => `${many} ${replay.OUTCOMES[outcome]}`).join(", ")}.
         {skipped > 0 && ` ${skipped} left out.`}
         {report.interrupted && " The replay was interrupted."}{" "}
-        <label>
-          <input type="checkbox" checked={whole} onChange={(e) => setWhole(e.currentTarget.checked)} /> also those that are the same
-        </label>
+        <Check flag={replay.whole}>also those that are the same</Check>
       </p>
       {shown.length === 0 && <p class="quiet">Nothing came out differently.</p>}
       <ul class="rows" aria-label="Replayed invocations">

@@ -62,8 +62,9 @@ export function SessionEntry({ session }: { session: Summary }) {
         {s.session.value && !current && (
           <button
             onClick={() => {
+              s.screen.value = "session";
               s.view.value = "compare";
-              void act.compareWith(session);
+              s.beside.value = session.id;
             }}
           >
             Compare

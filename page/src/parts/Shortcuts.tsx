@@ -6,7 +6,7 @@ import { Dialog } from "./Dialog";
 import { Icon } from "./Icon";
 
 export function Shortcuts() {
-  const close = () => (s.showKeys.value = false);
+  const close = () => (s.dialog.value = "");
   return (
     <Dialog label="Keys" close={close}>
       <header class="bar">

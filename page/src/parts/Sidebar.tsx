@@ -69,7 +69,7 @@ export function Sidebar() {
           <Icon name="fold" />
         </button>
       </div>
-      <button class="find" onClick={() => (s.showFinder.value = true)}>
+      <button class="find" onClick={() => (s.dialog.value = "find")}>
         <Icon name="search" />
         <span class="grow">Find anything</span>
         <kbd>Ctrl K</kbd>
@@ -78,7 +78,7 @@ export function Sidebar() {
         <button class="primary grow" onClick={() => void act.beginSession()}>
           New session
         </button>
-        <button class="badge" onClick={() => (s.showInbox.value = true)}>
+        <button class="badge" onClick={() => (s.dialog.value = "inbox")}>
           Waiting {s.approvals.value.length}
         </button>
       </div>
@@ -147,7 +147,7 @@ function Looks() {
           class="icon danger"
           aria-label={`What went wrong: ${unseen.value} new`}
           title="What went wrong"
-          onClick={() => (s.showProblems.value = true)}
+          onClick={() => (s.dialog.value = "problems")}
         >
           <Icon name="alert" /> {unseen.value}
         </button>
@@ -169,7 +169,7 @@ function Looks() {
       >
         <Icon name="moon" />
       </button>
-      <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => (s.showKeys.value = true)}>
+      <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => (s.dialog.value = "keys")}>
         <Icon name="keys" />
       </button>
     </>
@@ -188,7 +188,7 @@ function Folded() {
       >
         <Icon name="fold" />
       </button>
-      <button class="icon" aria-label="Find anything" title="Find anything (Ctrl+K)" onClick={() => (s.showFinder.value = true)}>
+      <button class="icon" aria-label="Find anything" title="Find anything (Ctrl+K)" onClick={() => (s.dialog.value = "find")}>
         <Icon name="search" />
       </button>
       <button class="icon" aria-label="New session" title="New session (N)" onClick={() => void act.beginSession()}>
@@ -198,7 +198,7 @@ function Folded() {
         class="icon"
         aria-label={`Waiting ${s.approvals.value.length}`}
         title="What waits for you (W)"
-        onClick={() => (s.showInbox.value = true)}
+        onClick={() => (s.dialog.value = "inbox")}
       >
         <Icon name="wait" />
         {s.approvals.value.length > 0 && <span class="count">{s.approvals.value.length}</span>}

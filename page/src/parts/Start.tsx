@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import * as act from "../actions";
+import { awaitAgents, begin } from "../address";
 import * as s from "../state";
 import type { AppInfo } from "../types";
 import { Copy } from "./Copy";
@@ -26,7 +27,7 @@ export function Start() {
 
 function NoAgents() {
   useEffect(() => {
-    const timer = setInterval(act.awaitAgents, LOOK_AGAIN);
+    const timer = setInterval(awaitAgents, LOOK_AGAIN);
     return () => clearInterval(timer);
   }, []);
   const command = "ostinato create my_agent";
@@ -97,7 +98,7 @@ function Broken({ app }: { app: AppInfo }) {
       )}
       <p class="quiet">
         Mend it and{" "}
-        <button class="link" onClick={() => void act.start()}>
+        <button class="link" onClick={() => void begin()}>
           load it again
         </button>
         .

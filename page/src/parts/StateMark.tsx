@@ -2,7 +2,7 @@
 
 const WORDS: { [state: string]: string } = {
   running: "running",
-  waiting: "waits for you",
+  waiting: "waits",
   failed: "failed",
   stuck: "stuck",
 };

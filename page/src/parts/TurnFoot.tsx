@@ -1,8 +1,10 @@
 // The end of a turn: how long it took, and what it used.
 
 import { costOf, dollars } from "../cost";
+import * as evals from "../evaluation";
 import { count, duration } from "../format";
 import { tokensOf } from "../turns";
+import * as s from "../state";
 import type { Turn } from "../turns";
 
 export function TurnFoot({ turn }: { turn: Turn }) {
@@ -18,6 +20,24 @@ export function TurnFoot({ turn }: { turn: Turn }) {
         <span title={`${count(input)} in, ${count(output)} out`}>{count(input + output)} tokens</span>
       )}
       {cost !== undefined && <span>{dollars(cost)}</span>}
+      {turn.message && <AsCase turn={turn} />}
     </footer>
+  );
+}
+
+/** Makes an evaluation case of the turn; once it is one, leads to it. */
+function AsCase({ turn }: { turn: Turn }) {
+  const look = () => {
+    s.screen.value = "evaluation";
+    evals.tab.value = "cases";
+  };
+  return evals.added.value[turn.invocation] ? (
+    <button class="link" onClick={look}>
+      is a case
+    </button>
+  ) : (
+    <button class="link" title="Add this turn as an evaluation case" onClick={() => void evals.addTurn(turn)}>
+      add as a case
+    </button>
   );
 }

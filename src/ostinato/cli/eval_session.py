@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 
 from .. import _clock
-from ..evaluation.eval_case import EvalCase, SessionInput
+from ..errors import InputValidationError
 from ..evaluation.eval_set import EvalSet
-from ..evaluation.event_conversion import has_message
 from ..evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_from_file
-from ..evaluation.storage import convert_session_to_eval_invocations
+from ..evaluation.session_case import make_session_case
 from ..hosting.store_address import parse_store
 from ..sessions.session import Session
 from .cli_error import USAGE, CliError
@@ -29,7 +28,11 @@ def add_session_case(args: argparse.Namespace) -> int:
     if not file.name.endswith(".json"):
         file = file.with_name(f"{file.name}{_EXTENSION}")
     session = asyncio.run(_load_session(args, args.sets[0]))
-    case = _make_case(session, args.invocation, args.case_id)
+    eval_id = args.case_id or re.sub(r"\W", "_", session.id)
+    try:
+        case = make_session_case(session, eval_id, args.invocation)
+    except InputValidationError as error:
+        raise CliError(str(error), USAGE) from error
     if file.is_file():
         eval_set = load_eval_set_from_file(str(file), _id_of(file))
     else:
@@ -59,29 +62,3 @@ async def _load_session(args: argparse.Namespace, wanted: str) -> Session:
     if session is None:
         raise CliError(f"Session {wanted} was deleted just now.")
     return session
-
-
-def _make_case(session: Session, invocation_id: str | None, case_id: str | None) -> EvalCase:
-    """Return the case of a session, or of one of its invocations with what came before it."""
-    turns = [one for one in convert_session_to_eval_invocations(session) if has_message(one)]
-    events = session.events
-    history = 0
-    if invocation_id is not None:
-        found = [one for one in turns if one.invocation_id.startswith(invocation_id)]
-        if len(found) != 1:
-            fault = "matches several invocations" if found else "is not an invocation"
-            raise CliError(f"{invocation_id!r} {fault} of session {session.id}.", USAGE)
-        turns = found
-        wanted = found[0].invocation_id
-        history = next(n for n, one in enumerate(events) if one.invocation_id == wanted)
-    if not turns:
-        raise CliError(f"Session {session.id} has no message to run again.", USAGE)
-    given = SessionInput(app_name=session.app_name, user_id=session.user_id)
-    if history:
-        given.events = [event.model_copy(deep=True) for event in events[:history]]
-    return EvalCase(
-        eval_id=case_id or re.sub(r"\W", "_", session.id),
-        conversation=turns,
-        session_input=given,
-        creation_timestamp=_clock.now(),
-    )

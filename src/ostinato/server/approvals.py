@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from .. import auth, types
 from ..events.pending import Kind, Pending
+from ..events.request_input import DECLINED
 from ..hosting.input_answers import as_response, check_answer, read_answer
 from ..sessions.store.durable_store import Place
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
@@ -108,9 +109,9 @@ class Answer(StrictRecord):
     """What a person decides.
 
     Attributes:
-      action: `approve`; `edit`, which approves with other arguments; `reject`; `result`, for a
-        long-running tool or a question; `respond`, which answers a question in words; or
-        `credential`.
+      action: `approve`; `edit`, which approves with other arguments; `reject`, which also refuses
+        a credential; `result`, for a long-running tool or a question; `respond`, which answers a
+        question in words; or `credential`.
       args: the other arguments.
       payload: what the tool wanted filled in.
       reason: why the call is rejected; the model reads it.
@@ -149,6 +150,10 @@ class Answer(StrictRecord):
                 f"A call of kind {pending.kind!r} cannot be answered by {self.action!r}"
                 + (f", only by {' or '.join(fitting)}." if fitting else ".")
             )
+        if pending.kind == "credential" and self.action == "reject":
+            if self.reason is not None or self.payload is not None:
+                raise invalid_input("A credential is refused without a reason or a payload.")
+            return dict(DECLINED)
         if self.action == "credential":
             if self.credential is None:
                 raise invalid_input("'credential' needs 'credential'.")
@@ -190,7 +195,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 }
 _ACTIONS: dict[Kind, tuple[str, ...]] = {
     "approval": ("approve", "edit", "reject"),
-    "credential": ("credential",),
+    "credential": ("credential", "reject"),
     "input": ("respond", "result"),
     "result": ("result",),
 }

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from .. import _clock
 from .._aclosing import Aclosing
 from ..errors import NotFoundError, OstinatoError
 from ..evaluation.base_eval_service import (
@@ -21,7 +20,7 @@ from ..evaluation.base_eval_service import (
     InferenceRequest,
 )
 from ..evaluation.case_runner import RunSettings
-from ..evaluation.eval_case import EvalCase, SessionInput
+from ..evaluation.eval_case import EvalCase
 from ..evaluation.eval_config import (
     EvalConfig,
     get_eval_metrics_from_config,
@@ -32,19 +31,15 @@ from ..evaluation.eval_result import EvalCaseResult
 from ..evaluation.eval_set import EvalSet
 from ..evaluation.eval_set_results_manager import EvalSetResultsManager
 from ..evaluation.eval_sets_manager import EvalSetsManager
-from ..evaluation.event_conversion import has_message
 from ..evaluation.local_eval_service import LocalEvalService
 from ..evaluation.metric_evaluator_registry import (
     DEFAULT_METRIC_EVALUATOR_REGISTRY,
     MetricEvaluatorRegistry,
     make_registry,
 )
+from ..evaluation.session_case import make_session_case
 from ..evaluation.simulation.user_simulator_provider import UserSimulatorProvider
-from ..evaluation.storage import (
-    convert_session_to_eval_invocations,
-    open_results_manager,
-    open_sets_manager,
-)
+from ..evaluation.storage import open_results_manager, open_sets_manager
 from .bodies import validate_record
 from .endpoint import Call
 from .names import check_id
@@ -64,13 +59,14 @@ class CreateSetBody(BaseModel):
 
 
 class AddSessionBody(BaseModel):
-    """The session that becomes a case, and the id of the case."""
+    """The session that becomes a case, or only the turn of one invocation, and the case's id."""
 
     model_config = _CAMEL
 
     eval_id: str
     session_id: str
     user_id: str
+    invocation_id: str | None = None
 
 
 class RunBody(BaseModel):
@@ -148,11 +144,11 @@ async def create_set_of_path(call: Call) -> None:
 
 
 async def add_session(call: Call) -> None:
-    """Add a session as a case to an eval set; answers to calls are no turns of it.
+    """Add a session, or one of its turns, as a case to an eval set.
 
     Raises:
       NotFoundError: there is no such session.
-      Problem: it has no message to run again.
+      InputValidationError: it has no message to run again, or no such turn.
     """
     app, sets, _ = _open_stores(call)
     body = _read_body(call, AddSessionBody)
@@ -161,15 +157,7 @@ async def add_session(call: Call) -> None:
     )
     if session is None:
         raise NotFoundError("Session not found")
-    turns = [one for one in convert_session_to_eval_invocations(session) if has_message(one)]
-    if not turns:
-        raise Problem(400, "ValueError", "The session has no message to run again.")
-    case = EvalCase(
-        eval_id=body.eval_id,
-        conversation=turns,
-        session_input=SessionInput(app_name=app, user_id=body.user_id),
-        creation_timestamp=_clock.now(),
-    )
+    case = make_session_case(session, body.eval_id, body.invocation_id)
     await _in_thread(sets.add_eval_case, app, call.path["eval_set"], case)
 
 

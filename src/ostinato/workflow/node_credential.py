@@ -13,8 +13,9 @@ from .. import auth, types
 from ..auth.asked import recall_request, remember_request
 from ..auth.redaction import public_config, public_credential
 from ..context.context import Context
-from ..errors import InvalidAnswerError
+from ..errors import CallerError, InvalidAnswerError
 from ..events.event import Event
+from ..events.request_input import DECLINED
 from ..sessions.state import State
 from .rehydrate import CREDENTIAL_ID, REQUEST_CREDENTIAL
 
@@ -36,6 +37,7 @@ async def ask_for_credential(ctx: Context, config: AuthConfig) -> Event | None:
 
     Raises:
       InvalidAnswerError: the user's answer is no credential.
+      CallerError: the user refused to give it; the node fails.
       CredentialExchangeError: its code could not be exchanged for a reason the user cannot mend.
     """
     if ctx.get_auth_response(config) is not None:
@@ -90,6 +92,8 @@ def _find_answer(ctx: Context, call_id: str) -> AuthCredential | None:
     for part in (message.parts if message is not None else None) or ():
         answer = part.function_response
         if answer is not None and answer.id == call_id:
+            if answer.response == DECLINED:
+                raise CallerError("The user refused to give the credential that the node needs.")
             return credential_in(answer.response)
     return None
 

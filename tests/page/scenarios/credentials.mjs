@@ -1,5 +1,5 @@
 // A call that waits for a credential is answered once from the page, in the chat or in the inbox;
-// the secret is in no storage of the browser, no log and no event.
+// the secret is in no storage of the browser, no log and no event. A person may refuse it, once.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -76,6 +76,33 @@ await scenario({ tolerated: ["503", "400 (Bad Request)", "409 (Conflict)"], home
   await asks.getByLabel("Access token").fill(SECRETS[3]);
   await give(asks).click();
   await shown(`'length': ${SECRETS[3].length}`, { exact: false }).waitFor();
+
+  // Refused, once: the model reads it, and another page shows what became of it.
+  await button("New session").click();
+  await quiet(0);
+  await say("key");
+  await give(asks).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  const asksThere = other.getByRole("group", { name: "Credential for fetch_news" });
+  await give(asksThere).waitFor();
+  const before = sent.length;
+  await asks.getByRole("button", { name: "Refuse" }).evaluate((one) => {
+    one.click();
+    one.click();
+  });
+  await shown("The user refused to give the credential", { exact: false }).first().waitFor();
+  await shown("credential refused", { exact: true }).first().waitFor();
+  assert.deepEqual(sent.slice(before), [{ action: "reject" }]);
+  await shot("refused");
+  await becomes(() => give(other).count(), 0);
+  await other.close();
+  const { approvals } = await server.ask("GET", "/apps/vault/approvals");
+  assert.deepEqual(approvals, []);
+  await page.getByRole("button", { name: /^Waiting/ }).click();
+  await inbox.getByText("Decided in this session: 1").click();
+  await inbox.getByText("credential refused").waitFor();
+  await inbox.getByLabel("Close").click();
 
   // No secret is left: in the browser's storage, in the document, or in a file of the server.
   const stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, document.body.outerHTML]));

@@ -24,6 +24,11 @@ await scenario({ tolerated }, async ({ page, server, shown, shot, say, quiet, ta
   await cases.getByText("lookup(city: Rome)").waitFor();
   await shot("cases");
 
+  // Kept over a reload, at its address.
+  await page.reload();
+  await cases.locator("summary").click();
+  await cases.getByText("lookup(city: Rome)").waitFor();
+
   // A second time adds nothing.
   await menu(title, "Add as evaluation case");
   await page.getByText(/is a case of cases already/).locator("visible=true").first().waitFor();
@@ -89,6 +94,8 @@ await scenario({ tolerated }, async ({ page, server, shown, shot, say, quiet, ta
   await page.getByRole("alert").getByText("is no report of ostinato replay", { exact: false }).waitFor();
   await page.locator("input[type=file]").last().setInputFiles(report);
   const replayed = page.getByRole("list", { name: "Replayed invocations" });
+  await replayed.locator("summary").first().waitFor();
+  await page.reload(); // the tab keeps the report
   await replayed.locator("summary").first().click();
   await replayed.getByText("lookup(city: Oslo)").waitFor();
   await shot("replay");
@@ -103,8 +110,27 @@ await scenario({ tolerated }, async ({ page, server, shown, shot, say, quiet, ta
   await shot("step");
   await shown(title).first().waitFor();
 
+  // A single turn, by one click: what came before it is its history.
+  await tab("Chat").click();
+  await say("Draw it");
+  await quiet(6);
+  const foot = page.getByRole("article", { name: /, event 6$/ }).locator("footer");
+  await foot.getByRole("button", { name: "add as a case" }).evaluate((one) => {
+    one.click();
+    one.click();
+  });
+  await foot.getByRole("button", { name: "is a case" }).click();
+  const turnCase = cases.locator("> li").filter({ hasText: "draw_it" });
+  await turnCase.getByText("1 turn", { exact: true }).waitFor();
+  assert.equal(sent.filter((one) => one.endsWith("/add-session")).length, 2);
+  const [added] = (await server.ask("GET", base)).filter((one) => one.startsWith("draw_it"));
+  const { conversation, sessionInput } = await server.ask("GET", `${base}/${added}`);
+  assert.deepEqual([conversation.length, sessionInput.events.length], [1, 4]);
+  await turnCase.locator("summary").click();
+  await turnCase.getByRole("button", { name: "Run this case" }).click();
+  await outcomes.getByText("passed", { exact: true }).waitFor();
+
   // A set by name; one that is there already is refused.
-  await page.getByRole("button", { name: "Evaluation", exact: true }).click();
   await tab("Cases").click();
   await button("New set").click();
   await page.getByLabel("Name of the set").fill("cases");
@@ -114,5 +140,5 @@ await scenario({ tolerated }, async ({ page, server, shown, shot, say, quiet, ta
   await button("Create").click();
   await page.getByText("This set has no cases.").waitFor();
   await button("Back to the session").click();
-  await quiet(4);
+  await quiet(6);
 });

@@ -319,6 +319,19 @@ async def test_toolset_gets_its_credential_before_it_lists_tools(idp: IdentityPr
     assert idp.grants == ["authorization_code"]
 
 
+async def test_a_refusal_of_a_toolsets_credential_ends_the_run(idp: IdentityProvider) -> None:
+    tools = MailTools(pkce_config(idp))
+    agent = LlmAgent(name="root", model=ScriptedModel([]), tools=[tools])
+    talk = Conversation(
+        Runner(agent=agent, app_name="app", session_service=InMemorySessionService())
+    )
+    asked = request_in(await talk.say("Mail?"))
+    (event,) = await talk.say(reply(asked, {"action": "decline"}))
+    assert event.error_code == "CREDENTIAL_REFUSED"
+    assert "MailTools" in (event.error_message or "")
+    assert tools.tokens == []
+
+
 # Secrets
 
 

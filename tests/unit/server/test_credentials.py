@@ -155,3 +155,15 @@ async def test_a_credential_answers_nothing_else(desk: Served) -> None:
     answer = await give(desk, {"callId": "none"}, {"authType": "apiKey", "apiKey": SECRET})
     assert answer.status_code == 404
     assert SECRET not in answer.text
+
+
+async def test_a_refusal_is_taken_once_and_the_model_reads_it(desk: Served) -> None:
+    one = await ask_for(desk, "key")
+    where = f"{SESSION}/approvals/{one['callId']}"
+    with_reason = await desk.ask("POST", where, {"action": "reject", "reason": "no"})
+    assert with_reason.status_code == 400
+    assert (await desk.ask("POST", where, {"action": "reject"})).status_code == 202
+    assert "The user refused to give the credential" in await read_last_text(desk)
+    assert (await desk.ask("GET", "/apps/desk/approvals")).json()["approvals"] == []
+    assert (await desk.ask("POST", where, {"action": "reject"})).status_code == 409
+    assert (await give(desk, one, {"authType": "apiKey", "apiKey": SECRET})).status_code == 409

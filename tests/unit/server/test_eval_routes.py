@@ -110,6 +110,24 @@ async def test_a_session_becomes_a_case_that_runs(web: Served, names: dict[str, 
     assert await ask(web, "GET", cases) == []
 
 
+async def test_a_single_turn_becomes_a_case_with_what_came_before(web: Served) -> None:
+    message = {"role": "user", "parts": [{"text": "again"}]}
+    body = {"appName": "judged", "userId": "ann", "sessionId": "s1", "newMessage": message}
+    (last, *_) = (await web.ask("POST", "/run", body)).json()
+    await ask(web, "POST", "eval_sets/mine")
+    added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}
+    one_turn = {**added, "invocationId": last["invocationId"]}
+    await ask(web, "POST", "eval-sets/mine/add-session", one_turn)
+    case = await ask(web, "GET", "eval-sets/mine/eval-cases/one")
+    (turn,) = case["conversation"]
+    assert turn["userContent"]["parts"] == [{"text": "again"}]
+    before = [event["content"]["parts"] for event in case["sessionInput"]["events"]]
+    assert before == [[{"text": "hello"}], [{"text": "hello"}]]
+    unknown = {**added, "evalId": "two", "invocationId": "none"}
+    answer = await web.ask("POST", f"{APP}/eval-sets/mine/add-session", unknown)
+    assert (answer.status_code, "is not an invocation" in answer.text) == (400, True)
+
+
 async def test_a_run_without_metrics_uses_the_agents_config(web: Served, agents: Path) -> None:
     await ask(web, "POST", "eval_sets/mine")
     added = {"evalId": "one", "sessionId": "s1", "userId": "ann"}

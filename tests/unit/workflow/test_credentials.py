@@ -86,6 +86,17 @@ async def test_a_node_runs_once_its_credential_is_there(store: Store) -> None:
     assert "the key" not in log and "raw secret" not in log
 
 
+async def test_a_node_fails_whose_credential_is_refused(store: Store) -> None:
+    seen: list[str] = []
+    flow = Workflow(name="flow", edges=[(START, gives("a"), fetcher(seen), shows())])
+    (asked,) = requests(await Talk(flow, store).say())
+    error = await Talk(flow, store).fails(answer_to(asked, {"action": "decline"}))
+    assert "refused to give the credential" in str(error)
+    assert seen == []
+    with pytest.raises(CallAlreadyAnsweredError):
+        await Talk(flow, store).answer(asked, given(asked))
+
+
 async def test_one_run_asks_for_a_credential_once_and_the_next_again(store: Store) -> None:
     seen: list[str] = []
     flow = Workflow(name="flow", edges=[(START, fetcher(seen, "one"), fetcher(seen, "two"))])

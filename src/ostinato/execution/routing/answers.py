@@ -206,7 +206,8 @@ def _find_fault(request: CallRequest, response: dict[str, Any], arguments: dict[
         if request.kind == "approval":
             check_confirmation(response)
         elif request.kind == "credential":
-            _read_credential(response)
+            if response != DECLINED:
+                _read_credential(response)
         elif not (response == DECLINED and arguments.get("functionCallId")):
             parse_answer(response, arguments.get("response_schema"))
     except ValueError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ... import auth
+from ... import auth, types
 from ..._aclosing import Aclosing
 from ...auth.asked import recall_request, remember_request
 from ...context.context import Context
@@ -19,6 +19,7 @@ from ...context.invocation import InvocationContext
 from ...context.readonly import ReadonlyContext
 from ...errors import InputValidationError
 from ...events.event import Event
+from ...events.request_input import DECLINED
 from ...models.llm_request import LlmRequest
 from ...sessions.state import State
 from ._base_llm_processor import BaseLlmRequestProcessor
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ...auth.auth_tool import AuthConfig
 
 TOOLSET_AUTH_CREDENTIAL_ID_PREFIX = "_adk_toolset_auth_"
+_REFUSED = "The user refused to give the credential, so the call was not run."
+_TOOLSET_REFUSED = "The user refused the credential that {} needs, so the run ended."
 
 
 class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
@@ -52,13 +55,13 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
         for answer in read_user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
             asked = auth.AuthToolArguments.model_validate(answer.arguments)
             call_id = asked.function_call_id
-            if is_answered(call_id, answer.after):
-                continue
             for_toolset = call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX)
-            if for_toolset and asked.auth_config.credential_key in ctx.credential_by_key:
-                continue  # an earlier step used it; a toolset's request gets no response
-            if not for_toolset and answer.original is None:
-                continue  # the agent never made the call
+            if is_answered(call_id, answer.after) or _is_settled(ctx, asked, answer.original):
+                continue
+            if answer.response == DECLINED:
+                yield _make_refusal(ctx, call_id, answer.original)
+                ctx.end_invocation = ctx.end_invocation or for_toolset
+                continue
             await _accept_credential(ctx, call_id, asked.auth_config, answer.response)
             if for_toolset:
                 continue
@@ -78,6 +81,33 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
                     if event.actions.requested_auth_configs:
                         ctx.end_invocation = True  # it asks again, so it is the user's turn
                     yield event
+
+
+def _is_settled(
+    ctx: InvocationContext, asked: auth.AuthToolArguments, original: types.FunctionCall | None
+) -> bool:
+    """Return whether an answer has nothing left to do."""
+    if asked.function_call_id.startswith(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX):
+        # An earlier step used it; a toolset's request gets no response.
+        return asked.auth_config.credential_key in ctx.credential_by_key
+    return original is None  # the agent never made the call
+
+
+def _make_refusal(
+    ctx: InvocationContext, call_id: str, original: types.FunctionCall | None
+) -> Event:
+    """Return the response to a tool's call, or the error of a toolset, without its credential."""
+    event = Event(invocation_id=ctx.invocation_id, author=ctx.agent.name, branch=ctx.branch)
+    if original is None:
+        event.error_code = "CREDENTIAL_REFUSED"
+        toolset = call_id.removeprefix(TOOLSET_AUTH_CREDENTIAL_ID_PREFIX)
+        event.error_message = _TOOLSET_REFUSED.format(toolset)
+        return event
+    response = types.FunctionResponse(
+        id=original.id, name=original.name, response={"error": _REFUSED}
+    )
+    event.content = types.Content(role="user", parts=[types.Part(function_response=response)])
+    return event
 
 
 async def _accept_credential(
