@@ -115,8 +115,8 @@ crash: $(DEV_STAMP) ## Kill 10,000 processes in the middle of their work and che
 	  $(if $(ONLY),--only '$(ONLY)') \
 	  $(if $(REPLAY),--replay $(foreach trial,$(REPLAY),'$(trial)'))
 
-model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, in an order made from a seed
-	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED)
+model: $(DEV_STAMP) ## Take 100,000 steps with two owners of one session, simulated from a seed (STEPS, SEED, REPLAY)
+	$(BIN)/python -m tests.model.run --steps $(STEPS) --seed $(SEED) $(if $(REPLAY),--replay '$(REPLAY)')
 
 jepsen: $(DEV_STAMP) ## Check histories of concurrent clients under faults for an hour (STORE, MINUTES, SEED)
 	$(BIN)/python -m tests.jepsen.run --store $(STORE) --minutes $(MINUTES) --seed $(SEED)

@@ -15,14 +15,9 @@ from ostinato.types import Content
 
 
 class Provider:
-    """Keeps what was sent and said, by the ids of its interactions.
-
-    Attributes:
-      continued: how many requests named an interaction.
-    """
+    """Keeps what was sent and said, by the ids of its interactions."""
 
     def __init__(self) -> None:
-        self.continued = 0
         self._kept: dict[str, list[Any]] = {}
         self._numbers = itertools.count(1)
 
@@ -30,11 +25,10 @@ class Provider:
         """Return a model whose answers the provider keeps."""
         return _ChainingModel(answer, self)
 
-    def find_fault(self, request: LlmRequest) -> str:
-        """Return what a model would know wrongly; empty if it knows what the request says."""
+    def check(self, request: LlmRequest) -> None:
+        """A model knows what the request says, and nothing else."""
         known, whole = self._known(request), [_form(one) for one in request.contents]
-        self.continued += request.previous_interaction_id is not None
-        return "" if known == whole else f"the provider knows {known}, and not {whole}"
+        assert known == whole, f"the provider knows {known}, and not {whole}"
 
     def keep(self, request: LlmRequest, said: Content | None) -> str:
         """Keep a request with its answer; return the id of the interaction."""

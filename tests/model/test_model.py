@@ -1,22 +1,31 @@
-"""The state machine, for as long as `make test` has time; `make model` takes 100,000 steps."""
+"""The model, for as long as `make test` has time; `make model` takes 100,000 steps."""
 
 from __future__ import annotations
 
 import pytest
 
+from ostinato.testing import FAULTS
+from ostinato.testing.simulation.plan import USER_ACTIONS
+from tests.model.model import ACTIONS
 from tests.model.run import run
+from tests.support.planted_faults import plant
 
 pytestmark = pytest.mark.long
 
 
 def test_two_processes_share_a_session_without_losing_or_doubling_anything() -> None:
-    figures = run(1_200, 1)
-    assert figures["steps"] >= 600
-    assert min(figures[name] for name in ("events", "effects", "tokens", "take-overs")) > 0
+    report = run(1_800, 1)
+    report.assert_held()
+    kinds = {*USER_ACTIONS, *FAULTS, *ACTIONS, "events", "effects", "take-overs", "refused"}
+    assert min(report.figures[kind] for kind in kinds) > 0
 
 
 def test_the_same_seed_takes_the_same_steps() -> None:
-    figures = [run(120, 7), run(120, 7)]
-    for each in figures:
-        del each["seconds"]
-    assert figures[0] == figures[1]
+    first, second = run(120, 7), run(120, 7)
+    assert (first.digest, first.figures) == (second.digest, second.figures)
+
+
+@pytest.mark.parametrize("name", ["the journal loses results", "an approval is not asked for"])
+def test_a_planted_fault_is_found_within_5_000_steps(name: str) -> None:
+    with plant(name):
+        assert run(5_000, 3).failures

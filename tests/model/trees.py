@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ostinato.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgent
 from ostinato.events.request_input import RequestInput
 from ostinato.models.llm_request import LlmRequest
 from ostinato.testing import FunctionModel, call
+from ostinato.types import Content
 from ostinato.workflow import START, JoinNode, Workflow
 from tests.model.provider import Provider
 
 KINDS = ("say", "act", "both", "order", "pay")
+_LAST = "Is anybody there?"  # which `simulate` asks in the end
 TREES = ("single", "transfer", "sequential", "parallel", "graph", "asking")
 
 
 def tree(
     name: str,
     tools: list[Any],
-    asked: Callable[[LlmRequest], Awaitable[None]],
-    provider: Provider | None = None,
+    provider: Provider | None,
+    *,
+    parks: bool,
 ) -> BaseAgent | Workflow:
     """Return the root of a tree by its name.
 
     Args:
       name: one of TREES.
       tools: `act`, `order` and `pay`.
-      asked: called with each request of a model.
       provider: keeps what the models say; None if nothing does.
+      parks: whether invocations are parked, whose calls have no answers.
     """
 
     def agent(name: str, decide: Callable[[str, str], Any] = _do, **options: Any) -> LlmAgent:
-        async def answer(request: LlmRequest) -> Any:
-            await asked(request)
+        def answer(request: LlmRequest) -> Any:
+            _check_paired(request.contents, {"order", "pay", *(["act"] if parks else [])})
+            if provider is not None:
+                provider.check(request)
             kind, number, answered = _said(request)
             return f"done {number}" if answered else decide(kind, number)
 
@@ -56,6 +63,16 @@ def tree(
     return SequentialAgent(name="root", sub_agents=children)
 
 
+def _check_paired(contents: Sequence[Content], without: set[str]) -> None:
+    """Calls are answered by what follows; but not a long-running one that was cancelled."""
+    for content, following in pairwise(contents):
+        calls = Counter(p.function_call.name for p in content.parts or () if p.function_call)
+        answers = [p.function_response for p in following.parts or ()]
+        given = Counter(one.name for one in answers if one)
+        missing = set(calls - given) - without
+        assert not (given - calls or missing), f"calls {calls} are answered by {given}"
+
+
 def _note(ctx: Any, node_input: Any) -> None:
     """Say nothing, but count."""
     ctx.state["noted"] = ctx.state.get("noted", 0) + 1
@@ -70,7 +87,7 @@ def _said(request: LlmRequest) -> tuple[str, str, bool]:
     said, answered = "", False
     for content in request.contents:
         for part in content.parts or ():
-            if part.text and part.text.startswith(KINDS):
+            if part.text and part.text.startswith((*KINDS, _LAST)):
                 said, answered = part.text, False
             answered = answered or part.function_response is not None
     kind, _, number = said.partition(" ")

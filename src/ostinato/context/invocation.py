@@ -303,10 +303,9 @@ class InvocationContext(BaseModel):
 
     def _note_speakers(self, anew: dict[str, int], only: Container[int] | None) -> None:
         """Treat an agent with events but no checkpoint as started: give it an empty one."""
-        first = self.log.start_of(self.invocation_id) or 0
-        for index, record in enumerate(self.log.records[first:], first):
-            name = record.author
-            if record.invocation_id != self.invocation_id or name == "user":
+        for index in reversed([*self.log.indexes_of(self.invocation_id)]):
+            name = self.log.records[index].author
+            if name == "user":
                 continue
             if only is not None and index not in only:
                 continue

@@ -73,6 +73,7 @@ class Pending:
 def pending_calls(events: Iterable[Event]) -> list[Pending]:
     """Return the calls of a session that wait for an answer, oldest first."""
     found: dict[str, tuple[int, Pending]] = {}
+    answered: dict[str, tuple[int, tuple[int, Pending]]] = {}
     tools: dict[str, _KnownCall] = {}
     starts: dict[str, int] = {}
     for index, event in enumerate(events):
@@ -80,8 +81,8 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
         if IMPORTED in (event.custom_metadata or ()):
             continue
         for response in event.get_function_responses():
-            if event.author == "user":
-                found.pop(response.id or "", None)
+            if event.author == "user" and response.id in found:
+                answered[response.id] = index, found.pop(response.id)
         for call in event.get_function_calls():
             tools[call.id or ""] = event, call
             if call.id in (event.long_running_tool_ids or ()):
@@ -91,7 +92,10 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
         rewound = event.actions.rewind_before_invocation_id
         if rewound:
             start = starts.get(rewound, index)
-            found = {key: entry for key, entry in found.items() if entry[0] < start}
+            again = {key: entry for key, (at, entry) in answered.items() if at >= start}
+            every = sorted({**found, **again}.items(), key=lambda item: item[1][0])
+            found = {key: entry for key, entry in every if entry[0] < start}
+            answered = {key: entry for key, entry in answered.items() if entry[0] < start}
     return [one for _, one in found.values()]
 
 

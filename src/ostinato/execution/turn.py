@@ -140,6 +140,12 @@ class Turn:
         task, before = self._runner
         return task.cancelling() > before
 
+    def _has_earlier_results(self, events: Sequence[Event]) -> bool:
+        """Return whether events may hold results of an earlier process, or of a parked run."""
+        if self.run_state is not None and self.run_state.is_resumed:
+            return True
+        return any(event.invocation_id != self.invocation_id for event in events)
+
     async def commit(
         self,
         events: Sequence[Event],
@@ -170,8 +176,8 @@ class Turn:
             if event.actions.state_delta:
                 order = None if self.run_state is None else self.run_state.write_order
                 deltas = order_writes(events, order)
-                if deltas and self.run_state is not None and self.run_state.is_resumed:
-                    drop_overtaken(self.session, events, self.invocation_id)
+                if deltas and self._has_earlier_results(events):
+                    drop_overtaken(self.session, events)
                 break
         keeper = self._keeper
         try:

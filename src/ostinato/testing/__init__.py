@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from ostinato.testing.scripted_model import chunks as chunks
     from ostinato.testing.scripted_model import thought as thought
     from ostinato.testing.seen_request import SeenRequest as SeenRequest
+    from ostinato.testing.simulation.moment import Host as Host
+    from ostinato.testing.simulation.moment import Moment as Moment
     from ostinato.testing.simulation.plan import FAULTS as FAULTS
+    from ostinato.testing.simulation.plan import Entry as Entry
     from ostinato.testing.simulation.report import SimulationFailure as SimulationFailure
     from ostinato.testing.simulation.report import SimulationReport as SimulationReport
     from ostinato.testing.simulation.report import simulate as simulate
-    from ostinato.testing.simulation.run import Moment as Moment
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -158,18 +158,13 @@ class Past:
         self.newest: dict[str, int] = {}
         self.leg = 0
         self._invocation_id = invocation_id
-        self._read_to: int | None = None
+        self._read_to = 0
         self._asked: dict[str, Request] = {}
 
     def read_log(self, log: EventLog, marks: Iterable[Mark] = ()) -> None:
         """Read the records that came since it was read last, and the marks."""
-        start = self._read_to
-        if start is None:
-            start = log.start_of(self._invocation_id) or 0
-        for index in range(start, len(log.records)):
-            record = log.records[index]
-            if record.invocation_id == self._invocation_id:
-                self._add_record(index, record)
+        for index in reversed([*log.indexes_of(self._invocation_id, self._read_to)]):
+            self._add_record(index, log.records[index])
         self._read_to = len(log.records)
         for mark in marks:
             self.add_mark(mark)

@@ -13,8 +13,10 @@ import pytest
 
 from ostinato.agents import LlmAgent, ParallelAgent, SequentialAgent
 from ostinato.errors import InputValidationError
-from ostinato.testing import FAULTS, Moment, SimulationReport, call, simulate
+from ostinato.events import Event
+from ostinato.testing import FAULTS, Entry, Host, Moment, SimulationReport, call, simulate
 from ostinato.tools import FunctionTool, LongRunningFunctionTool, ToolContext
+from ostinato.types import Content, Part
 from tests.support.planted_faults import PLANTED, plant
 
 
@@ -50,6 +52,27 @@ def make_agent(name: str = "root", **options: Any) -> LlmAgent:
 def make_tree() -> SequentialAgent:
     both = ParallelAgent(name="both", sub_agents=[make_agent("one"), make_agent("two")])
     return SequentialAgent(name="tree", sub_agents=[both, make_agent("last")])
+
+
+async def append_note(host: Host) -> None:
+    service = host.runner.session_service
+    named: dict[str, Any] = {"user_id": host.user_id, "session_id": host.session_id}
+    session = await service.get_session(app_name=host.app_name, **named)
+    assert session is not None and session.id == host.session.id
+    content = Content(role="user", parts=[Part(text=f"by the way {host.amount}")])
+    await service.append_event(session, Event(author="front", content=content))
+
+
+async def prune_and_rewind(host: Host) -> None:
+    before = len(host.events)
+    assert host.prune() == before - len(host.events)
+    found = [event.invocation_id for event in host.events if event.author == "user"]
+    if found:
+        await host.runner.rewind_async(
+            user_id=host.user_id,
+            session_id=host.session_id,
+            rewind_before_invocation_id=host.choose(found),
+        )
 
 
 @pytest.mark.parametrize("make", [make_agent, make_tree])
@@ -137,11 +160,11 @@ def test_invariants_of_the_user_are_checked() -> None:
 @pytest.mark.parametrize(
     ("seed", "words"),
     [
-        ("sim0-00000000-7", "made by version 0"),
-        ("sim2-00000000-7", "made by version 2"),
-        ("sim1-00000000-7", "other options"),
+        ("sim1-00000000-7", "made by version 1"),
+        ("sim3-00000000-7", "made by version 3"),
+        ("sim2-00000000-7", "other options"),
         ("seven", "is not a seed"),
-        ("sim1-00000000-" + "9" * 40, "is not a seed"),
+        ("sim2-00000000-" + "9" * 40, "is not a seed"),
         (-1, "from 0"),
         (True, "from 0"),
     ],
@@ -162,6 +185,10 @@ def test_a_seed_that_cannot_be_replayed_is_refused(seed: Any, words: str) -> Non
         ({"faults": {"death": float("nan")}}, "weight"),
         ({"faults": {"death": -1.0}}, "weight"),
         ({"runs": 0}, "runs 0"),
+        ({"host_actions": {"death": append_note}}, "another name"),
+        ({"plan": [Entry(0.0, "flood", 0, 0)]}, "the plan's entry"),
+        ({"plan": [Entry(0.0, "say", 2, 0)]}, "the plan's entry"),
+        ({"max_attempts": 0}, "max_attempts is 0"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], words: str) -> None:
@@ -237,3 +264,45 @@ def test_a_failure_prints_a_seed_that_replays_it() -> None:
     assert len(failure.plan) < failure.entries == 6
     again = simulate(make_agent(), actions=6, seed=failure.seed, always=[never], shrink=False)
     assert again.failures[0].trace == failure.trace
+
+
+def test_actions_of_the_host_are_drawn_and_carried_out() -> None:
+    actions = {"note": append_note, "prune": prune_and_rewind}
+    report = simulate(make_agent, runs=6, host_actions=actions)
+    report.assert_held()
+    assert min(report.figures[name] for name in actions) > 0
+
+
+def test_an_error_of_an_action_of_the_host_is_a_failure() -> None:
+    async def fail(host: Host) -> None:
+        raise KeyError(host.session_id)
+
+    report = simulate(make_agent, runs=9, faults={}, host_actions={"fail": fail})
+    assert report.failures[0].violation == "action: fail raised KeyError('session-0')"
+    assert [entry.kind for entry in report.failures[0].plan] == ["fail"]
+
+
+def test_an_assertion_of_the_model_is_a_failure() -> None:
+    def answer(request: Any) -> str:
+        assert len(request.contents) < 2, "it reads too much"
+        return "Done."
+
+    report = simulate(make_agent, faults={}, model=answer)
+    assert report.failures[0].violation == "model: it reads too much"
+
+
+def test_a_plan_that_was_written_is_carried_out_under_many_schedules() -> None:
+    plan = [
+        Entry(0.5, "stop_reading", 0, 0, "Go", 1.0),
+        Entry(1.0, "loop_close", 0, 0),
+        Entry(2.0, "say", 1, 0, "Go on"),
+    ]
+    report = simulate(make_agent, runs=5, plan=plan, faults={"loop_close": 1.0})
+    report.assert_held()
+    assert report.figures["loop_close"] == report.figures["say"] == 5
+
+
+def test_an_invocation_that_is_started_too_often_is_parked() -> None:
+    plan = [Entry(0.5, "say", 0, 0, "Go"), Entry(0.8, "death", 0, 0)]
+    report = simulate(make_agent, runs=5, plan=plan, max_attempts=1)
+    report.assert_held()

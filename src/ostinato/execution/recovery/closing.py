@@ -26,7 +26,7 @@ from ...errors import (
 )
 from ...events.event import Event, place_in_tree
 from ...flows.llm_flows.functions import (
-    load_response_event,
+    load_left_response,
     merge_parallel_function_response_events,
     read_rerun_ids,
 )
@@ -290,8 +290,8 @@ def _find_stored_result(ctx: InvocationContext, call: OpenCall) -> Event | None:
     """Return the journalled response of a call that finished before a crash."""
     if ctx.run_state.journal is None:
         return None
-    row, record = ctx.run_state.journal.row(call.call_id), call.record
-    return load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+    named, record = (call.call_id, call.name), call.record
+    return load_left_response(ctx.run_state.journal, named, record.author, record.branch)
 
 
 def _answer_event(calls: list[OpenCall], parts: list[types.Part]) -> Event:
@@ -385,8 +385,8 @@ def _close_skipped_calls(journal: Journal, calls: list[OpenCall]) -> Event:
 
 def _load_result(journal: Journal, call: OpenCall) -> Event | None:
     """Return the response of a call that finished before a crash, as part of the call's run."""
-    row, record = journal.row(call.call_id), call.record
-    stored = load_response_event(row, (call.call_id, call.name), record.author, record.branch)
+    record, named = call.record, (call.call_id, call.name)
+    stored = load_left_response(journal, named, record.author, record.branch)
     if stored is not None:
         stored.invocation_id = record.invocation_id  # the answer may have had one of its own
         stored.isolation_scope, stored.node_info = record.scope, record.place()

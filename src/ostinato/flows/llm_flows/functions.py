@@ -37,8 +37,8 @@ from ...tools.call_doubt import UNKNOWN, note_outcome, settle_doubt
 from ...tools.called_agent import WAITING
 from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_decisions import note_decisions, reject_call
+from .tool_calls.call_journal import load_left_response as load_left_response
 from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
-from .tool_calls.call_journal import load_response_event as load_response_event
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_policies import find_gate, find_restricting
 from .tool_calls.framework_calls import (

@@ -34,10 +34,8 @@ class Checkpoint(NamedTuple):
 def recorded_checkpoints(log: EventLog, invocation_id: str) -> list[Checkpoint]:
     """Return the checkpoints that an invocation's events hold, oldest first."""
     found: list[Checkpoint] = []
-    for index in range(log.start_of(invocation_id) or 0, len(log.records)):
+    for index in reversed([*log.indexes_of(invocation_id)]):
         record = log.records[index]
-        if record.invocation_id != invocation_id:
-            continue
         if record.kinds & END_OF_AGENT:
             found.append(Checkpoint(record.author, record.branch, index + 1, None, True))
         elif record.kinds & AGENT_STATE:

@@ -324,6 +324,7 @@ class EventLog:
 
     __slots__ = (
         "_first",
+        "_has_rewinds",
         "_ids",
         "_with_long_running",
         "offset",
@@ -340,6 +341,7 @@ class EventLog:
         self.views: dict[Hashable, Any] = {}
         self._ids: set[str] = set()
         self._first: dict[str, int] = {}
+        self._has_rewinds = False
         self._with_long_running: set[str] | None = None  # an empty set for each session is 200 B
         self.unanswered: dict[str | None, EventRecord] = {}
         self.scopes: dict[str, EventRecord | None] = {}
@@ -359,6 +361,7 @@ class EventLog:
             record.invocation_id = self.records[-1].invocation_id  # one text for all its events
         self._first.setdefault(record.invocation_id, len(self.records))
         self.records.append(record)
+        self._has_rewinds = self._has_rewinds or bool(record.kinds & REWIND)
         if record.long_running:
             self._with_long_running = self._with_long_running or set()
             self._with_long_running.add(record.invocation_id)
@@ -390,21 +393,31 @@ class EventLog:
         return self._first.get(invocation_id)
 
     def invocation(self, invocation_id: str, branch: str | None = None) -> Iterator[EventRecord]:
-        """Yield the records of one invocation, newest first.
+        """Yield the records of one invocation that no rewind hides, newest first.
 
         Args:
           invocation_id: the invocation.
           branch: where given, records of this branch only.
         """
+        for index in self.indexes_of(invocation_id):
+            if branch is None or self.records[index].branch == branch:
+                yield self.records[index]
+
+    def indexes_of(self, invocation_id: str, since: int = 0) -> Iterator[int]:
+        """Yield the indexes of an invocation's records that no rewind hides, newest first.
+
+        Args:
+          invocation_id: the invocation.
+          since: the first index that counts.
+        """
         start = self._first.get(invocation_id)
         if start is None:
             return
-        for index in range(len(self.records) - 1, start - 1, -1):
-            record = self.records[index]
-            if record.invocation_id == invocation_id and (
-                branch is None or record.branch == branch
-            ):
-                yield record
+        start = max(start, since)
+        every = range(len(self.records) - 1, start - 1, -1)
+        for index in visible_indexes(self, start) if self._has_rewinds else every:
+            if self.records[index].invocation_id == invocation_id:
+                yield index
 
     @property
     def has_long_running(self) -> bool:

@@ -176,9 +176,9 @@ class Resume:
         self._records: list[tuple[int, EventRecord]] = []
         self._answers: list[_Answer] = []
         self._leg = start
-        for index in range(max(start, log.start_of(invocation_id) or 0), self._until):
+        for index in reversed([*log.indexes_of(invocation_id, start)]):
             record = log.records[index]
-            if record.invocation_id != invocation_id or record.kinds & COMPACTION:
+            if record.kinds & COMPACTION:
                 continue
             if record.author == "user":
                 ids = {call for call, _ in record.responses}

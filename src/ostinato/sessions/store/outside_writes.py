@@ -61,18 +61,17 @@ def check_order(
         raise OverwrittenError(theirs)
 
 
-def drop_overtaken(session: Session, events: Sequence[Event], invocation_id: str) -> None:
-    """Take keys out of the events of a resumed run that others wrote after its earlier process did.
+def drop_overtaken(session: Session, events: Sequence[Event]) -> None:
+    """Take keys out of events of a resumed or parked run that others wrote after its process did.
 
     Args:
       session: the session; its log has what others wrote before the run was resumed.
       events: uncommitted events; those with results of the earlier process have its times.
-      invocation_id: the run.
     """
     for event in events:
         delta = event.actions.state_delta
         if isinstance(delta, OrderedDelta) and delta:
-            theirs = find_later_writes(session, delta, invocation_id)
+            theirs = find_later_writes(session, delta, event.invocation_id)
             drop_overwritten(session, event, theirs)
 
 

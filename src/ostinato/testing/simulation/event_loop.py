@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import heapq
 import inspect
 import itertools
@@ -23,6 +24,7 @@ PROCESS: contextvars.ContextVar[str] = contextvars.ContextVar("simulated_process
 """Name of the simulated process to which the current task belongs; '' for the simulation itself."""
 
 _GET, _SET = "_get_running_loop", "_set_running_loop"  # asyncio exports them, for event loops
+_LOOP = "_loop"  # of a handle
 _OUTSIDE = (
     "create_connection create_server create_unix_connection create_unix_server "
     "create_datagram_endpoint subprocess_exec subprocess_shell connect_read_pipe "
@@ -35,22 +37,27 @@ class StuckError(Exception):
     """The loop has nothing to run, or took more steps than it may."""
 
 
+class _Time:
+    """The virtual time that loops share, in seconds."""
+
+    now = 0.0
+
+
 class SimulatedLoop(asyncio.AbstractEventLoop):
-    """The event loop of all simulated processes.
+    """The event loop of all simulated processes, or that of one of them; see `make_loop`.
 
     Args:
       chance: decides which of the ready tasks runs next.
       limit: how many steps it may take.
 
     Attributes:
-      now: the virtual time, in seconds.
       steps: how many callbacks it has run: a task from one `await` to the next is one.
       dead: names of processes that are dead; nothing of them runs.
       errors: exceptions of tasks and callbacks that no code awaited.
     """
 
     def __init__(self, chance: Random, limit: int) -> None:
-        self.now = 0.0
+        self._time = _Time()
         self.steps = 0
         self.dead: set[str] = set()
         self.errors: list[dict[str, Any]] = []
@@ -63,6 +70,22 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._tasks: list[asyncio.Task[Any]] = []  # else a dead one ends whenever it is collected
         self._thread = threading.get_ident()
         self._closed = False
+        self._loops: list[SimulatedLoop] = [self]
+
+    @property
+    def now(self) -> float:
+        """The virtual time, in seconds."""
+        return self._time.now
+
+    def make_loop(self) -> SimulatedLoop:
+        """Return a loop of its own for a process: it can be closed, and this one schedules it."""
+        made = copy.copy(self)  # they share time, tasks and what is ready
+        self._loops.append(made)
+        return made
+
+    def close(self) -> None:
+        """Run nothing of this loop any more."""
+        self._closed = True
 
     def call_soon(
         self,
@@ -70,6 +93,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
+        self._check_closed()
         context = contextvars.copy_context() if context is None else context
         handle = asyncio.Handle(callback, args, self, context)
         self._owners[handle] = context.get(PROCESS, "")
@@ -82,8 +106,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
-        if self._closed:
-            raise RuntimeError("Event loop is closed")
         if threading.get_ident() != self._thread:
             self.errors.append({"message": "a thread was started; simulations cover none"})
         return self.call_soon(callback, *args, context=context)
@@ -104,6 +126,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
+        self._check_closed()
         context = contextvars.copy_context() if context is None else context
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._owners[timer] = context.get(PROCESS, "")
@@ -113,8 +136,12 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Do nothing: `_advance` skips it."""
 
+    def _check_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+
     def time(self) -> float:
-        return self.now
+        return self._time.now
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
@@ -169,7 +196,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             self._advance()
         handle = self._take()
         process = self._owners.pop(handle, "")
-        if handle.cancelled() or process in self.dead:
+        loop: SimulatedLoop = getattr(handle, _LOOP)
+        if handle.cancelled() or process in self.dead or loop.is_closed():
             return
         if process in self._frozen:
             self._owners[handle] = process
@@ -179,6 +207,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         if self.steps > self._limit:
             raise StuckError(f"it did not end within {self._limit} steps")
         run: Callable[[], None] = getattr(handle, "_run")  # noqa: B009 - what every event loop calls
+        if getattr(asyncio, _GET)() is not loop:
+            loop._enter()
         run()
 
     def _take(self) -> asyncio.Handle:
@@ -196,7 +226,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             if timer.cancelled() or self._owners.get(timer, "") in self.dead:
                 self._owners.pop(timer, None)
                 continue
-            self.now = max(self.now, when)
+            self._time.now = max(self._time.now, when)
             self._ready.append(timer)
             return
         raise StuckError("nothing is ready, and nothing waits for a time")
@@ -204,6 +234,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def end(self) -> None:
         """Cancel everything that is left, dead processes included, and close the loop."""
         self.dead.clear()
+        for loop in self._loops:
+            loop._closed = False
         for process in [*self._frozen]:
             self.thaw(process)
         self._limit = sys.maxsize
@@ -226,20 +258,25 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                     work.close()
             elif not task.cancelled():
                 task.exception()  # it counts as retrieved
-        self._closed = True
+        for loop in self._loops:
+            loop.close()
         self._tasks.clear()
 
     @contextmanager
     def _run_as_current(self) -> Generator[None]:
         hooks = sys.get_asyncgen_hooks()
         before = getattr(asyncio, _GET)()
-        sys.set_asyncgen_hooks(firstiter=None, finalizer=self._close_generator)
-        getattr(asyncio, _SET)(self)
+        self._enter()
         try:
             yield
         finally:
             getattr(asyncio, _SET)(before)
             sys.set_asyncgen_hooks(*hooks)
+
+    def _enter(self) -> None:
+        """Let what runs next find this loop; it also closes the generators that begin there."""
+        sys.set_asyncgen_hooks(firstiter=None, finalizer=self._close_generator)
+        getattr(asyncio, _SET)(self)
 
     def _close_generator(self, generator: Any) -> None:
         if not self._closed and PROCESS.get() not in self.dead:

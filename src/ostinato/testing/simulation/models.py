@@ -35,12 +35,15 @@ class SimulatedModel(BaseLlm):
       take_fault: returns the next fault of a model in this process, '' for none.
       chance: decides delays.
       watch: called with each request.
+      report: called with what an assertion of the model's own code says.
     """
 
+    use_interactions_api: bool = False
     _inner: BaseLlm = PrivateAttr()
     _take_fault: Callable[[], str] = PrivateAttr()
     _chance: Random = PrivateAttr()
     _watch: Callable[[LlmRequest], None] = PrivateAttr()
+    _report: Callable[[str], Exception] = PrivateAttr()
 
     def __init__(
         self,
@@ -48,10 +51,13 @@ class SimulatedModel(BaseLlm):
         take_fault: Callable[[], str],
         chance: Random,
         watch: Callable[[LlmRequest], None],
+        report: Callable[[str], Exception],
     ) -> None:
+        chains = bool(inner.__dict__.get("use_interactions_api"))
         super().__init__(model=inner.model)
+        self.use_interactions_api = chains
         self._inner, self._take_fault, self._chance = inner, take_fault, chance
-        self._watch = watch
+        self._watch, self._report = watch, report
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -74,8 +80,11 @@ class SimulatedModel(BaseLlm):
             yield _MALFORMED[draw_index(self._chance, len(_MALFORMED))]()
             return
         async with Aclosing(self._inner.generate_content_async(llm_request, stream)) as inner:
-            async for response in inner:
-                yield response
+            try:
+                async for response in inner:
+                    yield response
+            except AssertionError as error:
+                raise self._report(f"model: {error or 'an assertion failed'}") from error
 
 
 def _text(text: str, *, partial: bool | None = None) -> LlmResponse:

@@ -15,7 +15,8 @@ from typing import Any
 
 from ...errors import InputValidationError
 
-VERSION = 1
+VERSION = 2
+NEVER_PARKED = 1_000_000  # attempts, for a run that is killed often
 _SEED = re.compile(r"sim(\d{1,6})-([0-9a-f]{8})-(\d{1,20})(?:-([0-9a-f]{1,4096}))?")
 
 USER_ACTIONS: Mapping[str, float] = {
@@ -24,6 +25,8 @@ USER_ACTIONS: Mapping[str, float] = {
     "answer": 4.0,
     "answer_twice": 1.5,
     "answer_again": 0.5,
+    "answer_unasked": 0.3,
+    "stop_reading": 0.7,
     "leave": 1.5,
     "cancel": 1.0,
 }
@@ -36,11 +39,16 @@ FAULTS: Mapping[str, float] = {
     "tool_timeout": 1.0,
     "store_slow": 1.0,
     "store_lost": 1.0,
+    "store_full": 0.7,
     "death": 2.0,
     "lease_loss": 1.5,
     "clock_jump": 0.7,
+    "loop_close": 0.0,
 }
-"""Kinds of faults, with how often each is drawn in relation to the others."""
+"""Kinds of faults, with how often each is drawn in relation to the others; 0 for never."""
+HOST_WEIGHT = 1.0  # of each action of the host
+SAYING = ("say", "interrupt", "stop_reading")
+"""The user actions that send a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ class Entry:
 
     Attributes:
       time: when, in virtual seconds.
-      kind: a kind of USER_ACTIONS or FAULTS.
+      kind: a kind of USER_ACTIONS or FAULTS, or the name of an action of the host.
       process: number of the simulated process that it concerns.
       session: number of the session.
       text: what a user says; else ''.
@@ -82,6 +90,9 @@ class PlanOptions:
       faults: kinds of faults and their weights.
       seconds: mean time between two entries.
       lease_seconds: length of a lease.
+      host_actions: names of the host's own actions.
+      max_attempts: how often an invocation is started before it is parked.
+      entries: the entries themselves; where there are any, none is drawn.
     """
 
     actions: int
@@ -91,6 +102,9 @@ class PlanOptions:
     faults: Mapping[str, float] = field(default_factory=lambda: dict(FAULTS))
     seconds: float = 1.0
     lease_seconds: float = 10.0
+    host_actions: Sequence[str] = ()
+    max_attempts: int = NEVER_PARKED
+    entries: Sequence[Entry] = ()
 
     @property
     def digest(self) -> int:
@@ -105,6 +119,9 @@ class PlanOptions:
                 faults,
                 self.seconds,
                 self.lease_seconds,
+                sorted(self.host_actions),
+                self.max_attempts,
+                [*self.entries],
             )
         )
         return zlib.crc32(text.encode())
@@ -152,7 +169,8 @@ class Seed:
         if int(digest, 16) != options.digest:
             raise InputValidationError(
                 f"The seed {text[:80]!r} was made with other options. Call simulate with the same "
-                "actions, processes, sessions, messages, faults, seconds and lease_seconds."
+                "actions, processes, sessions, messages, faults, host_actions, seconds, "
+                "lease_seconds, max_attempts and plan."
             )
         bits = None if mask is None else int(mask, 16)
         kept = None if bits is None else tuple(i for i in range(bits.bit_length()) if bits >> i & 1)
@@ -164,8 +182,20 @@ def draw_plan(seed: Seed, options: PlanOptions) -> list[tuple[int, Entry]]:
 
     Only `Random.random` is drawn from, whose numbers are the same in every version of Python.
     """
+    entries = [*enumerate(options.entries)] or _draw_entries(seed, options)
+    if seed.kept is None:
+        return entries
+    kept = frozenset(seed.kept)
+    return [item for item in entries if item[0] in kept]
+
+
+def _draw_entries(seed: Seed, options: PlanOptions) -> list[tuple[int, Entry]]:
     chance = stream_of(seed.number, "plan")
-    weights = [*USER_ACTIONS.items(), *sorted(options.faults.items())]
+    weights = [
+        *USER_ACTIONS.items(),
+        *sorted(options.faults.items()),
+        *((name, HOST_WEIGHT) for name in sorted(options.host_actions)),
+    ]
     entries: list[tuple[int, Entry]] = []
     time = 0.0
     for index in range(options.actions):
@@ -175,12 +205,9 @@ def draw_plan(seed: Seed, options: PlanOptions) -> list[tuple[int, Entry]]:
         session = draw_index(chance, options.sessions)
         text = options.messages[draw_index(chance, len(options.messages))]
         amount = chance.random()
-        says = kind in ("say", "interrupt")
-        entries.append((index, Entry(time, kind, process, session, text if says else "", amount)))
-    if seed.kept is None:
-        return entries
-    kept = frozenset(seed.kept)
-    return [item for item in entries if item[0] in kept]
+        said = text if kind in SAYING else ""
+        entries.append((index, Entry(time, kind, process, session, said, amount)))
+    return entries
 
 
 def stream_of(seed: int, name: str) -> Random:
@@ -204,7 +231,7 @@ def _draw_kind(chance: Random, weights: Sequence[tuple[str, float]]) -> str:
 
 def check_options(options: PlanOptions) -> None:
     """Raise InputValidationError for options with which nothing can be drawn."""
-    for name in ("actions", "processes", "sessions"):
+    for name in ("actions", "processes", "sessions", "max_attempts"):
         value: Any = getattr(options, name)
         if not isinstance(value, int) or value < 1:
             raise InputValidationError(f"simulate: {name} is {value!r}; give at least 1.")
@@ -215,5 +242,18 @@ def check_options(options: PlanOptions) -> None:
         raise InputValidationError(
             f"simulate: there is no fault {unknown[0]!r}; there are {', '.join(FAULTS)}."
         )
+    taken = sorted({*USER_ACTIONS, *FAULTS} & {*options.host_actions})
+    if taken:
+        raise InputValidationError(
+            f"simulate: {taken[0]!r} is an action of simulate's own; give yours another name."
+        )
+    kinds = {*USER_ACTIONS, *options.faults, *options.host_actions}
+    for entry in options.entries:
+        there = entry.process < options.processes and entry.session < options.sessions
+        if entry.kind not in kinds or not there:
+            raise InputValidationError(
+                f"simulate: the plan's entry {entry} has a process, a session, or a kind that "
+                "there is not."
+            )
     if any(not weight >= 0 for weight in options.faults.values()):
         raise InputValidationError("simulate: the weight of a fault is a number of at least 0.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +40,6 @@ from .shared_store import ProcessDiedError, SimulatedStore, StoreHistory
 _START = 1_767_225_600.0  # the wall clock at the start of a simulation: 2026-01-01 00:00 UTC
 _RECOVERY = 30.0  # seconds after a fault in which a process may still lose a lease by it
 _POLL = 3.0  # seconds between two looks for abandoned work
-_ATTEMPTS = 1_000_000  # a run that is killed often must not be parked
 _TOOL_DELAY, _TOOL_HANGS = 0.5, 40.0  # seconds that a tool takes at most; when it seems to hang
 # Where agents and graphs call a tool; private there.
 _RUN_BODY, _RUN_CALL, _CALL = "_run_body", "_run_call", "_call"
@@ -145,7 +144,11 @@ class World:
         """Return the model that an agent has in the simulation."""
         inner = make_model(self._model, agent.name, own, self._models)
         return SimulatedModel(
-            inner, lambda: self.take_fault("model"), self._models, self._check_request
+            inner,
+            lambda: self.take_fault("model"),
+            self._models,
+            self._check_request,
+            self.history.report,
         )
 
     def _check_request(self, request: LlmRequest) -> None:
@@ -195,9 +198,12 @@ class SimulatedProcess:
       make_app: returns its app.
       lease_seconds: length of a lease.
       run_config: settings of its runs.
+      max_attempts: as for Runner.
+      has_loop: whether it has an event loop of its own, which can be closed.
 
     Attributes:
       name: unique name.
+      loop: its event loop.
       view: the store as it reaches it.
       runner: its runner.
       disturbed: when the last fault of its store, its clock or its host ended.
@@ -211,6 +217,8 @@ class SimulatedProcess:
         make_app: Callable[[], App],
         lease_seconds: float,
         run_config: RunConfig,
+        max_attempts: int,
+        has_loop: bool,
     ) -> None:
         born = sum(one.number == number for one in world.processes.values())
         self.number, self.name = number, f"process-{number}.{born}"
@@ -228,11 +236,28 @@ class SimulatedProcess:
             app=make_app(),
             session_service=self.view,
             lease_seconds=lease_seconds,
-            max_attempts=_ATTEMPTS,
+            max_attempts=max_attempts,
         )
         world.processes[self.name] = self
-        world.loop.start(self.name, self._renew())
-        world.loop.start(self.name, self._resume())
+        self.loop = world.loop.make_loop() if has_loop else world.loop
+        self._begin()
+
+    def _begin(self) -> None:
+        self.start(self._renew())
+        self.start(self._resume())
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Start a task in its event loop."""
+        return self.loop.start(self.name, work)
+
+    def close_loop(self) -> None:
+        """Close its event loop in the middle of everything, and continue in another one.
+
+        A program does that which calls `asyncio.run` twice.
+        """
+        self.loop.close()
+        self.loop = self.world.loop.make_loop()
+        self._begin()
 
     async def _renew(self) -> None:
         while True:

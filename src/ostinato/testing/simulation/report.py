@@ -12,8 +12,8 @@ from ...agents.base_agent import BaseAgent
 from ...agents.run_config import RunConfig
 from ...apps.app import App
 from ...errors import InputValidationError
-from .plan import FAULTS, Entry, PlanOptions, Seed, check_options
-from .run import Invariant, RunOptions, RunOutcome, run_once
+from .plan import FAULTS, NEVER_PARKED, Entry, PlanOptions, Seed, check_options
+from .run import HostAction, Invariant, RunOptions, RunOutcome, run_once
 
 _SHRINKS = 200  # runs that the search for a shorter plan takes at most
 _MESSAGES = ("Please continue.", "Do what is needed.", "Look again.", "That is all for now.")
@@ -90,17 +90,20 @@ def simulate(
     seed: int | str = 0,
     runs: int = 1,
     actions: int = 30,
+    plan: Sequence[Entry] = (),
     processes: int = 2,
     sessions: int = 1,
     messages: Sequence[str] = _MESSAGES,
     model: Any = None,
     faults: Mapping[str, float] | None = None,
+    host_actions: Mapping[str, HostAction] | None = None,
     always: Sequence[Invariant] = (),
     eventually: Sequence[Invariant] = (),
     strict_effects: bool = True,
     run_config: RunConfig | None = None,
     seconds: float = 1.0,
     lease_seconds: float = 10.0,
+    max_attempts: int = NEVER_PARKED,
     shrink: bool = True,
     keep_going: bool = False,
 ) -> SimulationReport:
@@ -111,16 +114,23 @@ def simulate(
       seed: the first run's seed; or the text that a failure printed, to replay it.
       runs: how many runs, with seeds that count up.
       actions: entries of each run's plan.
+      plan: the entries, by time, instead of drawn ones; such as those of a failure, to be run again
+        under the schedules of many seeds.
       processes, sessions: how many at a time; the processes share the sessions.
       messages: what users say, drawn at random.
       model: replies by position since the user's last text, a function of the LlmRequest, a model,
-        `"own"`, or a mapping of these by agent name. By default it calls tools at random.
+        `"own"`, or a mapping of these by agent name. By default it calls tools at random. An
+        assertion that fails in it is a failure.
       faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
+      host_actions: what your host does besides, such as a rewind or an import: async functions of a
+        `Host` by name, each drawn as often as a fault of weight 1. An error that is none of
+        Ostinato's is a failure.
       always, eventually: called with a `Moment` after each commit, and at the end; False or an
         error is a failure.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds: virtual seconds between two entries, and of a lease.
+      max_attempts: as for `Runner`; by default no invocation is parked.
       shrink: whether failures are shrunk.
       keep_going: whether to continue after the first failure.
 
@@ -131,12 +141,24 @@ def simulate(
       InputValidationError: an option cannot be used, or the seed is of another version.
     """
     kinds = dict(FAULTS if faults is None else faults)
-    plan = PlanOptions(actions, processes, sessions, messages, kinds, seconds, lease_seconds)
-    check_options(plan)
+    own = dict(host_actions or {})
+    drawn = PlanOptions(
+        actions,
+        processes,
+        sessions,
+        messages,
+        kinds,
+        seconds,
+        lease_seconds,
+        [*own],
+        max_attempts,
+        plan,
+    )
+    check_options(drawn)
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     maker = _app_maker(agent)
-    options = RunOptions(plan, maker, model, config, always, eventually, strict_effects)
-    return _run_seeds(_seeds_of(seed, runs, plan), options, shrink, keep_going)
+    options = RunOptions(drawn, maker, model, config, always, eventually, strict_effects, own)
+    return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
 
 
 def _run_seeds(

@@ -7,71 +7,45 @@ import gc
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ... import types
 from ...agents.run_config import RunConfig, StreamingMode
 from ...apps.app import App
-from ...errors import OstinatoError
-from ...events.event import Event
+from ...errors import (
+    LeaseLostError,
+    OstinatoError,
+    RunCancelledError,
+    SessionBusyError,
+    StoreError,
+)
 from ...events.pending import CONFIRMATION, Pending, pending_calls
-from ...sessions.log.resume import RERUN
-from ...sessions.session import Session
+from ...events.request_input import REQUEST_INPUT
 from ...sessions.store.durable_store import Place
 from ...workflow.tool_node import find_asking_call
 from .event_loop import StuckError
-from .plan import Entry, PlanOptions, Seed, draw_index, draw_plan, stream_of
-from .process import Effect, SimulatedProcess, SimulatedToolError, World, instrument
+from .moment import Host, Moment
+from .plan import SAYING, Entry, PlanOptions, Seed, draw_index, draw_plan, stream_of
+from .process import SimulatedProcess, SimulatedToolError, World, instrument
+from .settled import SettledSession
 from .shared_store import InvariantError
 
 _USER = "user"
-_IN_DOUBT = "was interrupted and may have taken effect already"  # in the question to a person
+_UNASKED = "nobody-asked"  # id of a call that no model made
+_EXPECTED = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
+_BY_OTHERS = (RunCancelledError, LeaseLostError, SessionBusyError, StoreError)
+_UNREAD = 20.0  # virtual seconds for which a caller stops reading, at most
 _SETTLE_SECONDS = 300.0  # virtual seconds within which everything has to have ended
-_RESTART = 8.0  # seconds until another process replaces a dead one, at most
 _STEPS_OF_ACTION, _STEPS = 30_000, 300_000  # a run that takes more does not end
 _TRACE = 40  # lines of the trace that a failure keeps
 
 
-class Moment:
-    """What an invariant of the user sees.
-
-    Attributes:
-      time: virtual seconds since the start.
-      session_id: the session that has changed, or that is looked at in the end.
-      events: its stored events.
-      effects: the tool bodies that have begun in it, in order.
-    """
-
-    def __init__(self, world: World, place: Place) -> None:
-        self._world, self._place = world, place
-        self.time, self.session_id = world.loop.now, place.session_id
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """The events of the session, in order."""
-        return self._world.history.events.get(self._place, ())
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The session's stored state."""
-        return dict(self.session.state)
-
-    @property
-    def session(self) -> Session:
-        """The session as the store has it."""
-        found = self._world.store.get_session_sync(**self._place._asdict())
-        assert found is not None
-        return found
-
-    @property
-    def effects(self) -> list[Effect]:
-        """The tool bodies that have begun."""
-        return [one for one in self._world.effects if one.session_id == self.session_id]
-
-
 Invariant = Callable[[Moment], Any]
+HostAction = Callable[[Host], Awaitable[Any]]
+"""Something that the host of an agent does; see `simulate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +59,7 @@ class RunOptions:
     always: Sequence[Invariant] = ()
     eventually: Sequence[Invariant] = ()
     strict_effects: bool = True
+    host_actions: Mapping[str, HostAction] = field(default_factory=dict[str, HostAction])
 
 
 @dataclass(slots=True)
@@ -155,7 +130,7 @@ class SimulationRun:
     ) -> None:
         self._world, self._options, self._entries = world, options, entries
         self._alive: dict[int, SimulatedProcess] = {}
-        self._calls: list[asyncio.Task[Any]] = []  # of processes that live
+        self._calls: list[asyncio.Task[Any]] = []  # of loops in which something goes on
         self._callers: dict[asyncio.Task[Any], SimulatedProcess] = {}
         self._left: set[asyncio.Task[Any]] = set()
         self._sent: dict[str, tuple[Place, asyncio.Task[Any]]] = {}
@@ -189,9 +164,10 @@ class SimulationRun:
             process = self._alive[number % len(self._alive)]
             last = self._say(process, place, f"Is anybody there? ({number})", "queue")
             await self._settle()
-            if last.cancelled():
+            error = None if last.cancelled() else last.exception()
+            if last.cancelled() or isinstance(error, _BY_OTHERS):
                 raise self._broken(
-                    f"liveness: the last message of {place.session_id} was cancelled"
+                    f"liveness: the last message of {place.session_id} was not answered: {error!r}"
                 )
         self._check_end()
         self._raise_violation()
@@ -208,16 +184,25 @@ class SimulationRun:
     def _start_process(self, number: int) -> SimulatedProcess:
         options = self._options
         process = self._alive[number] = SimulatedProcess(
-            self._world, number, options.make_app, options.plan.lease_seconds, options.run_config
+            self._world,
+            number,
+            options.make_app,
+            options.plan.lease_seconds,
+            options.run_config,
+            options.plan.max_attempts,
+            bool(options.plan.faults.get("loop_close")),
         )
         return process
 
     def _perform(self, index: int, entry: Entry) -> None:
         process = self._alive[entry.process]
         place = self._places[entry.session]
-        if entry.kind in ("say", "interrupt"):
+        if entry.kind in SAYING:
             policy = "interrupt" if entry.kind == "interrupt" else "queue"
-            self._say(process, place, f"{entry.text} ({index})", policy)
+            waits = _UNREAD * entry.amount**2 if entry.kind == "stop_reading" else 0.0
+            self._say(process, place, f"{entry.text} ({index})", policy, waits)
+        elif entry.kind in self._options.host_actions:
+            self._call(process, self._act(entry, Host(self._world, place, process, entry.amount)))
         elif entry.kind.startswith(("model_", "tool_")):
             process.faults.append(entry.kind)
         elif entry.kind.startswith("answer"):
@@ -225,14 +210,24 @@ class SimulationRun:
         else:
             getattr(self, f"_do_{entry.kind}")(process, place, entry)
 
-    def _say(self, process: SimulatedProcess, place: Place, text: str, policy: str) -> Any:
-        task = self._send(process, place, [types.Part(text=text)], policy)
+    def _say(
+        self, process: SimulatedProcess, place: Place, text: str, policy: str, waits: float = 0.0
+    ) -> asyncio.Task[Any]:
+        task = self._send(process, place, types.Part(text=text), policy, waits)
         self._sent[text] = place, task
         return task
 
     def _send(
-        self, process: SimulatedProcess, place: Place, parts: list[types.Part], policy: str
+        self,
+        process: SimulatedProcess,
+        place: Place,
+        part: types.Part,
+        policy: str = "queue",
+        waits: float = 0.0,
     ) -> asyncio.Task[Any]:
+        """Run a message; its caller waits for so many seconds with one of the first events."""
+        at = 1 + draw_index(self._chance, 3) if waits else 0
+        closes = self._chance.random() < 0.5
         streams = self._chance.random() < 0.4
         config = self._options.run_config.model_copy(
             update={
@@ -245,17 +240,37 @@ class SimulationRun:
             events = process.runner.run_async(
                 user_id=place.user_id,
                 session_id=place.session_id,
-                new_message=types.Content(role="user", parts=parts),
+                new_message=types.Content(role="user", parts=[part]),
                 run_config=config,
             )
-            async for _ in events:
-                pass
+            count = 0
+            try:
+                async for _ in events:
+                    count += 1
+                    if count == at:
+                        await asyncio.sleep(waits)
+            finally:
+                if closes:
+                    await events.aclose()
+                del events  # else the error of a task keeps it, and the loop never closes it
 
-        task = self._world.loop.start(process.name, run())
+        return self._call(process, run())
+
+    def _call(self, process: SimulatedProcess, work: Any) -> asyncio.Task[Any]:
+        """Start what somebody waits for in a process."""
+        task = process.start(work)
         task.add_done_callback(self._note_end)
         self._calls.append(task)
         self._callers[task] = process
         return task
+
+    async def _act(self, entry: Entry, host: Host) -> None:
+        try:
+            await self._options.host_actions[entry.kind](host)
+        except _EXPECTED:
+            raise
+        except Exception as error:  # boundary: the user's code
+            raise self._broken(f"action: {entry.kind} raised {error!r}") from error
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:
         """Check how a caller's run ended: in a way that a caller can expect."""
@@ -267,8 +282,7 @@ class SimulationRun:
             return
         error = task.exception()
         self._figures["runs that ended" if error is None else "runs that failed"] += 1
-        expected = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
-        if error is not None and not isinstance(error, expected) and not _is_of_user(error):
+        if error is not None and not isinstance(error, _EXPECTED) and not _is_of_user(error):
             text = "".join(traceback.format_exception(error)[-3:])
             self._broken(f"error: a caller got {type(error).__name__}: {error}\n{text}")
 
@@ -276,17 +290,22 @@ class SimulationRun:
         if entry.kind == "answer_again":
             if self._answered:
                 again, known = self._answered[draw_index(self._chance, len(self._answered))]
-                self._send(process, again, [_answer_to(known, entry.amount)], "queue")
+                self._send(process, again, _answer_to(known, entry.amount))
             return
-        waiting = pending_calls(self._world.history.events.get(place, ()))
+        if entry.kind == "answer_unasked":
+            name = CONFIRMATION if entry.amount < 0.5 else REQUEST_INPUT
+            answer = types.FunctionResponse(id=_UNASKED, name=name, response={"confirmed": True})
+            self._send(process, place, types.Part(function_response=answer))
+            return
+        waiting = pending_calls(self._world.history.stored(place))
         if not waiting:
             return
         one = waiting[int(entry.amount * len(waiting))]
         self._answered.append((place, one))
-        self._send(process, place, [_answer_to(one, entry.amount)], "queue")
+        self._send(process, place, _answer_to(one, entry.amount))
         if entry.kind == "answer_twice":
             other = self._alive[(entry.process + 1) % len(self._alive)]
-            self._send(other, place, [_answer_to(one, 1 - entry.amount)], "queue")
+            self._send(other, place, _answer_to(one, 1 - entry.amount))
 
     def _do_leave(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         waiting = [task for task in self._calls if not task.done()]
@@ -296,13 +315,8 @@ class SimulationRun:
             task.cancel()
 
     def _do_cancel(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
-        async def cancel() -> None:
-            try:
-                await process.runner.cancel(user_id=place.user_id, session_id=place.session_id)
-            except OstinatoError:
-                pass
-
-        self._world.loop.start(process.name, cancel())
+        cancel = process.runner.cancel(user_id=place.user_id, session_id=place.session_id)
+        self._call(process, cancel)
 
     def _do_store_slow(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.slowness = 1.0 + 200.0 * entry.amount
@@ -310,14 +324,29 @@ class SimulationRun:
 
     def _do_store_lost(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.lost = True
-        lease = self._options.plan.lease_seconds
-        seconds = 0.05 + 2 * lease * entry.amount**2
-        self._disturb(process, seconds, lambda: setattr(process.view, "lost", False))
+        end = partial(setattr, process.view, "lost", False)
+        self._disturb(process, self._outage(entry), end)
+
+    def _do_store_full(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
+        process.view.full = True
+        end = partial(setattr, process.view, "full", False)
+        self._disturb(process, self._outage(entry), end)
+
+    def _outage(self, entry: Entry) -> float:
+        return 0.05 + 2 * self._options.plan.lease_seconds * entry.amount**2
 
     def _do_death(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.die()
-        self._calls = [task for task in self._calls if self._callers[task] is not process]
+        self._forget_calls(process)
         self._start_process(entry.process)
+
+    def _do_loop_close(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
+        process.close_loop()
+        self._forget_calls(process)
+
+    def _forget_calls(self, process: SimulatedProcess) -> None:
+        """Expect no end of what a process does now: its callers have gone with it."""
+        self._calls = [task for task in self._calls if self._callers[task] is not process]
 
     def _do_lease_loss(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         """Freeze a process until after its leases have expired; then it continues, unaware."""
@@ -340,7 +369,8 @@ class SimulationRun:
         world = self._world
         for process in self._alive.values():
             process.faults.clear()
-            process.view.lost, process.view.slowness = False, 1.0
+            process.view.lost = process.view.full = False
+            process.view.slowness = 1.0
             world.loop.thaw(process.name)
         end = world.loop.now + _SETTLE_SECONDS
         left = ["the start"]
@@ -357,7 +387,7 @@ class SimulationRun:
         for place in self._places:
             found += [f"message {one} in the inbox" for one in self._world.store.inbox_of(place)]
             lease = self._world.store.lease_of(place)
-            if lease is not None and lease.invocation_id:
+            if lease is not None and lease.invocation_id and not lease.stuck:
                 found.append(f"an open invocation, {lease.invocation_id} of {lease.owner!r}")
         return found
 
@@ -376,90 +406,9 @@ class SimulationRun:
 
     def _check_end(self) -> None:
         for place in self._places:
-            events = self._world.history.events.get(place, [])
-            self._check_messages(place, events)
-            self._check_calls(place, events)
-            self._check_effects(place, events)
-            self._check_state(place, events)
+            SettledSession(self._world, place, self._options.strict_effects).check(self._sent)
             for invariant in self._options.eventually:
                 self._check(invariant, "eventually", place)
-
-    def _check_messages(self, place: Place, events: Sequence[Event]) -> None:
-        texts = Counter(_text_of(event) for event in events if event.author == "user")
-        for text, (of, task) in self._sent.items():
-            if of != place:
-                continue
-            if texts[text] > 1:
-                raise self._broken(f"doubled: message {text!r} is stored {texts[text]} times")
-            ended = task.done() and not task.cancelled() and task.exception() is None
-            if ended and not texts[text]:
-                raise self._broken(f"lost: message {text!r} was accepted and is not stored")
-
-    def _check_calls(self, place: Place, events: Sequence[Event]) -> None:
-        answered = {one.id for event in events for one in event.get_function_responses()}
-        for event in events:
-            waits = event.long_running_tool_ids or ()
-            for call in event.get_function_calls():
-                if call.id not in answered and call.id not in waits:
-                    raise self._broken(f"unanswered: call {call.id} of {call.name}")
-        paused = {event.invocation_id for event in events if event.long_running_tool_ids}
-        rows = self._world.store.rows_of(place) - paused
-        if rows:
-            raise self._broken(f"journal: rows of {sorted(rows)[0]} are left")
-
-    def _check_effects(self, place: Place, events: Sequence[Event]) -> None:
-        flagged = {i for event in events for i in (event.custom_metadata or {}).get(RERUN, ())}
-        told = _doubtful_calls(events)
-        calls = {call.id for event in events for call in event.get_function_calls()}
-        invocations = {event.invocation_id for event in events}
-        # A node whose tool raised runs again when it is resumed.
-        errors = _count_node_errors(events)
-        approved = _approved_calls(events)
-        effects: dict[str, list[Effect]] = {}
-        for effect in self._world.effects:
-            if effect.session_id == place.session_id:
-                effects.setdefault(effect.call_id, []).append(effect)
-        for call_id, runs in effects.items():
-            first = runs[0]
-            known = invocations if first.node_of else calls
-            if (first.node_of or call_id) not in known:
-                raise self._broken(f"effect: {first.tool} ran for call {call_id}, not in the log")
-            if first.needs_approval and call_id not in approved:
-                raise self._broken(f"policy: {first.tool} ran without approval of {call_id}")
-            repeats = len(runs) - 1 - errors[call_id]
-            if repeats > 0 and call_id not in flagged | told and not first.repeatable:
-                raise self._broken(
-                    f"repeated: {first.tool} ran {len(runs)} times for call {call_id}, and no "
-                    "event says so"
-                )
-            keyed = any(one.read_key for one in runs) or first.repeatable or call_id in told
-            if repeats > 0 and not keyed and self._options.strict_effects:
-                raise self._broken(
-                    f"unkeyed: {first.tool} ran {len(runs)} times for one call and reads no key; "
-                    "pass on tool_context.idempotency_key, or give the tool check= or in_doubt="
-                )
-
-    def _check_state(self, place: Place, events: Sequence[Event]) -> None:
-        """Check that the stored state is what the events say, and that the session is readable."""
-        expected: dict[str, Any] = {}
-        for event in events:
-            for key, value in event.actions.state_delta.items():
-                if key.startswith("temp:"):
-                    continue
-                if value is None:
-                    expected.pop(key, None)
-                else:
-                    expected[key] = value
-        session = self._world.store.get_session_sync(**place._asdict())
-        if session is None or [e.id for e in session.events] != [e.id for e in events]:
-            raise self._broken(f"readable: {place.session_id} does not load as it was stored")
-        own = {key for key in expected if ":" not in key}
-        for key in sorted(own):
-            if session.state.get(key) != expected[key]:
-                raise self._broken(
-                    f"state: {key} is {session.state.get(key)!r} in the store, and the events say "
-                    f"{expected[key]!r}"
-                )
 
     def count_figures(self) -> Counter[str]:
         """Return how often what happened."""
@@ -484,51 +433,6 @@ def _answer_to(one: Pending, amount: float) -> types.Part:
     if find_asking_call(one.call):
         return one.answer({"result": amount < 0.8})
     return one.answer({"result": "yes" if amount < 0.8 else "no"})
-
-
-def _approved_calls(events: Sequence[Event]) -> set[str]:
-    asked: dict[str, str] = {}
-    found: set[str] = set()
-    for event in events:
-        for call in event.get_function_calls():
-            if call.name == CONFIRMATION:
-                original: Any = (call.args or {}).get("originalFunctionCall") or {}
-                asked[call.id or ""] = str(original.get("id"))
-            elif find_asking_call(call):
-                asked[call.id or ""] = find_asking_call(call)
-        for response in event.get_function_responses():
-            answer = response.response or {}
-            yes = bool(answer.get("confirmed" if response.name == CONFIRMATION else "result"))
-            if event.author == "user" and response.id in asked and yes:
-                found.add(asked.get(response.id or "", ""))
-    return found
-
-
-def _count_node_errors(events: Sequence[Event]) -> Counter[str]:
-    """Return how often each call of a workflow's tool nodes ended with an error in the log."""
-    return Counter(
-        f"{event.invocation_id}:{event.node_info.path}"
-        for event in events
-        if event.error_code and event.content is None and event.node_info.path
-    )
-
-
-def _doubtful_calls(events: Sequence[Event]) -> set[str]:
-    """Return the calls about which a person was told that they may have taken effect already."""
-    found: set[str] = set()
-    for event in events:
-        for call in event.get_function_calls():
-            if call.name == CONFIRMATION and _IN_DOUBT in str(call.args):
-                original: Any = (call.args or {}).get("originalFunctionCall") or {}
-                found.add(str(original.get("id")))
-            elif _IN_DOUBT in str(call.args):
-                found.add(find_asking_call(call))
-    return found
-
-
-def _text_of(event: Event) -> str:
-    parts = (event.content.parts if event.content else None) or ()
-    return "".join(part.text or "" for part in parts)
 
 
 def _is_of_user(error: BaseException) -> bool:

@@ -19,6 +19,7 @@ from ...events.pending import CONFIRMATION
 from ...events.request_input import REQUEST_INPUT
 from ...sessions.base_session_service import read_port
 from ...sessions.in_memory_session_service import InMemorySessionService
+from ...sessions.log.event_log import EventLog
 from ...sessions.store.durable_store import (
     Claim,
     Fence,
@@ -30,11 +31,11 @@ from ...sessions.store.durable_store import (
 from ...sessions.store.lease_rules import passed_by
 
 _WRITES = (
-    "park leave_message renew renew_messages request_cancel claim_answers "
-    "release_answers take_messages"
+    "leave_message renew renew_messages request_cancel claim_answers release_answers take_messages"
 ).split()
 _READS = "open_session get_session journal lease open_leases messages waiting_places".split()
 _ASKED_ONCE = (CONFIRMATION, REQUEST_INPUT)
+_Post = tuple[Place, Fence, bool]  # a release that nobody waits for, and whether it keeps rows
 _DELAY = 0.02  # seconds that half of an operation takes, at most
 
 
@@ -57,6 +58,10 @@ class StoreHistory:
       refused: appends of former owners that the store refused.
       taken_over: leases that another owner took while an invocation was open.
       finished: calls whose result is in the journal.
+      events: all events that were ever stored, by session.
+      pruned: how many of them a host has deleted since.
+      parked: invocations that were parked.
+      reopened: calls that a person may approve again, since a rewind hides the answer.
       is_healthy: whether an owner's process lives, and no fault has touched it lately.
       on_commit: called after each commit with its session.
     """
@@ -70,11 +75,16 @@ class StoreHistory:
         self.is_healthy: Callable[[str], bool] = lambda owner: False
         self.finished: set[str] = set()
         self.events: dict[Place, list[Event]] = {}
+        self.pruned: Counter[Place] = Counter()
+        self.parked: set[str] = set()
         self._ids: dict[Place, list[str]] = {}
         self._known: dict[Place, set[str]] = {}
         self._tokens: dict[Place, int] = {}
         self._owners: dict[tuple[Place, int], tuple[str, str]] = {}
         self._answers: Counter[tuple[Place, str, bool]] = Counter()
+        self.reopened: set[str] = set()
+        self._originals: dict[str, str] = {}
+        self._given: dict[Place, list[tuple[str, list[tuple[Place, str, bool]]]]] = {}
         self._asked: Counter[tuple[Place, str]] = Counter()
         self._questions: Counter[tuple[Place, str]] = Counter()
 
@@ -82,6 +92,15 @@ class StoreHistory:
         """Add a line to the trace."""
         self.trace.append(line)
         self.digest = zlib.crc32(line.encode(), self.digest)
+
+    def stored(self, place: Place) -> Sequence[Event]:
+        """Return the events of a session that the store still has."""
+        return self.events.get(place, [])[self.pruned[place] :]
+
+    def prune(self, place: Place, count: int) -> None:
+        """Note that a host deletes the oldest events."""
+        self.pruned[place] += count
+        del self._ids[place][:count]
 
     def is_over(self, call_id: str) -> bool:
         """Return whether the journal has a result of a call, and no person was asked about it."""
@@ -125,11 +144,23 @@ class StoreHistory:
             self._check_answers(place, event)
 
     def _check_answers(self, place: Place, event: Event) -> None:
+        rewound = event.actions.rewind_before_invocation_id
+        given = self._given.setdefault(place, [])
+        at = next((at for at, (run, _) in enumerate(given) if run == rewound), len(given))
+        for _, keys in given[at:]:  # the questions of hidden answers wait again
+            self._answers.subtract(keys)
+            self.reopened.update(
+                self._originals.get(one, one) for _, one, by_user in keys if by_user
+            )
+        del given[at:]
+        keys: list[tuple[Place, str, bool]] = []
+        given.append((event.invocation_id, keys))
         waiting = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
             if call.name == CONFIRMATION:
                 original: Any = (call.args or {}).get("originalFunctionCall") or {}
                 self._asked[place, str(original.get("id"))] += 1
+                self._originals[call.id or ""] = str(original.get("id"))
             if call.id in waiting:
                 self._asked[place, call.id or ""] += 1
             if call.name == REQUEST_INPUT:
@@ -139,6 +170,7 @@ class StoreHistory:
             if key[2] and response.name not in _ASKED_ONCE:
                 continue  # a long-running function may be told more than once how it stands
             self._answers[key] += 1
+            keys.append(key)
             # One that waits is told so first, each time that it is asked for.
             most = 1 + self._asked[place, response.id or ""]
             if key[2]:
@@ -201,6 +233,7 @@ class SimulatedStore(InMemorySessionService):
     Attributes:
       is_dead: whether its process is dead; it commits nothing more.
       lost: whether the process cannot reach it.
+      full: whether the process cannot write to it.
       slowness: how many times longer than usual operations take.
       failures: how often an operation failed.
     """
@@ -214,15 +247,17 @@ class SimulatedStore(InMemorySessionService):
         if base is not None:
             vars(self).update(vars(base))
         self.history, self._chance = history, chance
-        self.is_dead = self.lost = False
+        self.is_dead = self.lost = self.full = False
         self.slowness = 1.0
         self.failures = 0
+        self._posted: list[_Post] = []
+        self._committing: set[asyncio.Task[None]] = set()
 
-    async def pause(self) -> None:
+    async def pause(self, *, writing: bool = True) -> None:
         """Take the time of half an operation.
 
         Raises:
-          StoreError: the store is lost.
+          StoreError: the store is lost, or full.
         """
         await asyncio.sleep(self._chance.random() * _DELAY * self.slowness)
         if self.is_dead:
@@ -230,6 +265,9 @@ class SimulatedStore(InMemorySessionService):
         if self.lost:
             self.failures += 1
             raise StoreError("The store cannot be reached (simulated).")
+        if self.full and writing:
+            self.failures += 1
+            raise StoreError("The store's disk is full (simulated).")
 
     def lease_of(self, place: Place) -> Lease | None:
         """Return a session's lease without any delay."""
@@ -240,6 +278,24 @@ class SimulatedStore(InMemorySessionService):
         """Return the ids of the messages that wait in a session, without any delay."""
         stored = self._sessions.get(place)
         return [] if stored is None else [*stored.inbox]
+
+    def prune(self, place: Place, part: float) -> int:
+        """Delete the oldest events of a session without any delay; return how many.
+
+        Args:
+          place: the session.
+          part: of those before the first one that open work needs, from 0 to 1.
+        """
+        stored = self._get_stored(place)
+        records, lease = stored.log.records, stored.lease
+        needed = {row for row, _ in stored.journal} | set(stored.inbox)
+        needed |= {one.invocation_id for one in stored.log.unanswered.values()}
+        needed |= {lease.invocation_id} if lease is not None else set()
+        kept = [at for at, record in enumerate(records) if record.invocation_id in needed]
+        count = int(part * min([len(records), *kept]))
+        self.history.prune(place, count) if count else None
+        stored.log = EventLog(records[count:])
+        return count
 
     def rows_of(self, place: Place) -> set[str]:
         """Return the invocations that have rows in the journal, without any delay."""
@@ -256,7 +312,7 @@ class SimulatedStore(InMemorySessionService):
         changes: Any = None,
     ) -> Fence | None:
         """Commit; see the port."""
-        await self.pause()
+        await self.commit_posted()
         place = Place(session.app_name, session.user_id, session.id)
         stored = self._get_stored(place)
         before = stored.lease_at(_clock.now())
@@ -310,7 +366,7 @@ class SimulatedStore(InMemorySessionService):
         self, place: Place, message: InboxMessage, seconds: float, answers: Any = ()
     ) -> None:
         """Store a message; see the port."""
-        await self.pause()
+        await self.commit_posted()
         before = self.inbox_of(place)
         await super().put_message(place, message, seconds, answers)
         new = [] if message.invocation_id in before else [message.invocation_id]
@@ -327,17 +383,51 @@ class SimulatedStore(InMemorySessionService):
         wait: bool = True,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Release a lease; see the port."""
+        """Release a lease; see the port. Unless it waits, it is committed with what comes next, and
+        a death before loses it.
+        """
+        post = place, fence, keep_rows
+        if wait:
+            await self.commit_posted(post)
+            await self.pause()
+        else:
+            self._posted.append(post)
+            soon = asyncio.ensure_future(self._commit_soon(post, on_error))
+            self._committing.add(soon)
+            soon.add_done_callback(self._committing.discard)
+
+    async def _commit_soon(self, post: _Post, on_error: Callable[[Exception], None] | None) -> None:
+        try:
+            await self.commit_posted()
+        except StoreError as error:
+            if post in self._posted:
+                self._posted.remove(post)
+                if on_error is not None:
+                    on_error(error)
+
+    async def commit_posted(self, *more: _Post) -> None:
+        """Take the time of half an operation, then commit the releases that nobody waits for."""
         await self.pause()
-        before = self.lease_of(place)
-        await super().release(place, fence, keep_rows=keep_rows, wait=wait, on_error=on_error)
-        if before is not None and before.token != fence.token and self.lease_of(place) != before:
-            raise self.history.report(f"fence: {fence} released a lease that it does not hold")
+        posted, self._posted = [*self._posted, *more], []
+        for place, fence, keep_rows in posted:
+            before = self.lease_of(place)
+            await super().release(place, fence, keep_rows=keep_rows)
+            held = before is None or before.token == fence.token
+            if not held and self.lease_of(place) != before:
+                raise self.history.report(f"fence: {fence} released a lease that it does not hold")
+
+    async def park(self, place: Place, fence: Fence, reason: str) -> None:
+        """Park an invocation; see the port."""
+        await self.commit_posted()
+        await super().park(place, fence, reason)
+        lease = self.lease_of(place)
+        if lease is not None and lease.stuck:
+            self.history.parked.add(lease.invocation_id)
         await self.pause()
 
     async def hand_over(self, place: Place, fence: Fence, *, failed: bool = False) -> None:
         """Hand a lease over; see the port."""
-        await self.pause()
+        await self.commit_posted()
         await super().hand_over(place, fence, failed=failed)
         lease = self.lease_of(place)
         if lease is not None and lease.token > fence.token:
@@ -356,9 +446,10 @@ def _describe(event: Event) -> str:
 
 def _delay(name: str) -> Any:
     async def operate(self: SimulatedStore, *args: Any, **named: Any) -> Any:
-        await self.pause()
+        writing = name in _WRITES
+        await (self.commit_posted() if writing else self.pause(writing=False))
         given = await getattr(InMemorySessionService, name)(self, *args, **named)
-        await self.pause()
+        await self.pause(writing=writing)
         return given
 
     return operate

@@ -23,6 +23,7 @@ from .call_policies import find_restricting
 from .tool_result import CallOutcome
 
 if TYPE_CHECKING:
+    from ....context._ports import RunJournal
     from ....sessions.store.durable_store import JournalRow
 
 
@@ -100,14 +101,19 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     for delta in deltas:
         order.restore(delta.times)
     if ctx.run_state.write_order is not None and journal is not None:
-        for row, is_committed in journal.finished_rows():  # those of other branches, too
-            order.restore(_stored_delta(row).times, is_committed=is_committed)
+        _restore_order(order, journal)  # with the calls of other branches
     for delta in [delta.join(order) for delta in deltas if delta]:
         theirs = find_later_writes(ctx.session, delta, ctx.invocation_id)
         for key, value in delta.items():
             if not (delta.is_superseded(key) or key in theirs):
                 write_key(ctx.session.state, tombstones_of(ctx.session), key, value)
     return order
+
+
+def _restore_order(order: WriteOrder, journal: RunJournal) -> None:
+    """Take over the times of the writes of all calls that finished in earlier processes."""
+    for row, is_committed in journal.finished_rows():
+        order.restore(_stored_delta(row).times, is_committed=is_committed)
 
 
 def _stored_delta(row: JournalRow) -> OrderedDelta:
@@ -161,6 +167,24 @@ def load_response_event(
         actions=actions,
         custom_metadata={RERUN: fields["rerun"]} if fields["rerun"] else None,
     )
+
+
+def load_left_response(
+    journal: RunJournal, call: tuple[str | None, str], author: str, branch: str | None
+) -> Event | None:
+    """Return the response event of a call that its run left, without what others wrote later.
+
+    Args:
+      journal: the journal of that run.
+      call, author, branch: as for `load_response_event`.
+    """
+    event = load_response_event(journal.row(call[0]), call, author, branch)
+    if event is not None and isinstance(event.actions.state_delta, OrderedDelta):
+        order = WriteOrder()
+        _restore_order(order, journal)
+        delta = event.actions.state_delta = event.actions.state_delta.join(order)
+        delta.drop_outdated({})
+    return event
 
 
 def load_outcome(
