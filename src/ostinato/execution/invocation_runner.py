@@ -385,6 +385,8 @@ class InvocationRunner:
             scope.own_id = ctx.invocation_id
             has_begun = has_ended = _have_agents_ended(ctx)
             try:
+                for event in request.recovered or ():
+                    yield event
                 if request.yield_user_message and request.message is not None:
                     turn.record_event_number(ctx.log.records[-1])
                     yield ctx.log.records[-1].event()
