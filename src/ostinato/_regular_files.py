@@ -1,4 +1,4 @@
-"""Reads and writes of regular files whose path somebody else chose, such as a model.
+"""Reads and writes of regular files whose path a model or another party chose.
 
 Opening a FIFO waits for its other end, and a device such as /dev/zero never ends.
 """

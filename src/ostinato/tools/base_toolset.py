@@ -38,10 +38,13 @@ class BaseToolset(ABC):
 
     Attributes:
       restricts_calls: whether `get_call_policies` is asked before each call of the agent's tools.
+      restricting_key: it is asked, too, while the session's state holds this key with the agent's
+        name behind it; none if empty.
     """
 
     defer: bool = False
     restricts_calls: bool = False
+    restricting_key: str = ""
 
     def __init__(
         self,

@@ -53,6 +53,7 @@ class SkillCatalog:
       registry: where other skills come from.
       lifecycle: how long loaded skills stay active.
       scripts: how scripts are run.
+      restricts_calls: whether `allowed-tools` of active skills bind the agent.
 
     Raises:
       AgentConfigError: two skills have one name.
@@ -64,6 +65,8 @@ class SkillCatalog:
         registry: SkillRegistry | None,
         lifecycle: SkillLifecycleConfig,
         scripts: ScriptSettings,
+        *,
+        restricts_calls: bool = True,
     ) -> None:
         self.skills: dict[str, Skill] = {}
         for skill in skills:
@@ -75,6 +78,7 @@ class SkillCatalog:
         self.registry = registry
         self.lifecycle = lifecycle
         self.scripts = scripts
+        self.restricts_calls = restricts_calls
         self._fetched: tuple[str, dict[str, Skill | RegistryError | None]] = ("", {})
         self._ranking: ToolRanking | None = None
 
