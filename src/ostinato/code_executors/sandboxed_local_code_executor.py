@@ -60,6 +60,9 @@ class SandboxedLocalCodeExecutor(LocalCodeExecutor):
         """
         return probe_sandbox(self._open_sandbox().mechanism)
 
+    def _bound_output_files(self) -> int:
+        return self.max_disk_bytes
+
     def _open_sandbox(self) -> Sandbox:
         seconds = self.timeout_seconds
         limits = SandboxLimits(
