@@ -38,9 +38,11 @@ class SandboxedLocalCodeExecutor(LocalCodeExecutor):
       required: protections without which no code runs, of "files", "network", "signals" (to and
         sight of other processes), "memory", "processes", "disk" and "calls". "disk" is the only
         one that Landlock alone cannot give.
-      readable_paths: files and folders that the code can read besides, under their own paths.
+      readable_paths: files and folders that the code can read besides, under their own paths. A run
+        raises AgentConfigError if one does not exist or holds a socket, which it could talk to.
       max_processes: processes and threads of a run at once.
-      max_disk_bytes: all files of a run together; they are kept in memory.
+      max_disk_bytes: all files of a run together; they are kept in memory. The output files that
+        are kept have no more bytes together, holes included.
       timeout_seconds, max_memory_bytes, max_output_bytes, max_output_files, max_file_bytes: as for
         UnsafeLocalCodeExecutor. Memory is bounded for each process.
     """
