@@ -145,7 +145,7 @@ class BaseToolset(ABC):
 
 def _copy_deferred(tool: BaseTool) -> BaseTool:
     other = copy.copy(tool)
-    other.defer = True
+    other.defer, other.copied_from = True, tool
     return other
 
 
