@@ -23,6 +23,7 @@ class Limits:
       output_bytes: what is kept of stdout and of stderr; far beyond it the child is killed.
       files: number of output files kept.
       file_bytes: size of an output file that is kept, and on POSIX of any file that is written.
+      total_bytes: size of all output files together that are kept; None for no bound but theirs.
     """
 
     seconds: float | None
@@ -30,6 +31,7 @@ class Limits:
     output_bytes: int
     files: int
     file_bytes: int
+    total_bytes: int | None = None
 
 
 _MAIN = Path(__file__).with_name("_child_main.py")

@@ -102,7 +102,12 @@ class LocalCodeExecutor(BaseCodeExecutor):
             output_bytes=self.max_output_bytes,
             files=self.max_output_files,
             file_bytes=self.max_file_bytes,
+            total_bytes=self._bound_output_files(),
         )
+
+    def _bound_output_files(self) -> int | None:
+        """Return how many bytes all output files may have together; None for no bound."""
+        return None
 
     def _run_child(self, child: Child, wanted: CodeExecutionInput) -> CodeExecutionResult:
         try:
@@ -126,13 +131,13 @@ class LocalCodeExecutor(BaseCodeExecutor):
         reason = fault if fault and child.killed_because is None else None
         reason = reason or _why_failed(status, stderr, child.killed_because)
         if reason is not None:
-            return CodeExecutionResult(stdout=stdout, stderr=_join_lines(stderr, reason))
+            return CodeExecutionResult(stdout=stdout, stderr=join_lines(stderr, reason))
         files, notes = workspace.collect(child.limits)
         if notes:
             told = notes[:_MAX_NOTES]
             told += [f"and {len(notes) - len(told)} more"] if len(notes) > len(told) else []
-            stderr = _join_lines(stderr, "Files not kept: " + ", ".join(told))
-        return CodeExecutionResult(stdout=_join_lines(stdout, stderr), output_files=files)
+            stderr = join_lines(stderr, "Files not kept: " + ", ".join(told))
+        return CodeExecutionResult(stdout=join_lines(stdout, stderr), output_files=files)
 
     @abstractmethod
     def _run_code(self, child: Child, code: str, root: Path) -> tuple[int, str, str, str]:
@@ -164,6 +169,6 @@ def _why_failed(status: int, stderr: str, killed_because: str | None) -> str | N
     return f"The code ended with exit status {status}." if status else None
 
 
-def _join_lines(text: str, more: str) -> str:
+def join_lines(text: str, more: str) -> str:
     """Return both texts, the second on a line of its own."""
     return text + ("\n" if text and more and not text.endswith("\n") else "") + more

@@ -10,6 +10,7 @@ from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
 
 from .. import _clock
+from .._regular_files import read_regular_file
 from ._child import Limits
 from .code_execution_utils import File
 
@@ -56,6 +57,7 @@ class Workspace:
         """
         files: list[File] = []
         notes: list[str] = []
+        room = limits.total_bytes
         for name, path in sorted(self._iterate_files(notes)):
             mark = _file_mark(path)
             if self._known.get(name) == mark:
@@ -64,9 +66,12 @@ class Workspace:
                 notes.append(f"`{name}` ({mark[1]} bytes, the limit is {limits.file_bytes})")
             elif len(files) >= limits.files:
                 notes.append(f"`{name}` (the limit is {limits.files} files)")
+            elif room is not None and mark[1] > room:
+                notes.append(f"`{name}` (the limit of all files is {limits.total_bytes} bytes)")
             else:
                 mime_type = guess_type(name)[0] or "application/octet-stream"
-                content = path.read_bytes()
+                content = read_regular_file(path, mark[1])
+                room = None if room is None else room - len(content)
                 files.append(File(name.replace(":", "_"), content, mime_type))
         return files, notes
 

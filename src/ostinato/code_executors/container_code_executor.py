@@ -21,7 +21,7 @@ from ..processes.container.container_flags import (
 )
 from ..processes.container.container_run import ContainerRun
 from ._child import Capture, Child
-from ._local_code_executor import LocalCodeExecutor
+from ._local_code_executor import LocalCodeExecutor, join_lines
 
 DEFAULT_IMAGE_TAG = "adk-code-executor:latest"
 
@@ -134,7 +134,11 @@ class ContainerCodeExecutor(LocalCodeExecutor):
         fault = ""
         if answer.status is None and child.killed_because is None:
             fault = _explain_end(cli, settings.image, status, said.text())
-        return answer.status or 0, answer.stdout.text(), answer.stderr.text(), fault
+        stderr = join_lines(answer.stderr.text(), answer.note)
+        return answer.status or 0, answer.stdout.text(), stderr, fault
+
+    def _bound_output_files(self) -> int:
+        return self.max_disk_bytes
 
     def _settings(self) -> ContainerSettings:
         return ContainerSettings(
@@ -187,12 +191,15 @@ class _Answer:
     Attributes:
       stdout, stderr: what the code printed.
       status: the exit status; None before the answer is complete.
+      note: tells that files were left out, which had too many bytes together; else empty.
     """
 
     def __init__(self, child: Child, work: Path) -> None:
         self.stdout, self.stderr = Capture(child), Capture(child)
         self.status: int | None = None
+        self.note = ""
         self._is_refused = False
+        self._room = child.limits.total_bytes
         self._child, self._work = child, work
         self._files_left = child.limits.files + _FILES_NAMED
         self._buffer = bytearray()
@@ -233,6 +240,12 @@ class _Answer:
         if path.is_absolute() or ".." in path.parts or not path.name or self._files_left < 0:
             self._refuse("it sent a file that it must not send")
             return
+        if self._room is not None:
+            if len(content) > self._room:
+                most = self._child.limits.total_bytes
+                self.note = f"Some files are not kept: all may have {most} bytes together."
+                return
+            self._room -= len(content)
         target = self._work.joinpath(*path.parts)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -38,9 +38,11 @@ class SandboxedLocalCodeExecutor(LocalCodeExecutor):
       required: protections without which no code runs, of "files", "network", "signals" (to and
         sight of other processes), "memory", "processes", "disk" and "calls". "disk" is the only
         one that Landlock alone cannot give.
-      readable_paths: files and folders that the code can read besides, under their own paths.
+      readable_paths: files and folders that the code can read besides, under their own paths. A run
+        raises AgentConfigError if one does not exist or holds a socket, which it could talk to.
       max_processes: processes and threads of a run at once.
-      max_disk_bytes: all files of a run together; they are kept in memory.
+      max_disk_bytes: all files of a run together; they are kept in memory. The output files that
+        are kept have no more bytes together, holes included.
       timeout_seconds, max_memory_bytes, max_output_bytes, max_output_files, max_file_bytes: as for
         UnsafeLocalCodeExecutor. Memory is bounded for each process.
     """
@@ -59,6 +61,9 @@ class SandboxedLocalCodeExecutor(LocalCodeExecutor):
           AgentConfigError: no mechanism gives all that is required.
         """
         return probe_sandbox(self._open_sandbox().mechanism)
+
+    def _bound_output_files(self) -> int:
+        return self.max_disk_bytes
 
     def _open_sandbox(self) -> Sandbox:
         seconds = self.timeout_seconds

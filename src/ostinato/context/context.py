@@ -382,6 +382,6 @@ CallbackContext = Context
 ToolContext = Context
 
 
-def invocation_of(context: Context) -> Any:
+def invocation_of(context: ReadonlyContext) -> Any:
     """Return a context's invocation; of a mock of a context, what its test put in its place."""
     return context._invocation_context  # pyright: ignore[reportPrivateUsage]

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
+MAX_FILE_BYTES = 16 * 1024**2  # of a file that is read, unless the environment is told otherwise
+
 
 @dataclass
 class ExecutionResult:
@@ -76,6 +78,8 @@ class BaseEnvironment(ABC):
 
         Raises:
           FileNotFoundError: there is no such file.
+          OSError: it cannot be read. A model chooses the path, so an environment reads regular
+            files only, and up to a size.
         """
 
     @abstractmethod

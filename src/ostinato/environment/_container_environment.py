@@ -19,7 +19,7 @@ from ..processes.container.container_flags import (
     write_run,
 )
 from ..processes.container.container_run import ContainerRun
-from ._base_environment import BaseEnvironment, ExecutionResult
+from ._base_environment import MAX_FILE_BYTES, BaseEnvironment, ExecutionResult
 
 _OUTPUT_BYTES = 10_000_000
 _START_SECONDS = 60.0
@@ -44,8 +44,8 @@ done
 """
 _COMMAND = f'OSTINATO_COMMAND=$1 {_SHELL} -c "$2"; status=$?\n{_END_MARKED}\nexit $status'
 _MISSING, _NO_FILE = 44, 45
-_READ = f'[ -e "$1" ] || exit {_MISSING}; [ -f "$1" ] || exit {_NO_FILE}; exec cat "$1"'
-_WRITE = 'mkdir -p "${1%/*}" && exec cat >"$1"'
+_READ = f'[ -e "$1" ] || exit {_MISSING}; [ -f "$1" ] || exit {_NO_FILE}; exec head -c "$2" -- "$1"'
+_WRITE = f'[ ! -e "$1" ] || [ -f "$1" ] || exit {_NO_FILE}; mkdir -p "${{1%/*}}" && exec cat >"$1"'
 
 
 class ContainerEnvironment(BaseEnvironment):
@@ -57,7 +57,7 @@ class ContainerEnvironment(BaseEnvironment):
     docs/sandboxes.md lists what is promised.
 
     Args:
-      image: name of an image that has `/bin/sh`, `cat` and `grep`.
+      image: name of an image that has `/bin/sh`, `cat`, `grep` and `head`.
       working_dir: folder in which commands start, below `/tmp`.
       env_vars: variables that commands get.
       container_cli: the program, `docker`, `podman` or a path; the first that is found if None.
@@ -70,6 +70,7 @@ class ContainerEnvironment(BaseEnvironment):
       max_cpus: processors that all commands together may use.
       max_processes: processes and threads at once.
       max_disk_bytes: all files together; they are kept in memory.
+      max_file_bytes: size of the largest file that `read_file` returns.
 
     Raises:
       AgentConfigError: a value cannot be given to a container, or gives up the protection.
@@ -91,7 +92,14 @@ class ContainerEnvironment(BaseEnvironment):
         max_cpus: float = 1.0,
         max_processes: int = 128,
         max_disk_bytes: int = 256 * 1024**2,
+        max_file_bytes: int = MAX_FILE_BYTES,
     ) -> None:
+        if max_file_bytes <= 0:
+            raise AgentConfigError(
+                f"ContainerEnvironment: max_file_bytes is {max_file_bytes}, but must be more than "
+                "0."
+            )
+        self._max_file_bytes = max_file_bytes
         self._folder = PurePosixPath(f"{SCRATCH}/workspace" if working_dir is None else working_dir)
         if SCRATCH not in map(str, self._folder.parents) or ".." in self._folder.parts:
             raise AgentConfigError(
@@ -200,14 +208,17 @@ class ContainerEnvironment(BaseEnvironment):
 
         Raises:
           FileNotFoundError: there is no such file.
-          OSError: it cannot be read.
+          OSError: it is not a regular file, is larger than `max_file_bytes`, or cannot be read.
           RuntimeError: the environment is not initialized, or its container has ended.
         """
         box = self._open_box()
-        answer = await asyncio.to_thread(box.call, _READ, self._locate(path))
+        most = self._max_file_bytes
+        answer = await asyncio.to_thread(box.call, _READ, self._locate(path), str(most + 1))
         if answer.status == _MISSING:
             raise FileNotFoundError(f"There is no file {str(path)!r} in the container.")
         self._check(box, answer, "read", path)
+        if len(answer.output) > most:
+            raise OSError(f"{str(path)!r} has more than {most:,} bytes, the most that is read.")
         return answer.output
 
     async def write_file(self, path: str | Path, content: str | bytes) -> None:
@@ -223,7 +234,7 @@ class ContainerEnvironment(BaseEnvironment):
         """
         data = content.encode() if isinstance(content, str) else content
         box = self._open_box()
-        answer = await asyncio.to_thread(box.call, _WRITE, self._locate(path), data)
+        answer = await asyncio.to_thread(box.call, _WRITE, self._locate(path), stdin=data)
         self._check(box, answer, "written", path)
 
     def _start(self) -> _Box:
@@ -308,9 +319,9 @@ class _Box:
         flags = ["--interactive", "--workdir", folder]
         return ["exec", *flags, self.name, _SHELL, "-c", script, "sh", *arguments]
 
-    def call(self, script: str, argument: str, stdin: bytes = b"") -> CliAnswer:
-        """Run a short script with one argument."""
-        return self.cli.call(*self.exec_words(script, argument), stdin=stdin)
+    def call(self, script: str, *arguments: str, stdin: bytes = b"") -> CliAnswer:
+        """Run a short script with arguments."""
+        return self.cli.call(*self.exec_words(script, *arguments), stdin=stdin)
 
     def end_command(self, mark: str) -> None:
         """End a command's processes; the whole container if that fails."""

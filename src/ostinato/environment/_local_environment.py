@@ -9,9 +9,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import InputValidationError
+from .._regular_files import read_regular_file, write_regular_file
+from ..errors import AgentConfigError, InputValidationError
 from ..processes.captured_run import run_captured
-from ._base_environment import BaseEnvironment, ExecutionResult
+from ._base_environment import MAX_FILE_BYTES, BaseEnvironment, ExecutionResult
 
 _OUTPUT_BYTES = 10_000_000
 _KILLED = -9
@@ -29,6 +30,10 @@ class LocalEnvironment(BaseEnvironment):
       working_dir: directory in which commands start; it is made if it is missing, and kept. By
         default `initialize` makes a temporary one, and `close` removes it.
       env_vars: variables that commands get beside those of this process.
+      max_file_bytes: size of the largest file that is read; 16 MiB by default.
+
+    Raises:
+      AgentConfigError: `max_file_bytes` is not positive.
     """
 
     def __init__(
@@ -36,7 +41,13 @@ class LocalEnvironment(BaseEnvironment):
         *,
         working_dir: Path | None = None,
         env_vars: Mapping[str, str] | None = None,
+        max_file_bytes: int = MAX_FILE_BYTES,
     ) -> None:
+        if max_file_bytes <= 0:
+            raise AgentConfigError(
+                f"LocalEnvironment: max_file_bytes is {max_file_bytes}, but must be more than 0."
+            )
+        self._max_file_bytes = max_file_bytes
         self._working_dir = None if working_dir is None else Path(working_dir)
         self._is_temporary = working_dir is None
         self._env_vars = dict(env_vars or {})
@@ -115,9 +126,13 @@ class LocalEnvironment(BaseEnvironment):
 
         Raises:
           FileNotFoundError: there is no such file.
+          OSError: it is not a regular file (a FIFO, a device), is larger than `max_file_bytes`, or
+            cannot be read.
           RuntimeError: the environment has no directory yet.
         """
-        return await asyncio.to_thread((self.working_dir / path).read_bytes)
+        return await asyncio.to_thread(
+            read_regular_file, self.working_dir / path, self._max_file_bytes
+        )
 
     async def write_file(self, path: str | Path, content: str | bytes) -> None:
         """Write a file; parent folders are made.
@@ -127,6 +142,7 @@ class LocalEnvironment(BaseEnvironment):
           content: bytes, or a text to store as UTF-8.
 
         Raises:
+          OSError: the path is not a regular file (a FIFO, a device), or cannot be written.
           RuntimeError: the environment has no directory yet.
         """
         data = content.encode() if isinstance(content, str) else content
@@ -149,4 +165,4 @@ def _shell_words(command: str) -> list[str]:
 
 def _write_bytes(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    write_regular_file(path, data)

@@ -385,9 +385,8 @@ class InvocationRunner:
             scope.own_id = ctx.invocation_id
             has_begun = has_ended = _have_agents_ended(ctx)
             try:
-                if request.yield_user_message and request.message is not None:
-                    turn.record_event_number(ctx.log.records[-1])
-                    yield ctx.log.records[-1].event()
+                for event in _list_first_events(ctx, turn):
+                    yield event
                 if has_ended:
                     return
                 while True:
@@ -528,6 +527,16 @@ class InvocationRunner:
             rows = () if journal is None else journal.rows_with(event)
             await ctx.services.commit((event,), rows)
         return event
+
+
+def _list_first_events(ctx: InvocationContext, turn: Turn) -> list[Event]:
+    """Return what the caller gets before the run's own events."""
+    request = turn.request
+    events = [*(request.recovered or ())]
+    if request.yield_user_message and request.message is not None:
+        turn.record_event_number(ctx.log.records[-1])
+        events.append(ctx.log.records[-1].event())
+    return events
 
 
 def _cancel_reason(place: Place) -> RunCancelledError:

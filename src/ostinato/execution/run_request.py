@@ -113,6 +113,8 @@ class RunRequest:
       deps: deps for tools, instructions and callbacks.
       accepted: done once the message is stored in the log or in the inbox, or None.
       leave: releases its session; None until it waits for the session.
+      recovered: events stored by the recovery of its own abandoned invocation, which its caller
+        gets before those of its own run.
     """
 
     runner: RunnerAccess
@@ -132,6 +134,7 @@ class RunRequest:
     deps: Any = NOT_GIVEN
     accepted: asyncio.Future[None] | None = None
     leave: Callable[[BaseException | None], Awaitable[None]] | None = None
+    recovered: list[Event] | None = None
 
     async def release(self, error: BaseException) -> None:
         """Release the session if the request still holds it.

@@ -51,6 +51,7 @@ class VectorIndex:
 
     def __init__(self, threads: Threads, embedder: Embedder) -> None:
         self._threads, self._embedder = threads, embedder
+        self._size = 0  # bytes of each vector; 0 before the first
         self.name = str(getattr(embedder, "model", "") or type(embedder).__qualname__)
 
     async def update(self, app: str, user: str) -> None:
@@ -82,7 +83,9 @@ class VectorIndex:
             vectors = await self._embedder.embed(texts)
             if len(vectors) != len(texts):
                 raise ModelAnswerError(f"{len(vectors)} vectors came for {len(texts)} texts.")
-            return [_pack_vector(vector) for vector in vectors]
+            packed = [_pack_vector(vector) for vector in vectors]
+            self._check_lengths(packed)
+            return packed
         except Exception as error:  # boundary: the embedder is the user's
             logger.warning(
                 "The embedder %s failed, so memories are searched by their words only: %s: %s",
@@ -91,6 +94,19 @@ class VectorIndex:
                 redact_text(str(error)),
             )
             return []
+
+    def _check_lengths(self, vectors: Sequence[bytes]) -> None:
+        """Refuse vectors of different lengths; warn if they differ from those before."""
+        size = len(vectors[0])
+        if any(len(vector) != size for vector in vectors):
+            raise ModelAnswerError("The vectors have different lengths, so they do not compare.")
+        if self._size not in (0, size):
+            logger.warning(
+                "The embedder %s gave vectors of another length than before, so memories with "
+                "older ones are found by their words only.",
+                self.name,
+            )
+        self._size = size
 
 
 def find_nearest(

@@ -11,9 +11,22 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ostinato.errors import InputValidationError
 from ostinato.events.event import Event
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
+
+
+def check_query(query: object) -> None:
+    """Refuse a query that is not a text.
+
+    Raises:
+      InputValidationError: it is of another type.
+    """
+    if not isinstance(query, str):
+        raise InputValidationError(
+            f"The query of a memory search has to be a text, not {type(query).__name__}."
+        )
 
 
 class SearchMemoryResponse(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ostinato._words import asked_words, words
 from ostinato.events.event import Event
-from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_query
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
 from ostinato.types import Content
@@ -73,7 +73,12 @@ class InMemoryMemoryService(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Every remembered event that holds one of the query's words."""
+        """Every remembered event that holds one of the query's words.
+
+        Raises:
+            InputValidationError: the query is not a text.
+        """
+        check_query(query)
         wanted = frozenset(asked_words(query))
         with self._lock:
             sessions = self._memories.get((app_name, user_id), {})

@@ -19,7 +19,7 @@ from ostinato.errors import InputValidationError
 from ostinato.events.event import Event
 from ostinato.memory import _sqlite_memories as memories_of
 from ostinato.memory._vector_index import VectorIndex
-from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_query
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.models.embedder import Embedder
 from ostinato.sessions.session import Session
@@ -139,8 +139,12 @@ class SqliteMemoryService(BaseMemoryService):
         """The user's memories that hold a word of the query (of its first 100), the best first.
 
         With an embedder, also those that are near to it in meaning.
+
+        Raises:
+            InputValidationError: the query is not a text.
         """
         _check_owner(app_name, user_id, _NO_SESSION)
+        check_query(query)
         near = await self._embed_query(app_name, user_id, query)
         return await self._threads.reader.submit(
             lambda db: memories_of.search_memories(

@@ -20,7 +20,7 @@ from ostinato.memory._memory_bank_fields import (
     fields_of,
     is_for_generate,
 )
-from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_query
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.agent_engine.agent_engine_client import (
     AgentEngineClient,
@@ -139,6 +139,7 @@ class VertexAiMemoryBankService(BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Return the memories that are nearest in meaning to `query`."""
+        check_query(query)
         body = {
             "scope": _owner_scope(app_name, user_id),
             "similaritySearchParams": {"searchQuery": query},

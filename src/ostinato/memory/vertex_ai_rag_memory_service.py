@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from ostinato._google_rest import GoogleRestClient
 from ostinato._vertex_rag import RagCorpora
-from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from ostinato.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse, check_query
 from ostinato.memory.memory_entry import MemoryEntry
 from ostinato.sessions.session import Session
 from ostinato.types import Content, Part, VertexRagStore, VertexRagStoreRagResource
@@ -84,6 +84,7 @@ class VertexAiRagMemoryService(BaseMemoryService):
           AgentConfigError: no corpus is given, or no project and location are known.
           GoogleApiError: the service refused or failed, or there is no login.
         """
+        check_query(query)
         contexts = await asyncio.to_thread(self._corpora.retrieve_contexts, query)
         by_session: dict[str, list[set[_Line]]] = {}
         for context in contexts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import traceback
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -27,6 +28,7 @@ logger = get_logger(__name__)
 DEFAULT_MAX_REPR_LEN = 4096
 DEFAULT_MAX_RECORDED_YIELDS = 16
 WRAPPED_ATTR = "_adk_auto_tracing_wrapped"
+_MARGIN = 1_024  # characters beyond those shown that are looked at for secrets
 NamedArg: TypeAlias = tuple[str, str]
 
 _is_describing: ContextVar[bool] = ContextVar("is_describing", default=False)
@@ -90,34 +92,72 @@ def safe_repr(value: Any, caps: Caps) -> str:
       value: anything.
       caps: the limits.
     """
+    return _write_safely(value, lambda: _describe(value, caps.max_repr_len))
+
+
+def safe_message(exc: BaseException, caps: Caps) -> str:
+    """Return a bounded text of an exception without what looks like a secret; it never raises."""
+    return _write_safely(exc, lambda: _redact_head(str(exc), caps.max_repr_len))
+
+
+def _write_safely(value: Any, write: Callable[[], str]) -> str:
     token = _is_describing.set(True)
     try:
-        text = _describe(value)
+        return write()
     except Exception as error:  # boundary: the value's own __repr__
         logger.debug("repr() of a %s failed: %s", type(value).__name__, type(error).__name__)
-        text = f"<unrepr-able {type(value).__name__}: {type(error).__name__}>"
+        return f"<unrepr-able {type(value).__name__}: {type(error).__name__}>"
     finally:
         _is_describing.reset(token)
-    rest = len(text) - caps.max_repr_len
-    return text if rest <= 0 else f"{text[: caps.max_repr_len]}...[{rest} more chars]"
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, most: int) -> str:
     kind = cast("type[Any]", type(value))
     if issubclass(kind, (InvocationContext, ReadonlyContext)):
         return f"<{kind.__name__}>"  # its repr holds the session with all its events
     if kind.__repr__ is not object.__repr__:
-        return redacted_text(repr(value))
+        return _redact_repr(value, most)
     fields: dict[str, Any] = dict(getattr(value, "__dict__", {}))
     fields |= {
         name: getattr(value, name) for name in public_slot_names(kind) if hasattr(value, name)
     }
-    shown = [
-        f"{name}={HIDDEN if is_secret_name(name) else redacted_text(repr(field))}"
-        for name, field in fields.items()
-        if not name.startswith("_")
-    ]
-    return f"<{kind.__name__} fields={{{', '.join(shown)}}}>" if shown else f"<{kind.__name__}>"
+    shown: list[str] = []
+    room = most
+    for name, field in fields.items():
+        if room > 0 and not name.startswith("_"):
+            text = HIDDEN if is_secret_name(name) else _redact_repr(field, most)
+            shown.append(f"{name}={text}")
+            room -= len(shown[-1])
+    if not shown:
+        return f"<{kind.__name__}>"
+    return _cut(f"<{kind.__name__} fields={{{', '.join(shown)}}}>", most)
+
+
+def _redact_repr(value: Any, most: int) -> str:
+    if type(value) in (str, bytes, bytearray) and len(value) > most + _MARGIN:
+        return _redact_head(repr(value[: most + _MARGIN + 1]), most, len(value))
+    return _redact_head(repr(value), most)
+
+
+def _redact_head(text: str, most: int, length: int = 0) -> str:
+    """Return the beginning of a text without secrets; the rest costs nothing.
+
+    Args:
+      text: the text, or its beginning.
+      most: characters that are returned; a note says how many more there are.
+      length: that of the whole text if `text` is its beginning.
+    """
+    if len(text) <= most + _MARGIN:
+        return _cut(redacted_text(text), most)
+    # A secret that the cut has made unrecognizable lies in the margin, which is not shown.
+    head = redacted_text(text[: most + _MARGIN])
+    head = head[: max(0, len(head) - _MARGIN)]
+    return f"{head[:most]}...[{max(length, len(text)) - min(most, len(head))} more chars]"
+
+
+def _cut(text: str, most: int) -> str:
+    rest = len(text) - most
+    return text if rest <= 0 else f"{text[:most]}...[{rest} more chars]"
 
 
 def display_name_for(fn: Callable[..., Any]) -> str:
@@ -224,11 +264,25 @@ class _TracedCall:
         if self._is_recorded:
             record_io_on_span(self._span, self._pairs, result, exc, self._caps)
         if isinstance(exc, Exception):
-            trace = need("opentelemetry.trace", extra="otel")
-            self._span.record_exception(exc)
-            status = trace.Status(trace.StatusCode.ERROR, f"{type(exc).__name__}: {exc}")
-            self._span.set_status(status)
+            self._note_exception(exc)
         self._span.end()
+
+    def _note_exception(self, exc: Exception) -> None:
+        """Write an exception's event and status as OpenTelemetry does, but without secrets."""
+        trace = need("opentelemetry.trace", extra="otel")
+        message = safe_message(exc, self._caps)
+        stack = "".join(traceback.format_tb(exc.__traceback__))
+        module, name = type(exc).__module__, type(exc).__qualname__
+        attributes = {
+            "exception.type": name if module == "builtins" else f"{module}.{name}",
+            "exception.message": message,
+            "exception.stacktrace": f"{redacted_text(stack)}{name}: {message}",
+            "exception.escaped": "False",
+        }
+        self._span.add_event("exception", attributes)
+        self._span.set_status(
+            trace.Status(trace.StatusCode.ERROR, f"{type(exc).__name__}: {message}")
+        )
 
     def end_stream(self) -> None:
         """End the span of a generator with what it yielded."""

@@ -13,7 +13,7 @@ from .loading import build_skill, find_skills
 from .models import Frontmatter, Skill
 from .shebang import read_command
 from .skill_document import SkillDocument, parse_skill
-from .skill_files import ARCHIVES, SKILL_FILE, read_archive, read_folder
+from .skill_files import ARCHIVES, SKILL_FILE, read_archive, read_folder, resolve_links
 
 _MAX_LINES = 500
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -43,7 +43,7 @@ def _check_skill(place: Path) -> Iterator[str]:
         if place.suffix in ARCHIVES and place.is_file():
             name, files = read_archive(place)
         else:
-            name, files = place.resolve().name, read_folder(place)
+            name, files = resolve_links(place).name, read_folder(place)
     except AgentFileError as error:
         yield from str(error).split("\n")
         return

@@ -21,6 +21,7 @@ from .skill_files import (
     check_clashes,
     read_archive,
     read_folder,
+    resolve_links,
     skill_fault,
 )
 
@@ -47,7 +48,7 @@ def load_skill_from_dir(skill_dir: str | Path) -> Skill:
     if path.suffix in ARCHIVES and not path.is_dir():
         name, files = read_archive(path)
         return build_skill(path, name, files)
-    return build_skill(path, path.resolve().name, read_folder(path))
+    return build_skill(path, resolve_links(path).name, read_folder(path))
 
 
 def load_skills_from_dir(skills_dir: str | Path) -> list[Skill]:
@@ -84,7 +85,7 @@ def load_skills_from_project(
     found = [
         path for place in places if (root / place).is_dir() for path in find_skills(root / place)
     ]
-    return _load_all(list({path.resolve(): path for path in found}.values()))
+    return _load_all(list({resolve_links(path): path for path in found}.values()))
 
 
 def find_skills(folder: Path) -> list[Path]:
@@ -159,7 +160,7 @@ def _read_frontmatter(folder: Path) -> Frontmatter:
     with file.open("rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     document = parse_skill(file.absolute(), data)
-    return document.read_frontmatter(folder.resolve().name)
+    return document.read_frontmatter(resolve_links(folder).name)
 
 
 def _missing_skill_file(place: Path) -> AgentFileNotFoundError:

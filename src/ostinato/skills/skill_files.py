@@ -50,7 +50,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
         )
     files: dict[str, bytes] = {}
     size = 0
-    for name, path in _walk(folder, folder.resolve(), "", 0):
+    for name, path in _walk(folder, resolve_links(folder), "", 0):
         _check_count(folder, len(files))
         try:
             with path.open("rb") as stream:
@@ -79,8 +79,13 @@ def _walk(folder: Path, root: Path, above: str, depth: int) -> Iterator[tuple[st
             raise skill_fault(path, "it is neither a file nor a folder; take it out.")
 
 
+def resolve_links(path: Path) -> Path:
+    """Return a path without symbolic links; a link in a loop leads to itself."""
+    return Path(os.path.realpath(path))
+
+
 def _check_link(path: Path, root: Path) -> None:
-    target = path.resolve()
+    target = resolve_links(path)
     if not target.is_relative_to(root):
         raise skill_fault(
             path, "the link leads out of the skill's folder. Put a copy of the file in its place."

@@ -66,6 +66,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
       reports_progress: whether a call may report its progress in the stream of its run.
       keeps_result: whether the log holds results whole whatever the context policy says, because
         the runtime reads them or the tool bounds them.
+      copied_from: the tool that this one is a deferred copy of, or None.
 
     Raises:
       AgentConfigError: `in_doubt` is unknown, or the runtime reserves the name.
@@ -80,6 +81,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
     reports_progress: ClassVar[bool] = False
     keeps_result: ClassVar[bool] = False
     defer: bool = False
+    copied_from: BaseTool | None = None
     in_doubt: InDoubt = "rerun"
     in_doubt_check: CheckInDoubt | None = None
 

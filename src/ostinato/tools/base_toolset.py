@@ -44,10 +44,13 @@ class BaseToolset(ABC):
 
     Attributes:
       restricts_calls: whether `get_call_policies` is asked before each call of the agent's tools.
+      restricting_key: it is asked, too, while the session's state holds this key with the agent's
+        name behind it; none if empty.
     """
 
     defer: bool = False
     restricts_calls: bool = False
+    restricting_key: str = ""
 
     def __init__(
         self,
@@ -191,7 +194,7 @@ class BaseToolset(ABC):
 
 def _copy_deferred(tool: BaseTool) -> BaseTool:
     other = copy.copy(tool)
-    other.defer = True
+    other.defer, other.copied_from = True, tool
     return other
 
 

@@ -106,9 +106,7 @@ def _find_fault(ref: Any, offset: Any, pattern: Any) -> str:
 
 def _search(text: str, pattern: str, begin: int, room: int) -> dict[str, Any]:
     """Return the places where a text occurs, each with what stands around it."""
-    folded, wanted = text.lower(), pattern.lower()
-    if len(folded) != len(text):  # a few letters grow in lower case, which would move the offsets
-        folded, wanted = text, pattern
+    folded, wanted = _fold_case(text), _fold_case(pattern)
     around = min(_AROUND, room // 4)
     matches: list[dict[str, Any]] = []
     total, shown_to, at = 0, begin, folded.find(wanted, begin)
@@ -128,6 +126,12 @@ def _search(text: str, pattern: str, begin: int, room: int) -> dict[str, Any]:
     if next_offset is not None:
         found["next_offset"] = next_offset
     return found
+
+
+def _fold_case(text: str) -> str:
+    """Return a text in lower case, with a character for each of its own, so that offsets stay."""
+    # U+0130 is the only letter that grows, and a sigma's form depends on what stands around it.
+    return text.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
 
 
 async def _load_text(ref: str, tool_context: ToolContext) -> str | None:

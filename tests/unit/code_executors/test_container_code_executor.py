@@ -188,6 +188,10 @@ def test_output_and_files_have_limits(fake: FakeContainers) -> None:
     assert [one.name for one in given.output_files] == ["00", "01"]
     given = run(fake, "open('big', 'wb').write(b'y' * 99)", max_file_bytes=10)
     assert "`big` (11 bytes, the limit is 10)" in given.stdout and given.output_files == []
+    code = "for n in range(8): open(f'{n}', 'wb').truncate(1_000_000)"
+    given = run(fake, code, max_disk_bytes=3_500_000)
+    assert [one.name for one in given.output_files] == ["0", "1", "2"]
+    assert "not kept: all may have 3500000 bytes together" in given.stdout
     flood = run(fake, "while True: print('x' * 9999)", max_output_bytes=1000)
     assert flood.stderr == "Code execution was stopped: it printed more than 64000 bytes."
     assert fake.running == []

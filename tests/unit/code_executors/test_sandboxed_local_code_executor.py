@@ -195,8 +195,47 @@ async def test_a_cancelled_caller_ends_it(mechanism: str) -> None:
 
 def test_more_can_be_shown_to_read(mechanism: str, outside: dict[str, object]) -> None:
     code = f"print(open('{outside['secret']}').read()); open('{outside['secret']}', 'a')"
-    given = run(code, mechanism, readable_paths=(Path(str(outside["outside"])),))
+    given = run(code, mechanism, readable_paths=(Path(str(outside["secret"])),))
     assert given.stdout == "the secret\n" and "Error" in given.stderr
+
+
+def test_a_path_that_cannot_be_shown_is_refused(
+    mechanism: str, outside: dict[str, object], tmp_path: Path
+) -> None:
+    for path in (tmp_path / "none", Path("/dev/null"), Path(str(outside["unix"]))):
+        with pytest.raises(AgentConfigError, match="neither a file nor a folder"):
+            run("", mechanism, readable_paths=(path,))
+
+
+def test_a_socket_in_a_readable_folder_cannot_be_reached(
+    mechanism: str, outside: dict[str, object], tmp_path: Path
+) -> None:
+    code = f"import socket; socket.socket(socket.AF_UNIX).connect('{outside['unix']}')"
+    link = tmp_path / "link"
+    link.symlink_to(str(outside["outside"]))
+    for folder in (Path(str(outside["outside"])), link):
+        if mechanism == "landlock":
+            assert "Error" in run(code, mechanism, readable_paths=(folder,)).stderr
+            continue
+        with pytest.raises(AgentConfigError, match="holds the socket"):
+            run(code, mechanism, readable_paths=(folder,))
+
+
+def test_files_with_holes_count_with_their_size(mechanism: str) -> None:
+    given = run(
+        "for n in range(8): open(f'{n}', 'wb').truncate(1_000_000)",
+        mechanism,
+        max_disk_bytes=3_500_000,
+    )
+    assert [file.name for file in given.output_files] == ["0", "1", "2"]
+    assert "`3` (the limit of all files is 3500000 bytes)" in given.stdout
+    given = run(
+        "file = open('data', 'wb'); file.seek(500_000)\n"
+        "file.write(b'x' * 9); file.truncate(900_000)",
+        mechanism,
+    )
+    content = bytes(500_000) + b"x" * 9 + bytes(399_991)
+    assert [file.content for file in given.output_files] == [content]
 
 
 def test_the_environment_is_empty_of_keys(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,25 @@ async def test_files_are_written_and_read(place: ContainerEnvironment) -> None:
         await place.read_file("a\0b")
 
 
+async def test_only_regular_files_of_a_bounded_size_are_read_and_written(
+    fake: FakeContainers,
+) -> None:
+    place = ContainerEnvironment(IMAGE, container_cli=str(fake.program), max_file_bytes=4)
+    await place.initialize()
+    try:
+        await place.execute("mkfifo pipe; truncate -s 1T sparse; printf 1234 >-four")
+        for using in (place.read_file("pipe"), place.write_file("pipe", "x")):
+            with pytest.raises(OSError, match="not a plain file"):
+                await using
+        with pytest.raises(OSError, match="more than 4 bytes"):
+            await place.read_file("sparse")
+        assert await place.read_file("-four") == b"1234"
+    finally:
+        await place.close()
+    with pytest.raises(AgentConfigError, match="max_file_bytes"):
+        ContainerEnvironment(IMAGE, max_file_bytes=0)
+
+
 async def test_a_container_that_does_not_start_says_why(fake: FakeContainers) -> None:
     place = ContainerEnvironment(IMAGE, container_cli=str(fake.program))
     with pytest.raises(RuntimeError, match=r"await initialize\(\)"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
 from ostinato.environment import BaseEnvironment, ExecutionResult, LocalEnvironment
-from ostinato.errors import InputValidationError
+from ostinato.errors import AgentConfigError, InputValidationError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX")
 
@@ -85,3 +87,40 @@ def test_an_environment_of_ones_own() -> None:
         "read_file",
         "write_file",
     }
+
+
+async def test_a_large_file_is_not_read(tmp_path: Path) -> None:
+    place = LocalEnvironment(working_dir=tmp_path, max_file_bytes=4)
+    await place.write_file("four", "1234")
+    await place.write_file("five", "12345")
+    assert await place.read_file("four") == b"1234"
+    with pytest.raises(OSError, match="more than 4 bytes"):
+        await place.read_file("five")
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 2**40)
+    with pytest.raises(OSError, match="more than 16,777,216 bytes"):
+        await LocalEnvironment(working_dir=tmp_path).read_file("sparse")
+    with pytest.raises(AgentConfigError, match="max_file_bytes"):
+        LocalEnvironment(max_file_bytes=0)
+
+
+async def test_only_regular_files_are_read_and_written(
+    place: LocalEnvironment, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        for name in ("pipe", "link", "s"):
+            with pytest.raises(OSError, match="not a regular file"):
+                await place.read_file(name)
+            with pytest.raises(OSError, match="not a regular file"):
+                await place.write_file(name, "x")
+    with pytest.raises(IsADirectoryError):
+        await place.write_file(".", "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it has such files in /proc")
+async def test_a_file_that_hides_its_size_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="more than 10 bytes"):
+        await LocalEnvironment(working_dir=tmp_path, max_file_bytes=10).read_file("/proc/cpuinfo")

@@ -24,6 +24,7 @@ from ostinato.sessions import InMemorySessionService
 from ostinato.telemetry.recorder import RECORDERS, SpanRecord
 from ostinato.testing import ScriptedModel, call
 from ostinato.tools import AgentTool
+from ostinato.tools import read_result_tool as reading
 from tests.support.optionals import parts_of, present
 from tests.unit.flows.kit import Store, Talk
 
@@ -363,3 +364,13 @@ async def test_what_a_rewind_hides_cannot_be_read(memory: Store) -> None:
     model.add(call("read_result", ref=ref), "ok")
     events = await talk.say("read")
     assert "There is no result" in str(events)
+
+
+@pytest.mark.parametrize("odd", ["", "\u0130", "\u1e9e\ufb01\u0149\u0390"])
+def test_a_pattern_matches_in_any_case_whatever_else_stands_there(odd: str) -> None:
+    text = f"{odd} NEEDLE \u0130stanbul \u039f\u0394\u039f\u03a3 {odd}"
+    for pattern in ("needle", "NEEDLE", "istanbul", "\u0130STANBUL", "\u03bf\u03b4\u03bf\u03c3"):
+        found = reading._search(text, pattern, 0, 1_000)  # pyright: ignore[reportPrivateUsage]
+        assert found["occurrences"] == 1, pattern
+    found = reading._search("\u0130" * 300 + "needle", "NEEDLE", 300, 40)  # pyright: ignore[reportPrivateUsage]
+    assert found["matches"][0]["text"].endswith("needle")

@@ -157,6 +157,13 @@ async def test_the_runtimes_names_are_taken(memory: Store, name: str) -> None:
     assert isinstance(error, AgentConfigError) and name in str(error) and "clerk" in str(error)
 
 
+@pytest.mark.parametrize("other", [{}, {"defer": True}])
+async def test_a_deferred_tool_needs_a_name_of_its_own(memory: Store, other: Any) -> None:
+    tools = [make_tool("pay", "One.", defer=True), make_tool("pay", "Another.", **other)]
+    error = await make_talk(ScriptedModel(["ok"]), memory, *tools).fails("go")
+    assert isinstance(error, AgentConfigError) and "'pay'" in str(error) and "clerk" in str(error)
+
+
 async def test_a_live_connection_is_told_of_all_tools(memory: Store) -> None:
     model = LiveModel([HEARD, DONE])
     deferred = make_tool("delete_shipment", "Delete.", defer=True)

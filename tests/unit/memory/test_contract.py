@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.errors import InputValidationError
 from ostinato.events.event import Event
 from ostinato.memory import BaseMemoryService, InMemoryMemoryService, SqliteMemoryService
 from ostinato.memory.base_memory_service import SearchMemoryResponse
@@ -164,6 +165,12 @@ async def test_a_query_is_data(service: BaseMemoryService, query: str) -> None:
     assert set(await found(service, query)) <= {"a fox", "a cat"}
     assert ("a fox" in await found(service, query)) == has_fox
     assert await found(service, "cat") == ["a cat"]
+
+
+@pytest.mark.parametrize("query", [None, 5, b"fox"])
+async def test_a_query_that_is_no_text_is_refused(service: BaseMemoryService, query: Any) -> None:
+    with pytest.raises(InputValidationError, match="has to be a text"):
+        await found(service, query)
 
 
 @pytest.mark.parametrize("text", ODD_QUERIES)

@@ -118,7 +118,12 @@ class Wrong(WordEmbedder):
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
-    [([[1.0]], "1 vectors came for 2"), ([[], []], "empty"), ([[1.0], [float("nan")]], "finite")],
+    [
+        ([[1.0]], "1 vectors came for 2"),
+        ([[], []], "empty"),
+        ([[1.0], [float("nan")]], "finite"),
+        ([[1.0], [1.0, 0.0]], "different lengths"),
+    ],
 )
 async def test_what_is_no_vector_is_not_stored(
     make: Make, path: Path, caplog: pytest.LogCaptureFixture, answer: Any, problem: str
@@ -126,6 +131,16 @@ async def test_what_is_no_vector_is_not_stored(
     with caplog.at_level(logging.WARNING):
         await make(embedder=Wrong(answer)).add_session_to_memory(session("a fox", "a cat"))
     assert problem in caplog.text and count_vectors(path) == []
+
+
+async def test_vectors_of_another_length_than_before_are_warned_of(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    embedder = Wrong([[1.0, 0.0], [0.0, 1.0]])
+    service = make(embedder=embedder)
+    await service.add_session_to_memory(session("a fox", "a cat"))
+    embedder.answer = [[1.0]]
+    assert await found(service, "fox") == ["a fox"] and "another length" in caplog.text
 
 
 async def test_a_failing_embedder_leaves_the_search_by_words(

@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from ostinato.agents import LlmAgent
 from ostinato.apps import App
 from ostinato.plugins import auto_tracing_helpers as helpers
+from ostinato.plugins._redaction import redacted_text
 from ostinato.plugins.auto_tracing_helpers import Caps, StreamResult, build_tracing_wrapper
 from ostinato.plugins.auto_tracing_plugin import AutoTracingPlugin
 from ostinato.runners import InMemoryRunner
@@ -147,6 +148,52 @@ def test_a_call_says_its_arguments_and_result(spans: Spans) -> None:
         "adk.fn.arg.size": "'big'",
         "adk.fn.return": "'tea'",
     }
+
+
+def test_an_exception_is_recorded_without_secrets(spans: Spans) -> None:
+    def fail() -> None:
+        try:
+            raise KeyError("password=hunter2hunter2")
+        except KeyError as error:
+            raise ValueError("no login with token=sk-live-abcdef123 " + "x" * 9_000) from error
+
+    with pytest.raises(ValueError, match="sk-live"):
+        build_tracing_wrapper(fail, spans.tracer, CAPS)()
+    (span,) = spans.ended
+    (event,) = span.events
+    told = dict(event.attributes or {})
+    assert told["exception.type"] == "ValueError"
+    assert str(told["exception.message"]).startswith("no login with token=[redacted] xxx")
+    assert "in fail" in str(told["exception.stacktrace"])
+    written = f"{told}{span.attributes}{span.status.description}"
+    assert "sk-live" not in written and "hunter2" not in written
+    assert len(str(told["exception.message"])) < CAPS.max_repr_len + 40
+
+
+def test_only_the_beginning_of_a_value_is_searched_for_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    def note(text: str) -> str:
+        seen.append(len(text))
+        return redacted_text(text)
+
+    monkeypatch.setattr(helpers, "redacted_text", note)
+
+    class Plain:
+        def __init__(self) -> None:
+            self.first, self.second, self.third = "a" * 10**6, b"b" * 10**6, ["c" * 10**6]
+
+    caps = Caps(max_repr_len=100)
+    for value in ("y" * 10**6, b"y" * 10**6, ["y" * 10**6], Plain()):
+        text = helpers.safe_repr(value, caps)
+        assert "more chars]" in text and len(text) < 150, text
+    assert sum(seen) < 8 * 2_000
+    # A key that the cut halves is not shown, wherever it lies.
+    for length in range(1, 2_300):
+        text = helpers.safe_repr("z" * length + " sk-aaaaaaaaaaaa" + "z" * 3_000, caps)
+        assert "sk-" not in text
 
 
 def test_an_exception_is_recorded_and_raised(spans: Spans) -> None:

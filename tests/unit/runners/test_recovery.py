@@ -261,6 +261,25 @@ async def test_one_whose_agents_have_changed_is_parked_and_resumed_when_asked_fo
     assert await two.service.open_leases(stuck=True) == []
 
 
+async def test_who_resumes_an_abandoned_invocation_gets_what_that_stores(
+    two_owners: list[Owner],
+) -> None:
+    def ask() -> dict[str, str]:
+        """Ask."""
+        return {"status": "pending"}
+
+    one, two = two_owners
+    talk = two.talk([call("ask"), "I asked.", "The end."])
+    talk.runner.agent.tools = [LongRunningFunctionTool(ask)]
+    await left_open(one, digest=tree_digest(talk.runner.agent))
+    place: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
+    events = [e async for e in talk.runner.run_async(**place, invocation_id="e-left")]
+    assert [e.id for e in events] == [e.id for e in (await talk.stored())[1:]]
+    assert [len(e.get_function_responses()) for e in events] == [0, 1, 0]
+    answer = answer_to(events[0].get_function_calls()[0], {"result": "yes"})
+    assert final_text(await talk.say(answer)) == "The end."
+
+
 async def test_the_error_of_a_resumed_run_is_on_record_and_does_not_stop_the_others(
     two_owners: list[Owner],
 ) -> None:

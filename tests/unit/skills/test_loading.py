@@ -25,6 +25,7 @@ from ostinato.skills import (
     load_skills_from_dir,
     load_skills_from_project,
 )
+from ostinato.skills.check import check_skills
 from ostinato.skills.prompt import format_skills_as_xml
 from tests.support.published_skills import PNG, make_text, write_published_skills, write_skill
 
@@ -108,6 +109,18 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     (folder / "references" / "again").symlink_to("..")
     with pytest.raises(AgentFileError, match="references/again: the link leads to no file"):
         load_skill_from_dir(folder)
+
+
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "bad", make_text("bad"), references__a_dot_md="a")
+    for name, target in (("one", "other"), ("other", "one")):
+        (folder / "references" / name).symlink_to(target)
+        (tmp_path / name).symlink_to(target)
+    with pytest.raises(AgentFileError, match="references/one: the link leads to no file"):
+        load_skill_from_dir(folder)
+    assert "the link leads to no file" in check_skills(tmp_path)["bad"][0]
+    with pytest.raises(AgentFileNotFoundError):
+        load_skill_from_dir(tmp_path / "one")
 
 
 def test_a_script_that_nothing_can_run_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,33 @@ async def test_what_cannot_be_read_is_told(place: LocalEnvironment) -> None:
     assert beyond["error"] == "`start_line` 2 exceeds file length (1 lines)."
     assert beyond["total_lines"] == 1
     assert (await ask(read, path="folder/f"))["content"].endswith("(truncated, 16 total chars)")
+
+
+async def test_lines_end_where_python_ends_them(place: LocalEnvironment) -> None:
+    text = "a\r\nb\rc\n\n\x0bd\x0c\x1c\x1d\x1ee\x85\u2028f\u2029\r\n\rg"
+    await place.write_file("f", text)
+    read = (await tools_of(place))["ReadFile"]
+    lines = enumerate(text.splitlines(keepends=True), 1)
+    shown = "".join(f"{number:6d}\t{line}" for number, line in lines)
+    assert (await ask(read, path="f"))["content"] == shown
+    await place.write_file("f", "")
+    assert (await ask(read, path="f"))["total_lines"] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+async def test_pipes_and_large_files_are_told_to_the_model(
+    place: LocalEnvironment, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 2**40)
+    tools = await tools_of(place)
+    for name, fault in (("pipe", "not a regular file"), ("sparse", "more than 16,777,216 bytes")):
+        assert fault in (await ask(tools["ReadFile"], path=name, start_line=1))["error"]
+        edit = await ask(tools["EditFile"], path=name, old_string="a", new_string="b")
+        assert fault in edit["error"]
+    answer = await ask(tools["WriteFile"], path="pipe", content="x")
+    assert "not a regular file" in answer["error"]
 
 
 EDITS = [

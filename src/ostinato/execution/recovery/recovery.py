@@ -325,12 +325,12 @@ class Recovery:
         """
         request = await self._make_request(place, left)
         if own is not None:
-            request.deps = own.deps
+            request.deps, request.numbers = own.deps, own.numbers
         turn = self._make_turn(request, over=left)
         if own is None:
             turn.detach_caller()
         begun = time.monotonic()
-        outcome, reason = await self._run_turn(turn, left)
+        outcome, reason = await self._run_turn(turn, left, own)
         if turn.stopped is not None:
             if own is not None:
                 raise turn.stopped
@@ -345,7 +345,9 @@ class Recovery:
         invocation_id = request.invocation_id or request.id
         return Recovered(place, invocation_id, outcome, reason, time.monotonic() - begun)
 
-    async def _run_turn(self, turn: Turn, left: Lease | InboxMessage) -> tuple[Outcome, str]:
+    async def _run_turn(
+        self, turn: Turn, left: Lease | InboxMessage, own: RunRequest | None
+    ) -> tuple[Outcome, str]:
         session_id = turn.request.place.session_id
         try:
             if isinstance(left, Lease):
@@ -362,7 +364,7 @@ class Recovery:
                     session_id,
                     left.attempts + 1,
                 )
-            await self._read_events(turn)
+            await self._read_events(turn, own)
         except (SessionBusyError, StaleSessionError, SessionNotFoundError) as error:
             return "handed over" if turn.handed_over else "taken", str(error)
         except MissingDepsError as error:
@@ -386,15 +388,19 @@ class Recovery:
             return "failed", f"{type(error).__name__}: {error}"
         return "paused" if turn.paused else "finished", ""
 
-    async def _read_events(self, turn: Turn) -> None:
-        """Run a turn to its end; cancelling the task hands it over."""
+    async def _read_events(self, turn: Turn, own: RunRequest | None) -> None:
+        """Run a turn to its end, and keep its events for the caller who asked for them; cancelling
+        the task hands it over.
+        """
         key = self._key(turn.request.place)
         TURNS.add(key, turn)
         turn.holds_session = True
         try:
             async with Aclosing(self._run(turn)) as events:
-                async for _ in events:
-                    pass
+                async for event in events:
+                    if own is not None and not event.partial:
+                        own.recovered = own.recovered or []
+                        own.recovered.append(event)
         except NothingToResumeError:
             await turn.claim()  # its process died before it stored anything; release it
         finally:

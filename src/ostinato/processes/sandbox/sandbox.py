@@ -84,6 +84,9 @@ class Sandbox:
       limits: what each command may use.
       readable: files and folders that commands can read beside the system's programs.
       required: protections without which no command starts.
+
+    Raises:
+      AgentConfigError: a readable path does not exist, or commands could reach a socket there.
     """
 
     def __init__(
@@ -98,6 +101,24 @@ class Sandbox:
         self.limits = limits
         self._readable = [str(path.absolute()) for path in readable]
         self._required = list(required)
+        for path in self._readable:
+            if not Path(path).is_file() and not Path(path).is_dir():
+                raise AgentConfigError(
+                    f"The readable path {path!r} is neither a file nor a folder. Take it out of "
+                    "readable_paths, or make it first."
+                )
+        if mechanism != "landlock":  # there no socket can be made
+            self._refuse_sockets()
+
+    def _refuse_sockets(self) -> None:
+        """Refuse paths with a bound socket: a read-only mount lets a command connect to it."""
+        for socket in _list_sockets() if self._readable else ():
+            for path in self._readable:
+                if Path(socket).is_relative_to(os.path.realpath(path)):
+                    raise AgentConfigError(
+                        f"The readable path {path!r} holds the socket {socket!r}, and code in the "
+                        "sandbox could talk to its service. Name a folder without it."
+                    )
 
     def wrap(self, words: Sequence[str], exchange: Path) -> list[str]:
         """Return the command that runs another one in the sandbox.
@@ -190,7 +211,8 @@ def open_sandbox(
       limits, readable, required: as for Sandbox.
 
     Raises:
-      AgentConfigError: no mechanism gives all that is required; it says why for each.
+      AgentConfigError: no mechanism gives all that is required; it says why for each. Or a readable
+        path cannot be shown, as for Sandbox.
     """
     unknown = sorted(set(required) - set(PROTECTIONS))
     if unknown:
@@ -277,6 +299,16 @@ def _list_visible(more: Sequence[str]) -> list[str]:
         if Path(path).exists() and not is_within:
             visible.append(path)
     return visible
+
+
+def _list_sockets() -> list[str]:
+    """Return the paths of the sockets that are bound on this machine, symbolic links resolved."""
+    try:
+        lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
+    except OSError:
+        return []
+    bound = [os.fsdecode(line.split(maxsplit=7)[7]) for line in lines if line.count(b"/")]
+    return [os.path.realpath(path) for path in bound if path.startswith("/")]
 
 
 def _wrap_in_bubblewrap(exchange: str, visible: list[str], links: dict[str, str]) -> list[str]:

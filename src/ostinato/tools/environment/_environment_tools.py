@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from ...context.context import Context as ToolContext
 
 _TIMEOUT_SECONDS = 30
+# Lines as those of str.splitlines, one at a time.
+_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_LINE = re.compile(rf"[^{_ENDS}]*(?:\r\n|[{_ENDS}])|[^{_ENDS}]+")
 _log = logging.getLogger(__name__)
 
 
@@ -109,7 +114,7 @@ class ExecuteTool(_EnvironmentTool):
         answer: dict[str, Any] = {"status": "ok"}
         for name, text in (("stdout", given.stdout), ("stderr", given.stderr)):
             if text:
-                answer[name] = _cut(text, self._longest)
+                answer[name] = _cut(text, self._longest, len(text))
         if given.exit_code:
             answer |= {"status": "error", "exit_code": given.exit_code}
         if given.timed_out:
@@ -143,16 +148,10 @@ class ReadFileTool(_EnvironmentTool):
 
     async def _run(self, args: dict[str, Any]) -> dict[str, Any]:
         data = await self._environment.read_file(Path(args["path"]))
-        lines = data.decode("utf-8", "replace").splitlines(keepends=True)
         first = max(1, args.get("start_line") or 1)
-        last = max(first, args.get("end_line") or len(lines))
-        if first > len(lines):
-            fault = f"`start_line` {first} exceeds file length ({len(lines)} lines)."
-            return {**_build_error(fault), "total_lines": len(lines)}
-        shown = "".join(
-            f"{number:6d}\t{line}" for number, line in enumerate(lines[first - 1 : last], first)
-        )
-        return {"status": "ok", "content": _cut(shown, self._longest)}
+        last = max(first, args.get("end_line") or sys.maxsize)
+        # In a thread: it takes seconds for a large file of short lines.
+        return await asyncio.to_thread(_number_lines, data, first, last, self._longest)
 
 
 class EditFileTool(_EnvironmentTool):
@@ -233,11 +232,28 @@ class WriteFileTool(_EnvironmentTool):
         return {"status": "ok", "message": f"Wrote {args['path']}"}
 
 
+def _number_lines(data: bytes, first: int, last: int, longest: int) -> dict[str, Any]:
+    """Return ReadFile's answer, without a copy of more lines than it tells."""
+    shown: list[str] = []
+    count = kept = total = 0
+    for count, line in enumerate(_LINE.finditer(data.decode("utf-8", "replace")), 1):
+        if first <= count <= last:
+            mark = f"{count:6d}\t"
+            total += len(mark) + line.end() - line.start()
+            if kept < longest:
+                shown.append(mark + line[0])
+                kept = total
+    if first > count:
+        fault = f"`start_line` {first} exceeds file length ({count} lines)."
+        return {**_build_error(fault), "total_lines": count}
+    return {"status": "ok", "content": _cut("".join(shown), longest, total)}
+
+
 def _build_error(why: str) -> dict[str, Any]:
     return {"status": "error", "error": why}
 
 
-def _cut(text: str, longest: int) -> str:
-    if len(text) <= longest:
+def _cut(text: str, longest: int, total: int) -> str:
+    if total <= longest:
         return text
-    return f"{text[:longest]}\n... (truncated, {len(text)} total chars)"
+    return f"{text[:longest]}\n... (truncated, {total} total chars)"

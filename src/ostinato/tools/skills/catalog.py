@@ -56,6 +56,7 @@ class SkillCatalog:
       registry: where other skills come from.
       lifecycle: how long loaded skills stay active.
       scripts: how scripts are run.
+      restricts_calls: whether `allowed-tools` of active skills bind the agent.
 
     Raises:
       AgentConfigError: two skills have one name.
@@ -67,6 +68,8 @@ class SkillCatalog:
         registry: SkillRegistry | None,
         lifecycle: SkillLifecycleConfig,
         scripts: ScriptSettings,
+        *,
+        restricts_calls: bool = True,
     ) -> None:
         self.skills: dict[str, Skill] = {}
         for skill in skills:
@@ -78,8 +81,13 @@ class SkillCatalog:
         self.registry = registry
         self.lifecycle = lifecycle
         self.scripts = scripts
+        self.restricts_calls = restricts_calls
         self._fetched: tuple[str, dict[str, Skill | RegistryError | None]] = ("", {})
         self._ranking: ToolRanking | None = None
+
+    def find_limit(self, skill: Skill) -> str | None:
+        """Return what a skill's `allowed-tools` say, if they bind the agent."""
+        return skill.frontmatter.allowed_tools if self.restricts_calls else None
 
     async def find(self, name: str, invocation_id: str, *, again: bool = False) -> Skill | None:
         """Return a skill by name, or None.

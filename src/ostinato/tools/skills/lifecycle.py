@@ -11,6 +11,7 @@ from ...errors import AgentConfigError
 
 _ACTIVE = "_adk_activated_skill_"
 _NOTES = "_adk_skill_meta_"
+LIMITS = "_ostinato_skill_limits_"
 
 
 class SkillLifecycleMode(StrEnum):
@@ -88,6 +89,12 @@ def read_active(view: RunView | None) -> list[str]:
     ]
 
 
+def read_limits(view: RunView) -> dict[str, str]:
+    """Return what `allowed-tools` of an agent's active skills said when each was loaded."""
+    limits: Any = view.state.get(LIMITS + view.agent_name)
+    return cast("dict[str, str]", limits) if isinstance(limits, dict) else {}
+
+
 def _read_notes(view: RunView) -> dict[str, Any]:
     notes: Any = view.state.get(_NOTES + view.agent_name)
     return cast("dict[str, Any]", notes) if isinstance(notes, dict) else {}
@@ -100,13 +107,17 @@ def _is_current(note: Any, invocation_id: str) -> bool:
     return cast("Mapping[str, Any]", note).get("activated_in") == invocation_id
 
 
-def activate(view: RunView, config: SkillLifecycleConfig, name: str) -> list[str]:
+def activate(
+    view: RunView, config: SkillLifecycleConfig, name: str, limit: str | None = None
+) -> list[str]:
     """Make a skill active.
 
     Args:
       view: the context of the call that loads it; its state takes the change.
       config: the lifecycles.
       name: the skill.
+      limit: its `allowed-tools`, which bind the agent even after the skill has gone; None if it has
+        none, or if they have no effect.
 
     Returns:
       The skills that are no longer active because of it.
@@ -128,6 +139,12 @@ def activate(view: RunView, config: SkillLifecycleConfig, name: str) -> list[str
         notes[name] = {"lifecycle": mode.value, "activated_in": view.invocation_id}
     if notes != old:
         view.state[_NOTES + view.agent_name] = notes
+    old_limits = read_limits(view)
+    limits = {one: text for one, text in old_limits.items() if one in active and one != name}
+    if limit is not None:
+        limits[name] = limit
+    if limits != old_limits:
+        view.state[LIMITS + view.agent_name] = limits
     return unloaded
 
 

@@ -183,7 +183,8 @@ class LoadSkillTool(SkillTool):
             "instructions": await fill_instructions(skill, tool_context),
             "frontmatter": skill.frontmatter.model_dump(mode="json"),
         }
-        unloaded = activate(tool_context, lifecycle, skill.name)
+        limit = self.catalog.find_limit(skill)
+        unloaded = activate(tool_context, lifecycle, skill.name, limit)
         if unloaded:
             answer["unloaded_skills"] = unloaded
         if lifecycle.mode_of(skill.name) is SkillLifecycleMode.EPHEMERAL:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, cast
@@ -11,6 +11,7 @@ from typing import Any, Self, cast
 from ..._adk_mode import follows_adk
 from ...code_executors.base_code_executor import BaseCodeExecutor
 from ...context.context import Context as ToolContext
+from ...context.context import invocation_of
 from ...context.readonly import ReadonlyContext
 from ...environment import BaseEnvironment
 from ...errors import AgentConfigError
@@ -31,7 +32,14 @@ from ..policy.policy import Policy
 from ..policy.rule import STRICTNESS, Verdict
 from .allowed_tools import build_policies, split_entries
 from .catalog import RegistryError, ScriptSettings, SkillCatalog
-from .lifecycle import SkillLifecycleConfig, activate, deactivate, read_active
+from .lifecycle import (
+    LIMITS,
+    SkillLifecycleConfig,
+    activate,
+    deactivate,
+    read_active,
+    read_limits,
+)
 from .script_tool import RunSkillScriptTool, find_executor
 from .skill_environment import SkillEnvironment
 from .skill_tools import (
@@ -148,12 +156,19 @@ class SkillToolset(BaseToolset):
     def _set_skills(self, skills: Sequence[Skill]) -> None:
         """Take skills, and make the tools that they need."""
         lifecycle, mode = self._lifecycle, self._discovery_mode
-        self.catalog = SkillCatalog(
-            skills, self._registry, lifecycle or SkillLifecycleConfig(), self._scripts
-        )
-        self.restricts_calls = self._other_tools != "allow" and (
+        is_enforced = self._other_tools != "allow"
+        self.restricts_calls = is_enforced and (
             self._registry is not None
             or any(skill.frontmatter.allowed_tools is not None for skill in skills)
+        )
+        # A skill that has gone from the toolset may be active still.
+        self.restricting_key = LIMITS if is_enforced else ""
+        self.catalog = SkillCatalog(
+            skills,
+            self._registry,
+            lifecycle or SkillLifecycleConfig(),
+            self._scripts,
+            restricts_calls=is_enforced,
         )
         self._listed_text = format_skills_as_xml(self.skills)
         is_small = len(self._listed_text) <= MAX_EAGER
@@ -204,13 +219,13 @@ class SkillToolset(BaseToolset):
           ValueError: there is no such skill.
           RegistryError: the registry failed.
         """
-        if skill_name in read_active(ctx):
-            activate(ctx, self.catalog.lifecycle, skill_name)  # it counts as used
-            return False
-        if await self.catalog.find(skill_name, ctx.invocation_id, again=True) is None:
+        was_active = skill_name in read_active(ctx)
+        skill = await self.catalog.find(skill_name, ctx.invocation_id, again=True)
+        if skill is not None:  # an active one counts as used
+            activate(ctx, self.catalog.lifecycle, skill_name, self.catalog.find_limit(skill))
+        elif not was_active:
             raise ValueError(f"Skill {skill_name!r} not found.")
-        activate(ctx, self.catalog.lifecycle, skill_name)
-        return True
+        return not was_active
 
     def unload_skill(self, ctx: ToolContext, skill_name: str) -> bool:
         """End a skill without the model; return whether it was active."""
@@ -311,28 +326,49 @@ class SkillToolset(BaseToolset):
     async def get_call_policies(self, context: ReadonlyContext) -> Sequence[Policy]:
         """Return what `allowed-tools` of the active skills say about the agent's calls."""
         names = tuple(read_active(context))
-        if not names or not self.restricts_calls:
+        if not names or self._other_tools == "allow":
             return ()
         try:
             active = await self.catalog.list_active(context, strict=True)
         except RegistryError as error:
             message = f"It is not known what the active skills allow: {error}."
             return self._make_policies((), (), message)
-        if self.catalog.registry is not None:
-            return self._build_policies(active)
+        gone = await self._find_gone(context, names, active)
+        if self.catalog.registry is not None or gone:
+            return self._build_policies(active, gone)
         if names not in self._policies:
-            self._policies[names] = self._build_policies(active)
+            self._policies[names] = self._build_policies(active, {})
         return self._policies[names]
 
-    def _build_policies(self, active: Sequence[Skill]) -> list[Policy]:
+    async def _find_gone(
+        self, context: ReadonlyContext, names: Sequence[str], active: Sequence[Skill]
+    ) -> dict[str, str]:
+        """Return the `allowed-tools` of active skills that no toolset of the agent has any more."""
+        left = set(names) - {skill.name for skill in active}
+        limits = {name: text for name, text in read_limits(context).items() if name in left}
+        if not limits:
+            return {}
+        tools: Any = getattr(invocation_of(context).agent, "tools", ())
+        for other in tools:
+            if isinstance(other, SkillToolset) and other is not self and other.restricting_key:
+                try:
+                    found = await other.catalog.list_active(context, strict=True)
+                except RegistryError:
+                    return {}  # that toolset refuses the agent's calls
+                for skill in found:
+                    limits.pop(skill.name, None)
+        return limits
+
+    def _build_policies(self, active: Sequence[Skill], gone: Mapping[str, str]) -> list[Policy]:
         texts = {
             skill.name: skill.frontmatter.allowed_tools
             for skill in active
             if skill.frontmatter.allowed_tools is not None
         }
+        texts.update(gone)
         if not texts:
             return []
-        entries = [entry for text in texts.values() for entry in split_entries(text or "")]
+        entries = [entry for text in texts.values() for entry in split_entries(text)]
         allowed = ", ".join(entries) or "no further tool"
         message = f"the active skills ({', '.join(texts)}) allow only: {allowed}."
         return self._make_policies(active, entries, message)

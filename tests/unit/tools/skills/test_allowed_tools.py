@@ -9,6 +9,9 @@ import pytest
 from ostinato.agents import Agent
 from ostinato.apps import App
 from ostinato.code_executors import UnsafeLocalCodeExecutor
+from ostinato.runners import Runner
+from ostinato.sessions import InMemorySessionService
+from ostinato.skills import Skill
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools.policy import Policy, Rule, ToolRequest
 from ostinato.tools.policy.policy import join_decisions
@@ -17,6 +20,7 @@ from ostinato.tools.skills.allowed_tools import build_policies, split_entries
 from tests.support.skill_agents import answers, make_skill, talk
 
 LOAD = call("load_skill", skill_name="pdf")
+EACH = [call("pay", amount=1), call("look")]
 
 
 def pay(amount: int) -> str:
@@ -79,6 +83,32 @@ async def test_the_restriction_ends_with_the_skill() -> None:
     assert "allow only: no further tool" in answers(conversation)[1]["error"]
     await conversation.say("Again")
     assert answers(conversation) == [{"result": "paid 2"}]
+
+
+@pytest.mark.parametrize("others", [[], [make_skill("mail")], [make_skill("mail", allowed="pay")]])
+async def test_the_restriction_stays_when_the_skill_is_gone(others: list[Skill]) -> None:
+    store = InMemorySessionService()
+    for skills in ([make_skill("pdf", allowed="look")], others):
+        model = ScriptedModel([LOAD, "One."] if skills is not others else [EACH, "Two."])
+        agent = Agent(name="clerk", model=model, tools=[SkillToolset(skills), pay, look])
+        runner = Runner(app=App(name="app", root_agent=agent), session_service=store)
+        conversation = Conversation(runner, session_id="s")
+        await conversation.say("Go")
+    paid, seen = answers(conversation)
+    assert "the active skills (pdf) allow only: look." in paid["error"]
+    assert seen == {"result": "seen"}
+
+
+async def test_the_skills_of_another_toolset_are_not_gone() -> None:
+    mine = SkillToolset([make_skill("pdf", allowed="look")])
+    other = SkillToolset([make_skill("mail")], tool_name_prefix="other")
+    tools = [other, pay, look]
+    mail = call("other_load_skill", skill_name="mail")
+    conversation, _ = talk(mine, mail, LOAD, EACH, "One.", tools=tools)
+    await conversation.say("Go")
+    paid, seen = answers(conversation)[-2:]
+    assert "the active skills (pdf) allow only: look." in paid["error"]
+    assert seen == {"result": "seen"}
 
 
 async def test_two_skills_allow_what_either_names() -> None:

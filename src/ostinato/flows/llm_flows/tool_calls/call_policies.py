@@ -26,8 +26,14 @@ def find_restricting(ctx: InvocationContext) -> Sequence[BaseToolset]:
     tool: Any
     for tool in tools if tools.__class__ is list else ():  # the agent may be a mock
         # Most tools are functions; others may be mocks.
-        if type(tool) is not FunctionType and getattr(tool, "restricts_calls", False) is True:
-            found.append(tool)  # noqa: PERF401 - no call for each turn
+        if type(tool) is FunctionType:
+            continue
+        if getattr(tool, "restricts_calls", False) is True or (
+            (key := getattr(tool, "restricting_key", ""))
+            and isinstance(key, str)
+            and ctx.session.state.get(key + ctx.agent.name)
+        ):
+            found.append(tool)
     return found
 
 

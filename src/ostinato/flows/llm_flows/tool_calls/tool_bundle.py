@@ -80,7 +80,8 @@ def arrange_tools(
         opens, so that none can be deferred.
 
     Raises:
-      AgentConfigError: a tool of the agent has the name of one that the runtime adds.
+      AgentConfigError: a tool of the agent has the name of one that the runtime adds, or a deferred
+        one has the name of another tool.
     """
     is_deferred = not is_live and any([tool.defer is True for tool in tools])
     if policy is None and not is_deferred:
@@ -89,6 +90,7 @@ def arrange_tools(
     arranged = tools
     if is_deferred:
         _check_free(SEARCH_TOOLS, names, agent, "tools are deferred")
+        _check_deferred(tools, agent)
         arranged = defer_tools(tools)
     if policy is None or not any(is_plain_tool(tool) for tool in tools):
         return arranged
@@ -102,6 +104,22 @@ def _check_free(name: str, names: list[str], agent: str, reason: str) -> None:
             f"Agent {agent!r} has a tool {name!r}, which is the name of a tool that the runtime "
             f"adds because {reason}. Give the agent's tool another name."
         )
+
+
+def _check_deferred(tools: list[BaseTool], agent: str) -> None:
+    """Refuse a deferred tool whose name another tool has: a call would run either of them.
+
+    A tool may stand beside the deferred copy of itself that a toolset makes.
+    """
+    known: dict[str, set[int]] = {}
+    for tool in tools:
+        known.setdefault(tool.name, set()).add(id(tool.copied_from or tool))
+    for tool in tools:
+        if tool.defer is True and len(known[tool.name]) > 1:
+            raise AgentConfigError(
+                f"Agent {agent!r} has a deferred tool {tool.name!r} and another tool of this name. "
+                "Give each its own name."
+            )
 
 
 def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
