@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from .._log import get_logger
-from .._shielded import run_shielded
+from .._shielded import is_loop_running, run_shielded
 from ..context.run_state import RunState
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper, StoreOperation
@@ -455,6 +455,8 @@ class Turn:
             await durable.release_answers(self.request.place, self.request.id)
         if keeper is None or durable is None:
             return
+        if not is_loop_running():
+            return  # its loop is closed, so the keeper hands over its lease and its message
         await self._leave_inbox(keeper, error)
         if fence is None:
             if self._failure is not None:  # a claim with an unknown outcome
