@@ -430,8 +430,7 @@ class InvocationRunner:
                         await end_broken_run(ctx, turn, has_begun)
         except BaseException as raised:  # boundary: the span records the error
             error = raised
-            if turn.is_lost and isinstance(raised, LeaseLostError) and turn.stopped is not None:
-                raise turn.stopped from None  # a caller may have cancelled it before
+            turn.prefer_stop(raised)
             raise
         finally:
             tracing.end(error, "paused" if turn.paused else None)

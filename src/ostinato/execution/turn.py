@@ -579,6 +579,15 @@ class Turn:
         """The reason why the turn was stopped, or None."""
         return self.step.reason
 
+    def prefer_stop(self, error: BaseException) -> None:
+        """Raise why the turn was stopped, in place of the loss of its session afterwards.
+
+        Args:
+          error: what ended the run.
+        """
+        if error is self._lost and self.stopped is not None:
+            raise self.stopped from None
+
     def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
         """End the run with `reason`; idempotent and thread-safe.
 
