@@ -580,11 +580,7 @@ class Turn:
         return self.step.reason
 
     def prefer_stop(self, error: BaseException) -> None:
-        """Raise why the turn was stopped, in place of the loss of its session afterwards.
-
-        Args:
-          error: what ended the run.
-        """
+        """Raise why the turn was stopped, in place of an error that its session was lost later."""
         if error is self._lost and self.stopped is not None:
             raise self.stopped from None
 
