@@ -22,7 +22,6 @@ from .context.deps import NOT_GIVEN, MakeDeps
 from .context.invocation import InvocationContext, new_invocation_context_id
 from .context.live_request_queue import LiveRequestQueue
 from .context.run_config import RunConfig as RunConfig
-from .durable.inbox import Work
 from .durable.lease import DEFAULT_SECONDS
 from .errors import InputValidationError
 from .events.event import Event
@@ -39,8 +38,7 @@ from .execution.routing.agent_choice import (
     open_models_of,
     toolsets_of,
 )
-from .execution.run_request import Execute, RunnerAccess, RunRequest, as_content
-from .execution.run_table import keyed_invocation_id
+from .execution.run_request import Execute, RunnerAccess, RunRequest
 from .execution.store_access import StoreAccess
 from .execution.turn import Turn
 from .execution.turns import TURNS
@@ -50,6 +48,7 @@ from .plugins.plugin_manager import PluginManager
 from .sessions.base_session_service import BaseSessionService
 from .sessions.session import Session, log_of
 from .sessions.store.durable_store import Fence, Place
+from .sessions.store.keyed_requests import keyed_invocation_id
 from .tools.finish_task_tool import FINISH_TASK_SUCCESS_RESULT as FINISH_TASK_SUCCESS_RESULT
 from .tools.finish_task_tool import FINISH_TASK_TOOL_NAME as FINISH_TASK_TOOL_NAME
 
@@ -222,7 +221,7 @@ class Runner:
           run_config: settings of this run.
           yield_user_message: yield the message's own event first.
           idempotency_key: deduplicates the request: a repeated one yields the events of the first
-            invocation, following it while it runs.
+            invocation, following it while it runs. A message with a key starts an invocation.
           deps: `ctx.deps` of tools, instructions and callbacks; never stored.
 
         Yields:
@@ -234,6 +233,8 @@ class Runner:
           InputValidationError: there is neither a message nor an invocation.
           CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError: the message answers a call
             that does not wait, has another answer, or needs another one. Nothing is stored.
+          IdempotencyKeyReusedError: the key was first used for another request, which waits, runs
+            or has ended.
           NothingToResumeError: the invocation to resume does not exist.
           Exception: an error of the agent's code.
         """
@@ -383,23 +384,13 @@ class Runner:
           SessionNotFoundError: there is no such session.
           InputValidationError: the message is empty or cannot be stored, or no other process
             reaches the store.
-          CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError: as for `run_async`.
+          CallNotOpenError, CallAlreadyAnsweredError, InvalidAnswerError,
+          IdempotencyKeyReusedError: as for `run_async`.
         """
-        place = Place(self.app_name, user_id, session_id)
-        invocation_id = new_invocation_context_id()
+        request = self._request((user_id, session_id), new_message, None, state_delta, None)
         if idempotency_key is not None:
-            invocation_id = keyed_invocation_id(place, idempotency_key)
-        once = idempotency_key is not None
-        check_state_delta(self._contexts.root_agent, state_delta)
-        message = as_content(new_message)
-        work = Work(place, invocation_id, message, state_delta, once=once)
-        backlog = self.backlog()
-        request = RunRequest.internal(self._access(), place, context.RunConfig())
-        request.id, request.message, request.once = invocation_id, message, once
-        turn = self._contexts.make_turn(request)
-        if request.answers_calls:
-            await self._contexts.check_answers_of(await self._contexts.store.load(place), turn)
-        return await backlog.put(work, turn.answers)
+            request.use_key(keyed_invocation_id(request.place, idempotency_key))
+        return await self.backlog().submit(request, self._contexts)
 
     async def resume_open(
         self, *, run_config: RunConfig | None = None, limit: int = 10, deps: Any = NOT_GIVEN

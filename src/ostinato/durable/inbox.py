@@ -11,6 +11,13 @@ from ..errors import InputValidationError
 from ..sessions.store.durable_store import Place
 
 
+def dump_content(message: types.Content | None) -> dict[str, Any] | None:
+    """Return a message as JSON."""
+    if message is None:
+        return None
+    return message.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """Everything another process needs to run a message.
@@ -39,11 +46,8 @@ class Work:
         Raises:
           InputValidationError: JSON cannot carry the delta or the metadata.
         """
-        content = None
-        if self.message is not None:
-            content = self.message.model_dump(mode="json", by_alias=True, exclude_none=True)
         fields: dict[str, Any] = {
-            "message": content,
+            "message": dump_content(self.message),
             "stateDelta": self.state_delta,
             "customMetadata": self.metadata,
             "once": self.once,

@@ -138,7 +138,7 @@ class LeaseKeeper:
         self._store = weakref.ref(store)
         self._held: dict[tuple[Place, int], _HeldLease] = {}
         self._operations = _PendingOperations()
-        self._callers: dict[tuple[Place, str], LeaseHolder] = {}
+        self._callers: dict[tuple[Place, str, int], LeaseHolder] = {}
         self._waiting = 0
         self._mutex = threading.Lock()
         self._work = threading.Event()
@@ -187,12 +187,12 @@ class LeaseKeeper:
 
     def keep_waiting(self, place: Place, message_id: str, caller: LeaseHolder) -> None:
         """Renew a caller's inbox message until `end_waiting` or until its event loop closes."""
-        self._callers[place, message_id] = caller
+        self._callers[place, message_id, id(caller)] = caller
         self.wait(1)
 
-    def end_waiting(self, place: Place, message_id: str) -> None:
+    def end_waiting(self, place: Place, message_id: str, caller: LeaseHolder) -> None:
         """Stop renewing a caller's message; idempotent."""
-        if self._callers.pop((place, message_id), None) is not None:
+        if self._callers.pop((place, message_id, id(caller)), None) is not None:
             self.wait(-1)
 
     def wait(self, number: int) -> None:
@@ -333,10 +333,10 @@ class LeaseKeeper:
             )
             self._operations.add(partial(_hand_over, place, fence))
             self.drop(place, fence)
-        for (place, message_id), caller in list(self._callers.items()):
+        for (place, message_id, _), caller in list(self._callers.items()):
             if caller.is_orphaned:
                 self._operations.add(partial(_leave_message, place, message_id))
-                self.end_waiting(place, message_id)
+                self.end_waiting(place, message_id, caller)
 
     def _apply_renewal(self, renewal: Renewal, until: float) -> None:
         with self._mutex:

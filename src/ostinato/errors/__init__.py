@@ -29,8 +29,10 @@
     │   │   │   └── RequestWithdrawnError               an answer to a request that was taken back
     │   │   └── SessionNotFoundError
     │   ├── AlreadyExistsError                  what was to be made exists
+    │   ├── IdempotencyKeyReusedError (ValueError)  a key that another request was sent with
     │   ├── StaleSessionError (ValueError)      storage moved on since the session was loaded
-    │   │   └── LeaseLostError                  another owner took the session over
+    │   │   └── LeaseLostError                  another owner takes the session over
+    │   │       └── RunHandedOverError              this process gave the run to another one
     │   ├── SessionBusyError                    another invocation runs in the session
     │   ├── RunCancelledError                   a caller cancelled the invocation
     │   ├── GuardrailTrippedError               a guardrail stopped what went in or came out
@@ -233,12 +235,23 @@ class AlreadyExistsError(CallerError):
     """What was to be created exists already."""
 
 
+class IdempotencyKeyReusedError(CallerError, ValueError):
+    """An idempotency key was first used for another request, which waits, runs or has ended.
+
+    Nothing runs for the later request, and nothing of it is stored.
+    """
+
+
 class StaleSessionError(CallerError, ValueError):
     """The stored session moved on since this copy of it was loaded (Spec 4 §4)."""
 
 
 class LeaseLostError(StaleSessionError):
     """Another owner took the session over; the run that held it stops and writes nothing more."""
+
+
+class RunHandedOverError(LeaseLostError):
+    """This process shuts down, and another one that shares its store resumes the run."""
 
 
 class SessionBusyError(CallerError):

@@ -17,7 +17,6 @@ from ..auth.redaction import public_message
 from ..context._ports import ChecksCalls
 from ..context.budget import Budget, BudgetUsage
 from ..context.callbacks import plugin_answer
-from ..context.context import Context
 from ..context.deps import MakeDeps
 from ..context.invocation import INVOCATION_TEMPLATE, InvocationContext
 from ..context.live_state import LiveState
@@ -41,11 +40,13 @@ from ..sessions.log.history import is_imported
 from ..sessions.log.resume import waits_for_answer
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, InboxMessage, Lease, Place
+from ..sessions.store.keyed_requests import check_begun
 from ..tools import policy
 from ..workflow.nodes import as_node
 from ..workflow.requests import check_answers
 from ..workflow.schedule import run_node
 from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
+from .message_blobs import save_blobs
 from .recovery.blockers import is_open
 from .recovery.closing import close_parked_calls, seal, try_to_seal
 from .routing.agent_choice import check_graphs_answered, place_run, prepare_resume
@@ -454,7 +455,7 @@ class ContextFactory:
             )
             if changed is not None:
                 ctx.user_content = message = changed
-                turn.answers = read_answers(ctx.log, message, turn.request.id)
+                turn.replace_answers(read_answers(ctx.log, message, turn.request.id))
                 if turn.answers:
                     await self._check_tools(ctx, turn, message)
         root: Any = self.root_agent
@@ -462,7 +463,7 @@ class ContextFactory:
             raise InputValidationError("No parts in the new_message.")
         if config.save_input_blobs_as_artifacts:
             await turn.claim()
-            ctx.user_content = message = await _save_blobs(ctx, message)
+            ctx.user_content = message = await save_blobs(ctx, message)
         event = EVENT_TEMPLATE.create(
             invocation_id=ctx.invocation_id,
             author="user",
@@ -470,7 +471,7 @@ class ContextFactory:
             branch=target.branch,
             isolation_scope=target.scope,
             actions=ACTIONS_TEMPLATE.create(state_delta=dict(turn.request.state_delta or {})),
-            custom_metadata=config.custom_metadata,
+            custom_metadata=turn.request.message_metadata,
         )
         if not turn.answers:
             await turn.commit_message((*sealing, event))
@@ -512,12 +513,15 @@ class ContextFactory:
         """Check the answers of a message before it is queued.
 
         Raises:
+          IdempotencyKeyReusedError: another request has begun the invocation of its key.
           CallNotOpenError: a call does not wait for an answer.
           CallAlreadyAnsweredError: another message has answered a call.
           InvalidAnswerError: an answer does not fit its call.
         """
         request, log = turn.request, log_of(session)
-        if request.message is None or (request.once and log.start_of(request.id) is not None):
+        if request.message is None:
+            return
+        if request.once and check_begun(log, request.id, request.digests):
             return
         turn.answers = read_answers(log, request.message, request.id)
         if turn.answers:
@@ -576,20 +580,6 @@ def _state_event(ctx: InvocationContext, delta: dict[str, Any] | None) -> list[E
         return []
     actions = ACTIONS_TEMPLATE.create(state_delta=dict(delta))
     return [EVENT_TEMPLATE.create(invocation_id=ctx.invocation_id, author="user", actions=actions)]
-
-
-async def _save_blobs(ctx: InvocationContext, message: types.Content) -> types.Content:
-    """Save the message's inline files as artifacts and put their names in their place."""
-    context = Context(ctx)
-    parts: list[types.Part] = []
-    for index, part in enumerate(message.parts or ()):
-        if part.inline_data is None:
-            parts.append(part)
-            continue
-        name = part.inline_data.display_name or f"artifact_{ctx.invocation_id}_{index}"
-        await context.save_artifact(name, part)
-        parts.append(types.Part(text=f"Uploaded file: {name}. It is saved into artifacts."))
-    return types.Content(role=message.role, parts=parts)
 
 
 def _newest_message(log: EventLog, invocation_id: str | None) -> types.Content | None:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from .. import context, types
 from .._aclosing import Aclosing
 from .._adk_mode import follows_adk
-from ..agents.base_agent import BaseAgent
 from ..agents.guarded_run import GuardrailStop, has_tripped, is_guardrail_stop
 from ..apps.app import App
 from ..context.callbacks import plugin_answer
@@ -31,17 +30,14 @@ from ..errors import (
     StoreError,
 )
 from ..events.event import Event
-from ..flows.llm_flows.compaction import (
-    compact_by_tokens,
-    compact_sliding_window,
-    is_window_due,
-)
 from ..sessions.log.call_requests import rewind_changes
 from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, Place
+from ..sessions.store.keyed_requests import check_begun, check_repeated, keyed_invocation_id
 from ..telemetry.tracing import attach_caller, detach_caller, span
 from .agent_runs import guards_above, then_other_answers
 from .context_factory import ContextFactory, end_broken_run, note_pause
+from .history_compaction import compact_history
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
 from .recovery.closing import YieldEnding, error_event, seal, try_to_seal
@@ -49,10 +45,9 @@ from .recovery.detached_tasks import DetachedTasks
 from .recovery.recovery import Recovery, check_key
 from .request_checks import check_edited_state, complete_changed_event, copy_checked_state
 from .rewind import rewind_event
-from .routing.agent_choice import summarizing_model
 from .routing.task_choice import after_tasks
 from .run_request import Execute, RunnerAccess, RunRequest, as_content
-from .run_table import KeyHasEnded, RunTable, keyed_invocation_id, stored_events
+from .run_table import KeyHasEnded, RunTable, stored_events
 from .step import Step
 from .turn import Turn
 from .turns import TURNS, TurnGuard
@@ -126,8 +121,7 @@ class InvocationRunner:
         """Run a request; one with an idempotency key runs once."""
         if idempotency_key is None:
             return self._run_in_session(request)
-        request.id, request.once = keyed_invocation_id(request.place, idempotency_key), True
-        return self._run_once(request)
+        return self._run_once(request, keyed_invocation_id(request.place, idempotency_key))
 
     def stop_request(self, request: RunRequest) -> bool:
         """Stop a request's run, unless other requests with the same key follow it."""
@@ -200,16 +194,19 @@ class InvocationRunner:
         """Hand over detached runs."""
         await self._detached.end()
 
-    async def _run_once(self, request: RunRequest) -> AsyncGenerator[Event, None]:
-        """Run an invocation; if its key has a running one, yield that one's events."""
+    async def _run_once(
+        self, request: RunRequest, invocation_id: str
+    ) -> AsyncGenerator[Event, None]:
+        """Run the invocation of a key; if it runs for the same request, yield that one's events."""
+        request.use_key(invocation_id)
         following = self._runs.find(request.id)
-        if following is not None:
+        if following is not None and following.is_same(request.digests):
             request.accept()
             async with Aclosing(following.follow(request)) as events:
                 async for event in events:
                     yield event
             return
-        with self._runs.entry(request.id) as entry:
+        with self._runs.entry(request.id, request.digests) as entry:
             async with Aclosing(self._run_in_session(request)) as events:
                 async for event in events:
                     entry.add(event)
@@ -252,6 +249,7 @@ class InvocationRunner:
     async def _on_busy(self, turn: Turn) -> None:
         """Apply the request's `on_busy` policy."""
         policy, place = turn.request.config.on_busy, turn.request.place
+        self._find_first(turn)
         if policy == "reject":
             await self._check_key(turn)
         if policy != "interrupt" and SESSION_LOCKS.is_held_by_current_task(self.session_key(place)):
@@ -263,14 +261,33 @@ class InvocationRunner:
         if policy == "reject":
             return  # the run of its key is stored or waits
         if turn.request.answers_calls and self._store.durable is not None:
+            await turn.adopt_waiting_message()
             session = await turn.request.runner.load_session(turn.request, asks=True)
             await self._contexts.check_answers_of(session, turn)
-        if policy == "interrupt":
-            reason = RunCancelledError("A newer message interrupted the run.")
-            turn.has_interrupted = await self.cancel(place, reason=reason)
         if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
+        if turn.request.once:
+            await turn.queue()  # before it interrupts: the key may be used
+        if policy == "interrupt" and not turn.is_repeated:
+            reason = RunCancelledError("A newer message interrupted the run.")
+            turn.has_interrupted = await self.cancel(place, reason=reason)
         await turn.queue()
+
+    def _find_first(self, turn: Turn) -> None:
+        """Notice an earlier request of this process under the key of a turn.
+
+        Raises:
+          IdempotencyKeyReusedError: it is another one, in a store that no other process reaches;
+            a shared store compares them.
+        """
+        if not turn.request.once:
+            return
+        first = TURNS.find_first(self.session_key(turn.request.place), turn)
+        if first is None or (self._store.durable is not None and self._store.durable.shared):
+            return
+        if first.request.digests is not None:
+            check_repeated(first.request.digests, turn.request.digests)
+        turn.is_repeated = True
 
     async def _check_key(self, turn: Turn) -> None:
         """Refuse a request that does not wait, unless its key has been accepted before.
@@ -309,6 +326,7 @@ class InvocationRunner:
                 if isinstance(error, SessionNotFoundError):
                     raise
                 if isinstance(error, StaleSessionError):
+                    await turn.adopt_waiting_message()
                     stale += 1
                     if stale == _STALE_TRIES:
                         raise
@@ -330,8 +348,10 @@ class InvocationRunner:
             return await self._contexts.set_up_live_end(session, turn)
         if request.live is not None:
             return await self._contexts.set_up_live(session, turn)
-        if request.once and log_of(session).start_of(request.id) is not None:
+        if request.once and check_begun(log_of(session), request.id, request.digests):
             return None
+        if request.answers_calls and turn.unclaimed:
+            await turn.adopt_waiting_message()
         # A keyed message that is gone and has not started was withdrawn by another caller.
         if (turn.takes_over or not request.once) and await turn.is_message_claimed():
             if turn.takes_over:
@@ -409,6 +429,7 @@ class InvocationRunner:
                         await end_broken_run(ctx, turn, has_begun)
         except BaseException as raised:  # boundary: the span records the error
             error = raised
+            turn.prefer_stop(raised)
             raise
         finally:
             tracing.end(error, "paused" if turn.paused else None)
@@ -574,27 +595,3 @@ def _begins_as_named(session: Session, request: RunRequest) -> bool:
     if not follows_adk() or request.message is None or request.invocation_id is None:
         return False
     return log_of(session).start_of(request.invocation_id) is None
-
-
-async def compact_history(
-    ctx: InvocationContext, root: BaseAgent, load_all: Callable[[], Awaitable[Session]]
-) -> None:
-    """Summarize the history if due; the summary is stored, not yielded.
-
-    Args:
-      ctx: the run that has ended.
-      root: root of the agent tree, whose model summarizes unless the config has a summarizer.
-      load_all: loads the session with all events; the run may have only the newest.
-    """
-    config = ctx.events_compaction_config
-    if config is None:
-        return
-    model = None if config.summarizer else summarizing_model(root)
-    log = ctx.log
-    event = await compact_by_tokens(log, config, model)
-    if event is None:
-        if log.offset and config.overlap_size and is_window_due(log, config):
-            log = log_of(await load_all())  # the overlap lies before the newest summary
-        event = await compact_sliding_window(log, config, model)
-    if event is not None:
-        await ctx.services.commit((event,))

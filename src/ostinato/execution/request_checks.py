@@ -11,13 +11,11 @@ from ..events.event import Event, NodeInfo
 from ..events.event_actions import EventActions
 from ..sessions.session import copy_state
 from ..sessions.state import SCOPED_PREFIXES, check_state
+from ..sessions.store.keyed_requests import REQUEST_DIGEST
 from ..types.record_template import shallow_copy
 
 RESERVED_METADATA = "ostinato:"
 """Start of the keys of custom metadata that only the runtime writes."""
-
-REQUEST_DIGEST = "ostinato:request"
-"""Key under which the server stores the digest of a keyed request."""
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .._aclosing import Aclosing
 from ..agents.agent_run_result import Usage as Usage
-from ..errors import ToolAbortedError
+from ..errors import RunHandedOverError, ToolAbortedError
 from ..events.event import Event
 
 
@@ -104,11 +104,14 @@ class Run:
         """Wait for the end of the run, and raise its error.
 
         An error that would cancel the caller or end its program is raised as ToolAbortedError.
+
+        Raises:
+          RunHandedOverError: `hand_over` has ended it here.
         """
         await asyncio.wait([self._task])
         if self._task.cancelled():
             if self._left:
-                raise asyncio.CancelledError
+                raise RunHandedOverError("The run is handed over; another process resumes it.")
             raise ToolAbortedError(
                 "Code of the agent cancelled the run, for instance with "
                 "asyncio.current_task().cancel(). Raise an exception instead."
@@ -149,6 +152,7 @@ class Run:
 
         Raises:
           ToolAbortedError: code of the agent cancelled the run, or raised a BaseException.
+          RunHandedOverError: `hand_over` was called.
           Exception: the error that ended the run.
         """
         await self._wait_for_end()

@@ -11,10 +11,17 @@ from .. import context, types
 from ..context.deps import NOT_GIVEN
 from ..context.invocation import InvocationContext, new_invocation_context_id
 from ..context.live_request_queue import LiveRequestQueue
+from ..durable.inbox import dump_content
 from ..errors import InputValidationError
 from ..events.event import Event
 from ..sessions.session import Session
 from ..sessions.store.durable_store import Place
+from ..sessions.store.keyed_requests import (
+    CONTENT_DIGEST,
+    RequestDigests,
+    digest_content,
+    digests_of_metadata,
+)
 
 if TYPE_CHECKING:
     from ..agents.base_agent import BaseAgent
@@ -115,6 +122,7 @@ class RunRequest:
       leave: releases its session; None until it waits for the session.
       recovered: events stored by the recovery of its own abandoned invocation, which its caller
         gets before those of its own run.
+      digests: what tells it from another request under its key; None without a key.
     """
 
     runner: RunnerAccess
@@ -135,6 +143,34 @@ class RunRequest:
     accepted: asyncio.Future[None] | None = None
     leave: Callable[[BaseException | None], Awaitable[None]] | None = None
     recovered: list[Event] | None = None
+    digests: RequestDigests | None = None
+
+    def use_key(self, invocation_id: str) -> None:
+        """Make it the request of an idempotency key, whose invocation it starts.
+
+        A resume without a message needs no key: it begins nothing, and an ended invocation
+        continues nowhere. A message starts the invocation of its key, whatever it names.
+
+        Raises:
+          InputValidationError: the message has another type.
+        """
+        self.message = as_content(self.message)
+        if self.message is None and self.invocation_id is not None:
+            return
+        self.id, self.once, self.invocation_id = invocation_id, True, None
+        content = dump_content(self.message)
+        found = digests_of_metadata(self.config.custom_metadata)
+        self.digests = found._replace(
+            content=digest_content(invocation_id, content, self.state_delta)
+        )
+
+    @property
+    def message_metadata(self) -> dict[str, Any] | None:
+        """The metadata of the message's event: that of the run, and its digest for a key."""
+        given = self.config.custom_metadata
+        if self.digests is None or self.digests.content is None:
+            return given
+        return {**(given or {}), CONTENT_DIGEST: self.digests.content}
 
     async def release(self, error: BaseException) -> None:
         """Release the session if the request still holds it.

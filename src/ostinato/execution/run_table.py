@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import uuid
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..errors import RunCancelledError
+from ..errors import IdempotencyKeyReusedError, RunCancelledError
 from ..events.event import Event
 from ..sessions.log.event_log import TASK_ANSWER, EventRecord
 from ..sessions.session import Session, log_of
-
-_KEYED_LENGTH, _VERSION = 38, 16  # of `e-` and a UUID; only a key's is of version 5
-_KEYS = uuid.UUID("8d0f2d2c-5b0c-4a5e-9a51-2f0e6f3f7a11")
-
-
-def is_keyed(invocation_id: str) -> bool:
-    """Return whether `keyed_invocation_id` made an invocation id."""
-    return len(invocation_id) == _KEYED_LENGTH and invocation_id[_VERSION] == "5"
+from ..sessions.store.keyed_requests import RequestDigests, check_repeated
 
 
 class KeyHasEnded(Exception):
@@ -57,12 +49,6 @@ async def stored_events(
         yield event
 
 
-def keyed_invocation_id(place: tuple[str, str, str], idempotency_key: str) -> str:
-    """Return the invocation id of a request's key, the same for each request of a session."""
-    name = "\0".join((*place, idempotency_key))
-    return f"e-{uuid.uuid5(_KEYS, name)}"
-
-
 class _Follower(NamedTuple):
     """A request that follows the run of an earlier request with the same key."""
 
@@ -72,14 +58,29 @@ class _Follower(NamedTuple):
 
 
 class RunEntry:
-    """A running invocation of this process and its followers."""
+    """A running invocation of this process and its followers.
 
-    def __init__(self) -> None:
+    Args:
+      digests: what tells its request from another one under its key.
+    """
+
+    def __init__(self, digests: RequestDigests | None = None) -> None:
+        self._digests = digests
         self._followers: list[_Follower] = []
         self._events: list[Event] = []
         self._mutex = threading.Lock()
         self._finished = False
         self._error: Exception | None = None
+
+    def is_same(self, digests: RequestDigests | None) -> bool:
+        """Return whether a request under its key is the same."""
+        if self._digests is None:
+            return True
+        try:
+            check_repeated(self._digests, digests)
+        except IdempotencyKeyReusedError:
+            return False
+        return True
 
     def add(self, event: Event) -> None:
         """Pass an event on to the followers."""
@@ -160,9 +161,12 @@ class RunTable:
         return self._runs.get(invocation_id)
 
     @contextmanager
-    def entry(self, invocation_id: str) -> Generator[RunEntry]:
-        """Keep an entry for the length of the block."""
-        entry = self._runs[invocation_id] = RunEntry()
+    def entry(
+        self, invocation_id: str, digests: RequestDigests | None = None
+    ) -> Generator[RunEntry]:
+        """Keep an entry for the length of the block, unless another request has one."""
+        entry = RunEntry(digests)
+        kept = self._runs.setdefault(invocation_id, entry)
         try:
             yield entry
         except BaseException as error:  # boundary: the followers get the error, too
@@ -170,4 +174,5 @@ class RunTable:
             raise
         finally:
             entry.finish()
-            self._runs.pop(invocation_id, None)
+            if kept is entry:
+                self._runs.pop(invocation_id, None)

@@ -12,11 +12,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from .._log import get_logger
-from .._shielded import run_shielded
+from .._shielded import is_loop_running, run_shielded
 from ..context.run_state import RunState
 from ..durable.inbox import Work
 from ..durable.lease import LeaseKeeper, StoreOperation
-from ..errors import CallerError, LeaseLostError, StoreError
+from ..errors import (
+    CallerError,
+    LeaseLostError,
+    RunCancelledError,
+    RunHandedOverError,
+    StoreError,
+)
 from ..events.event import Event
 from ..sessions.log.event_log import EventRecord
 from ..sessions.log.ordered_delta import OrderedDelta, order_writes
@@ -32,6 +38,7 @@ from ..sessions.store.durable_store import (
     Lease,
     Place,
 )
+from ..sessions.store.keyed_requests import check_repeated, digests_of_payload
 from ..sessions.store.outside_writes import drop_overtaken
 from ..telemetry.tracing import caller_headers
 from .run_request import RunRequest
@@ -64,6 +71,7 @@ class Turn:
       holds_session: whether it has the session among the turns of this process.
       has_interrupted: whether it has cancelled the run that it found in the session.
       kept: whether its message is still in the session's inbox.
+      is_repeated: whether an earlier request under its key waits, runs or has ended.
       answers: the answers in its message, claimed when the message is stored.
       run_state: the state of its run, which has the order of the writes of parallel branches; None
         until the run is set up.
@@ -90,13 +98,16 @@ class Turn:
         self.paused = self.is_nested = self.holds_session = self.has_interrupted = False
         self._over = over
         self._within = within
-        self._queued = self._is_message_stored = False
+        self._queued = self._is_message_stored = self.is_repeated = False
         self.answers: Sequence[CallAnswer] = ()
         self._answers_claimed = False
+        self._dropped: list[str] = []
         self.run_state: RunState | None = None
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
+        self._owns_message = True
         self._given_away = False
+        self._lost: LeaseLostError | None = None
         self._failure: StoreError | None = None
         self._ended = False
         self.step = Step()
@@ -169,7 +180,8 @@ class Turn:
             so it writes no more, and the next owner resumes from the store.
         """
         assert self.session is not None
-        if self._failure or self._ended or self.step.is_loop_stalled or self.handed_over:
+        step = self.step
+        if self._failure or self._ended or step.is_loop_stalled or step.reason or self.handed_over:
             self._check_open()
         deltas: Sequence[OrderedDelta] = ()
         for event in events:  # inlined: a turn that writes no state should not pay for a call
@@ -198,8 +210,10 @@ class Turn:
             delta.note_commit()
 
     def _check_open(self) -> None:
-        """Refuse a commit of a turn that has failed, ended, or is handed over."""
+        """Refuse a commit of a turn that has failed, ended, was lost, or is handed over."""
         step = self.step
+        if self._lost is not None:
+            raise self._lost
         if self._failure is not None:
             raise self._failure
         if (self._ended and self.stopped is not None) or (
@@ -208,7 +222,7 @@ class Turn:
             raise LeaseLostError("The run was stopped, and its session was released.")
         if self.handed_over:
             self._given_away = True  # for good: events that should be stored were not
-            raise LeaseLostError("The run is handed over; another process resumes it.")
+            raise RunHandedOverError("The run is handed over; another process resumes it.")
 
     async def _commit_with_claim(
         self,
@@ -232,6 +246,7 @@ class Turn:
             jump=isinstance(self._over, Lease),
             message=self.request.id,
             keep_message=not events,
+            request=None if self.takes_over else self.request.digests,
             within=None if self._within is None else self._within(),
         )
         try:
@@ -299,14 +314,20 @@ class Turn:
             numbers[event.id] = number
 
     async def claim(self) -> None:
-        """Claim the session without events, before a side effect."""
+        """Claim the session without events, before a side effect.
+
+        A message under an idempotency key is stored first: from then on, the key is taken.
+        """
         if self.unclaimed:
+            if self.request.once and not self.takes_over:
+                await self.queue()
             await self.commit(())
 
     async def queue(self) -> None:
         """Enqueue the message in the session's inbox.
 
         Raises:
+          IdempotencyKeyReusedError: its key was used for another request.
           CallAlreadyAnsweredError: another message has answered one of the calls it answers.
         """
         keeper, durable, request = self._keeper, self._durable, self.request
@@ -328,13 +349,62 @@ class Turn:
         # Set first: a cancelled call may have stored it anyway.
         self._queued = self.kept = True
         keeper.keep_waiting(request.place, request.id, self)
-        await durable.put_message(request.place, message, keeper.seconds, self.answers)
-        self._is_message_stored = True
+        try:
+            is_new = await durable.put_message(request.place, message, keeper.seconds, self.answers)
+        except CallerError:  # nothing was written
+            self._stop_waiting(keeper)
+            self.kept = False
+            raise
+        if not is_new:
+            self._stop_waiting(keeper)
+        self.is_repeated = self.is_repeated or not is_new
+        self._is_message_stored = is_new
         request.accept()
+
+    def _stop_waiting(self, keeper: LeaseKeeper) -> None:
+        """Leave the inbox's message, if any, to the request that stored it."""
+        keeper.end_waiting(self.request.place, self.request.id, self)
+        self._owns_message = False
+
+    async def adopt_waiting_message(self) -> bool:
+        """Run the message that waits under its key, if there is one.
+
+        The same request may have been read as another message when it was stored.
+
+        Returns:
+          Whether a message waits.
+
+        Raises:
+          IdempotencyKeyReusedError: it is of another request.
+        """
+        request = self.request
+        if not request.once or self._durable is None or self.takes_over:
+            return False
+        for one in await self._durable.messages(request.place):
+            if one.invocation_id == request.id:
+                stored = digests_of_payload(request.id, one.payload)
+                check_repeated(stored, request.digests)
+                work = Work.read(request.place, request.id, one.payload)
+                request.message, request.state_delta = work.message, work.state_delta
+                request.digests, self.kept = stored, True
+                return True
+        return False
+
+    def replace_answers(self, answers: Sequence[CallAnswer]) -> None:
+        """Replace the answers in its message, which a plugin has changed.
+
+        A call that it answers no more is open again, if the message had claimed it.
+        """
+        if self.kept or self._answers_claimed:
+            left = {one.call_id for one in answers}
+            self._dropped += [one.call_id for one in self.answers if one.call_id not in left]
+        self.answers = answers
 
     async def _wait_in_process(self) -> None:
         """Accept a message that waits in this process only."""
-        if self._durable is not None and self.answers and not self._answers_claimed:
+        if self.is_repeated:  # its first request has claimed them, and stands before it
+            pass
+        elif self._durable is not None and self.answers and not self._answers_claimed:
             # Set first: a cancelled call may have claimed them anyway.
             self._answers_claimed = True
             await self._durable.claim_answers(self.request.place, self.answers)
@@ -350,7 +420,9 @@ class Turn:
         Raises:
           CallAlreadyAnsweredError: another message has answered one of the calls.
         """
-        changes = CallChanges(answers=self.answers) if self.answers else None
+        changes = None
+        if self.answers or self._dropped:
+            changes = CallChanges(answers=self.answers, reopened=self._dropped)
         await self.commit(events, (), changes)
         self._answers_claimed = False  # the event holds them now
         self.request.accept()
@@ -389,16 +461,9 @@ class Turn:
             await durable.release_answers(self.request.place, self.request.id)
         if keeper is None or durable is None:
             return
-        if self._queued:
-            keeper.end_waiting(self.request.place, self.request.id)
-            if self.kept:
-                # If the caller just went away, the message is kept for another process; likewise
-                # if the store failed after it had accepted the message.
-                gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
-                gone = gone or (self._is_message_stored and isinstance(error, StoreError))
-                await self._run_operation(
-                    keeper, partial(self._leave_message, gone and not self.stopped)
-                )
+        if not is_loop_running():
+            return  # its loop is closed, so the keeper hands over its lease and its message
+        await self._leave_inbox(keeper, error)
         if fence is None:
             if self._failure is not None:  # a claim with an unknown outcome
                 keeper.retry(self._hand_over_claim)
@@ -416,8 +481,31 @@ class Turn:
             keeper.retry(partial(self._hand_over_lease, fence, True))
         elif self.handed_over:
             await self._run_operation(keeper, partial(self._hand_over_lease, fence, False))
-        elif not isinstance(self.stopped, LeaseLostError):
+        elif self._lost is None:
             await self._release_lease(keeper, durable, fence)
+        elif self.stopped is not self._lost:  # its caller has cancelled it, and it is not sealed
+            keeper.retry(self._pass_on_cancellation)
+
+    async def _leave_inbox(self, keeper: LeaseKeeper, error: BaseException | None) -> None:
+        """Take its own message out of the inbox, or leave it to another process."""
+        if not (self._queued and self._owns_message):
+            return
+        keeper.end_waiting(self.request.place, self.request.id, self)
+        if self.kept:
+            keep = self._is_message_left(error)
+            await self._run_operation(keeper, partial(self._leave_message, keep))
+
+    def _is_message_left(self, error: BaseException | None) -> bool:
+        """Return whether its message is left to another process.
+
+        It is if the caller just went away, if the store failed after it had accepted the message,
+        or if the session was lost or handed over.
+        """
+        if self._lost is not None or isinstance(error, LeaseLostError):
+            return True
+        gone = isinstance(error, asyncio.CancelledError | GeneratorExit)
+        gone = gone or (self._is_message_stored and isinstance(error, StoreError))
+        return gone and self.stopped is None
 
     async def _run_operation(self, keeper: LeaseKeeper, operation: StoreOperation) -> None:
         """Run a store operation; let the keeper retry it if the store does not answer."""
@@ -455,7 +543,13 @@ class Turn:
         owner = None if self._keeper is None else self._keeper.owner
         await store.leave_message(self.request.place, self.request.id, keep=keep, owner=owner)
 
+    async def _pass_on_cancellation(self, store: DurableStore) -> None:
+        """Have the next owner cancel the invocation."""
+        await store.request_cancel(self.request.place, self.invocation_id)
+
     async def _hand_over_lease(self, fence: Fence, failed: bool, store: DurableStore) -> None:
+        if isinstance(self.stopped, RunCancelledError):
+            await self._pass_on_cancellation(store)
         await store.hand_over(self.request.place, fence, failed=failed)
 
     async def _hand_over_claim(self, store: DurableStore) -> None:
@@ -482,9 +576,19 @@ class Turn:
         return self.step.is_orphaned
 
     @property
+    def is_lost(self) -> bool:
+        """Whether another owner may have its session, so that it writes nothing more."""
+        return self._lost is not None
+
+    @property
     def stopped(self) -> CallerError | None:
         """The reason why the turn was stopped, or None."""
         return self.step.reason
+
+    def prefer_stop(self, error: BaseException) -> None:
+        """Raise why the turn was stopped, in place of an error that its session was lost later."""
+        if error is self._lost and self.stopped is not None:
+            raise self.stopped from None
 
     def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
         """End the run with `reason`; idempotent and thread-safe.
@@ -494,4 +598,6 @@ class Turn:
           end_here: whether the current event loop seals a run whose own loop does not run;
             otherwise such a run is handed over.
         """
+        if isinstance(reason, LeaseLostError):
+            self._lost = reason  # for good, also where a caller has cancelled the run before
         self.step.stop(reason, end_here=end_here)

@@ -65,6 +65,8 @@ class Turns:
         """
         with self._mutex:
             turns = list(self._turns.get(key, ()))
+        # One that has lost the session runs no more: its next owner is asked by the store.
+        turns = [turn for turn in turns if not turn.is_lost]
         # The turn with the claim runs; a request that recovers its invocation comes before it.
         turns.sort(key=lambda turn: turn.fence is None)
         for turn in turns:
@@ -94,6 +96,17 @@ class Turns:
             and (turn.holds_session or turn.request.config.on_busy != "reject")
             for turn in turns
         )
+
+    def find_first(self, key: SessionKey, again: Turn) -> Turn | None:
+        """Return an earlier turn under the idempotency key of a turn, or None."""
+        with self._mutex:
+            turns = list(self._turns.get(key, ()))
+        for turn in turns:
+            if turn is again:
+                return None
+            if turn.request.id == again.request.id:
+                return turn
+        return None
 
     def find_suspended(self, key: SessionKey) -> tuple[Turn, int] | None:
         """Return the turn that waits for its caller, with its count of events, or None."""

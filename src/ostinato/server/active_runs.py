@@ -13,7 +13,7 @@ from ..execution.run_handle import Run
 from ..runners import Runner
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.store.durable_store import Place
-from .problems import Problem, error_id, loggable_text
+from .problems import Problem, draining_problem, error_id, loggable_text
 
 logger = get_logger(__name__)
 
@@ -51,12 +51,7 @@ class ActiveRuns:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Problem(
-                503,
-                "Draining",
-                "This server is shutting down and accepts no more runs.",
-                headers={"Retry-After": "1"},
-            )
+            raise draining_problem("This server is shutting down and accepts no more runs.")
 
     def start_conversation(
         self, place: Place, talk: Coroutine[Any, Any, None]
@@ -97,9 +92,6 @@ class ActiveRuns:
             outage_log_of(self._store).note_failure(error)
         except OstinatoError as error:
             logger.info("A run in session %s ended: %s", loggable_text(place.session_id), error)
-        except asyncio.CancelledError:
-            if not run.done:
-                raise
         except Exception as error:  # boundary: the client gets type and id, the log the details
             logger.exception(
                 "A run in session %s failed (error %s, invocation %s).",

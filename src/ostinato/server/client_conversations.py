@@ -27,7 +27,7 @@ from ..sessions.session import Session, revision_of
 from ..sessions.store.durable_store import Place
 from .agents import ServedApp
 from .host import Host
-from .idempotency import has_begun, keyed_session_id
+from .idempotency import is_accepted, keyed_session_id
 from .names import LONGEST_PACKED, check_new_session, check_owner
 from .place import check_place, load_outline, load_records
 from .problems import invalid_input
@@ -125,7 +125,7 @@ async def begin_keyed_session(
     """
     service = host.services.sessions
     place = check_place(Place(app.name, user, keyed_session_id(app.name, user, key)))
-    async with host.keyed.preparing:
+    async with host.preparing:
         made = await load_outline(service, place)
         if made is None and before is not None:
             if await load_pending(host, before):
@@ -179,11 +179,11 @@ async def continue_after(
     if key is None:
         made = await service.fork_session(**source)
         return place._replace(session_id=made.id)
-    if await has_begun(service, place, key):
+    if await is_accepted(service, place, key):
         return place
     wanted = keyed_session_id(place.app_name, place.user_id, key)
     fork = place._replace(session_id=wanted)
-    async with host.keyed.preparing:
+    async with host.preparing:
         if await load_outline(service, fork) is None:
             with suppress(AlreadyExistsError):  # another process forked it meanwhile
                 await service.fork_session(**source, new_session_id=wanted)

@@ -16,9 +16,10 @@ from .._log import CURRENT, UNKNOWN, RunLabel
 from ..events.event import Event
 from ..execution.run_handle import Run
 from ..sessions.store.durable_store import Place
+from ..sessions.store.keyed_requests import REQUEST_DIGEST
 from .bodies import read_json, validate_record
 from .host import Host
-from .idempotency import read_key, refuse_key
+from .idempotency import digest_request, read_key, refuse_key
 from .names import LONGEST_NAME, LONGEST_PACKED, LONGEST_QUERY, check_id, check_text
 from .place import check_place
 from .problems import Problem, on_problem, problem_of_event
@@ -80,17 +81,12 @@ class Call:
         if problem is not None:
             raise problem
 
-    async def claim_key(self, place: Place) -> dict[str, Any]:
+    def key_metadata(self) -> dict[str, Any]:
         """Return the metadata for the events of the key's run; empty without a key.
 
-        Raises:
-          Problem: the key was used for another request.
+        The store then refuses the key for another request.
         """
-        if self.key is None:
-            return {}
-        return await self.host.keyed.claim_key(
-            self.host.services.sessions, place, self.key, self.body
-        )
+        return {} if self.key is None else {REQUEST_DIGEST: digest_request(self.body)}
 
     def stream_frames(self, frames: AsyncGenerator[bytes, None]) -> SseResponse:
         """Return the response that streams frames."""
@@ -203,25 +199,9 @@ class Endpoint:
                 return await self(request)
             except Exception as error:  # boundary: every error becomes a response
                 return await self.on_error(request, error)
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if task is None or task.cancelling():
-                    raise
-                return await self.on_error(request, _draining_problem())
 
         name = f"{self.method} {self.path}"
         return Route(prefix + self.path, answer_request, methods=[self.method], name=name)
-
-
-def _draining_problem() -> Problem:
-    """Return the problem for a client whose run another process will resume."""
-    return Problem(
-        503,
-        "Draining",
-        "This server is shutting down, and another one will resume the run. Read the session's "
-        "events, or repeat a request that has an Idempotency-Key.",
-        headers={"Retry-After": "1"},
-    )
 
 
 def _label_log(path: Mapping[str, Any], body: BaseModel | None = None) -> None:

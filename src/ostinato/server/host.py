@@ -19,7 +19,6 @@ from ..telemetry.recorder import install
 from .active_runs import ActiveRuns
 from .agents import AgentFolder
 from .background_workers import BackgroundWorkers
-from .idempotency import KeyedRequests
 from .server_services import Services
 from .session_details import SessionDetails
 from .settings import ServerSettings
@@ -73,7 +72,7 @@ class Host:
       waiting: the calls that wait for a person.
       details: what lists show of the logs of sessions.
       chats: the sessions of conversations that clients send in full, by a digest of the messages.
-      keyed: the requests with an idempotency key.
+      preparing: held while the session of an idempotency key is created.
       indexer: brings the search index up to date.
       first_events: ids of the first events of sessions, by which forks are found.
       metrics: the metrics of `/metrics`, or None if it is not served.
@@ -89,7 +88,7 @@ class Host:
     waiting: WaitingCalls
     details: SessionDetails
     chats: OrderedDict[str, Place] = field(default_factory=OrderedDict[str, Place])
-    keyed: KeyedRequests = field(default_factory=KeyedRequests)
+    preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
     indexer: SessionIndexer = field(default_factory=SessionIndexer)
     first_events: OrderedDict[Place, str] = field(default_factory=OrderedDict[Place, str])
     metrics: PrometheusMetrics | None = None

@@ -1,35 +1,28 @@
-"""Idempotency keys, and the requests that they were first used for.
+"""Idempotency keys of HTTP requests.
 
-The runtime repeats the events of a keyed run without comparing requests. The server therefore
-stores a digest of the request in the metadata of the run's events, where every process finds it,
-and refuses a key that comes with another request.
+The store refuses a key that comes with another request. One body may be read as different messages,
+for a text may answer a question that is open the first time only. The server therefore gives the
+run a digest of the body, and the store compares these digests.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import uuid
-from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel
 from starlette.datastructures import Headers
 
-from ..execution.request_checks import REQUEST_DIGEST
-from ..execution.run_table import keyed_invocation_id
+from ..execution.store_access import durable_store
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.store.durable_store import Place
+from ..sessions.store.keyed_requests import keyed_invocation_id
 from .names import LONGEST_ID
 from .place import load_newest_event
-from .problems import Problem, invalid_input
+from .problems import invalid_input
 
-_REMEMBERED = 10_000  # requests of this process
 HEADER = "idempotency-key"
-KEY_REUSED = "IdempotencyKeyReused"
-
 
 _NAME = "Idempotency-Key"
 _SESSIONS = uuid.UUID("b3f1c1de-6c1d-4c0b-9d70-6d1a3f0a5f52")
@@ -72,55 +65,20 @@ def keyed_session_id(app: str, user: str, key: str) -> str:
     return f"key-{uuid.uuid5(_SESSIONS, json.dumps([app, user, key]))}"
 
 
-async def has_begun(service: BaseSessionService, place: Place, key: str) -> bool:
-    """Return whether a session has the run of a key.
+async def is_accepted(service: BaseSessionService, place: Place, key: str) -> bool:
+    """Return whether a session has the run of a key, or its message waits there.
 
     Raises:
       SessionNotFoundError: the session does not exist.
     """
-    return await load_newest_event(service, place, keyed_invocation_id(place, key)) is not None
+    wanted, durable = keyed_invocation_id(place, key), durable_store(service)
+    if durable is not None:  # first: a message that waits becomes an event
+        if any(one.invocation_id == wanted for one in await durable.messages(place)):
+            return True
+    return await load_newest_event(service, place, wanted) is not None
 
 
-class KeyedRequests:
-    """The digests of keyed requests, from this process's cache and from the log.
-
-    Attributes:
-      preparing: held while the session of a key is created.
-    """
-
-    def __init__(self) -> None:
-        self.preparing = asyncio.Lock()
-        self._known: OrderedDict[str, str] = OrderedDict()
-
-    async def claim_key(
-        self, service: BaseSessionService, place: Place, key: str, body: BaseModel
-    ) -> dict[str, Any]:
-        """Claim a key for a request; return the metadata for the events of its run.
-
-        Raises:
-          Problem: the key was used for another request.
-        """
-        invocation, digest = keyed_invocation_id(place, key), _digest_request(body)
-        known = self._known.get(invocation) or await _stored_digest(service, place, invocation)
-        if known is not None and known != digest:
-            raise Problem(
-                422,
-                KEY_REUSED,
-                f"This {_NAME} was already used for another request; use a new one.",
-            )
-        self._known[invocation] = digest
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        return {REQUEST_DIGEST: digest}
-
-
-async def _stored_digest(service: BaseSessionService, place: Place, invocation: str) -> str | None:
-    event = await load_newest_event(service, place, invocation)
-    metadata: Mapping[str, Any] = (event.custom_metadata if event is not None else None) or {}
-    found = metadata.get(REQUEST_DIGEST)
-    return found if isinstance(found, str) else None
-
-
-def _digest_request(body: BaseModel) -> str:
+def digest_request(body: BaseModel) -> str:
+    """Return the digest of a request's body; the run's events and its waiting message have it."""
     fields = body.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"streaming"})
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

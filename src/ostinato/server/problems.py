@@ -30,6 +30,7 @@ _STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (errors.NotFoundError, 404),
     (errors.AlreadyExistsError, 409),
     (errors.CallAlreadyAnsweredError, 409),
+    (errors.LeaseLostError, 503),
     (errors.StaleSessionError, 409),
     (errors.SessionBusyError, 409),
     (errors.RunCancelledError, 409),
@@ -41,6 +42,11 @@ _STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (errors.StoreError, 503),
     (NotImplementedError, 501),
 )
+
+KEY_REUSED = "IdempotencyKeyReused"
+DRAINING = "Draining"
+
+_RETRY_SOON = {"Retry-After": "1"}
 
 _LONGEST = 4_000  # characters of an error's text for clients
 _DEEPEST = 20  # errors in a chain of causes
@@ -151,6 +157,11 @@ def invalid_input(message: str) -> Problem:
     return Problem(400, "InputValidationError", message)
 
 
+def draining_problem(message: str) -> Problem:
+    """Return the problem of a server that is shutting down; a client asks another one."""
+    return Problem(503, DRAINING, message, headers=_RETRY_SOON)
+
+
 def problem_of(error: BaseException) -> Problem:
     """Return the problem that a client gets for an error."""
     if isinstance(error, Problem):
@@ -166,10 +177,26 @@ def problem_of(error: BaseException) -> Problem:
         )
     if isinstance(error, SetupError):
         return Problem(503, "AgentLoadError", public_text(error.message))
+    if isinstance(error, errors.IdempotencyKeyReusedError):
+        words = "This Idempotency-Key was already used for another request; use a new one."
+        return Problem(422, KEY_REUSED, words)
+    if isinstance(error, errors.RunHandedOverError):
+        return draining_problem(
+            "This server is shutting down, and another one will resume the run. Read the session's "
+            "events, or repeat a request that has an Idempotency-Key."
+        )
     name = public_name(type(error).__name__)
     status = next((one for kind, one in _STATUS if isinstance(error, kind)), 500)
     if isinstance(error, errors.OstinatoError):
-        return Problem(status, name, _own_text(error) or name, facts=_facts_of(error))
+        # What comes back, or continues elsewhere; a missing model does not.
+        passes = isinstance(error, errors.LeaseLostError | errors.StoreError)
+        return Problem(
+            status,
+            name,
+            _own_text(error) or name,
+            headers=_RETRY_SOON if passes else None,
+            facts=_facts_of(error),
+        )
     known = error_id(error)
     if _for_developer.get():
         message = public_text(str(error)) or name

@@ -142,7 +142,7 @@ async def start_run(call: Call) -> tuple[Place, Run]:
     create = call.host.settings.auto_create_session
     if not await ensure_session(call.host.services.sessions, place, create=create):
         raise session_to_create(place)
-    metadata = {**(body.custom_metadata or {}), **await call.claim_key(place)}
+    metadata = {**(body.custom_metadata or {}), **call.key_metadata()}
     mode = StreamingMode.SSE if body.streaming else StreamingMode.NONE
     run = call.host.runs.start_run(
         app.runner,
@@ -153,10 +153,10 @@ async def start_run(call: Call) -> tuple[Place, Run]:
         run_config=RunConfig(streaming_mode=mode, custom_metadata=metadata or None),
         idempotency_key=call.key,
     )
-    if any(part.function_response for part in (body.new_message and body.new_message.parts) or ()):
-        await (
-            run.wait_until_accepted()
-        )  # the status shows whether the answer to a call was accepted
+    parts = (body.new_message and body.new_message.parts) or ()
+    if call.key is not None or any(part.function_response for part in parts):
+        # the status shows whether the key, or the answer to a call, was accepted
+        await run.wait_until_accepted()
     return place, run
 
 

@@ -101,9 +101,10 @@ class _Stored(Owned):
         """Number of the newest event."""
         return len(self.log)
 
-    def has_begun(self, invocation_id: str) -> bool:
-        """Return whether the session has events of an invocation."""
-        return self.log.start_of(invocation_id) is not None
+    def first_of(self, invocation_id: str) -> EventRecord | None:
+        """Return the first event of an invocation, or None."""
+        start = self.log.start_of(invocation_id)
+        return None if start is None else self.log.records[start]
 
 
 class InMemorySessionService(MemoryOwnership):

@@ -21,9 +21,9 @@ from .._log import get_logger, outage_log_of
 from .._optional import need
 from ..durable.inbox import Work
 from ..errors import InputValidationError, StoreError
-from ..execution.run_table import keyed_invocation_id
 from ..runners import Runner
 from ..sessions.store.durable_store import Place
+from ..sessions.store.keyed_requests import keyed_invocation_id
 from .deliveries import Deliveries
 from .work_poller import Found, WorkPoller
 

@@ -60,7 +60,9 @@ async def test_a_key_names_one_invocation_however_often_it_is_submitted(
     assert words(await talk.stored()) == ["hello", "Hi."]
     assert await two.service.messages(PLACE) == []
     place: dict[str, Any] = {"user_id": USER, "session_id": SESSION}
-    again = [e async for e in other.runner.run_async(**place, new_message="x", idempotency_key="k")]
+    again = [
+        e async for e in other.runner.run_async(**place, new_message="hello", idempotency_key="k")
+    ]
     assert [e.invocation_id for e in again] == [name]
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...durable.inbox import Work
 from ...durable.lease import LeaseKeeper
 from ...errors import InputValidationError
 from ...sessions.store.durable_store import CallAnswer, InboxMessage, Place
 from ...telemetry.tracing import caller_headers
+from ..run_request import RunRequest, as_content
 from ..store_access import StoreAccess
 from .recovery import Recovered, Recovery
+
+if TYPE_CHECKING:
+    from ..context_factory import ContextFactory
 
 
 class Backlog:
@@ -69,6 +74,26 @@ class Backlog:
         message = InboxMessage(work.invocation_id, "", "", payload)
         await self._durable.put_message(work.place, message, 0.0, answers)
         return work.invocation_id
+
+    async def submit(self, request: RunRequest, contexts: ContextFactory) -> str:
+        """Enqueue a caller's request, whose answers are checked first; see `put`.
+
+        Args:
+          request: the request.
+          contexts: makes its turn, and knows the agents.
+
+        Raises:
+          IdempotencyKeyReusedError: its key was first used for another request.
+          CallNotOpenError, InvalidAnswerError: it answers a call that does not wait, or wrongly.
+        """
+        request.message = as_content(request.message)
+        place, turn = request.place, contexts.make_turn(request)
+        if request.answers_calls:
+            if await turn.adopt_waiting_message():
+                return request.id
+            await contexts.check_answers_of(await self._store.load(place), turn)
+        work = Work(place, request.id, request.message, request.state_delta, once=request.once)
+        return await self.put(work, turn.answers)
 
     async def take(self, limit: int) -> list[tuple[Place, str]]:
         """Dequeue messages without a waiting caller: one per free session, each leased.

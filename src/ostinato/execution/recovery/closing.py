@@ -41,9 +41,9 @@ from ...sessions.log.call_requests import (
 from ...sessions.log.event_log import EventLog, visible_records
 from ...sessions.log.resume import RERUN, SEALED, OpenCall, open_calls
 from ...sessions.store.durable_store import DurableStore, Place
+from ...sessions.store.keyed_requests import is_keyed
 from ...tools.function_tool import REJECTED
 from ..routing.task_choice import is_task
-from ..run_table import is_keyed
 from ..turn import Turn
 from ..turns import TurnGuard
 

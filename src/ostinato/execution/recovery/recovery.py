@@ -34,6 +34,7 @@ from ...events.event import Event
 from ...sessions.base_session_service import HIDDEN_PREFIX
 from ...sessions.session import log_of
 from ...sessions.store.durable_store import InboxMessage, Lease, Place
+from ...sessions.store.keyed_requests import check_begun, digests_of_payload
 from ..live_runs import was_live
 from ..run_request import RunnerAccess, RunRequest
 from ..run_table import KeyHasEnded
@@ -175,7 +176,10 @@ class Recovery:
                 continue
             if request.config.on_busy == "reject":
                 await check_key(request, self)
-            if request.config.on_busy == "interrupt" and not turn.has_interrupted:
+            if request.once:
+                await turn.queue()  # before it interrupts: the key may be used
+            interrupts = request.config.on_busy == "interrupt" and not turn.is_repeated
+            if interrupts and not turn.has_interrupted:
                 turn.has_interrupted = await self._durable.request_cancel(request.place)
             await turn.queue()
             await asyncio.sleep(pause)
@@ -441,6 +445,7 @@ class Recovery:
             once=work.once,
             trace=work.trace,
             deps=self._deps,
+            digests=digests_of_payload(work.invocation_id, message.payload) if work.once else None,
         )
 
     def _why_stuck(self, lease: Lease, digest: str) -> str:
@@ -484,13 +489,14 @@ async def check_key(request: RunRequest, recovery: Recovery | None) -> None:
 
     Raises:
       SessionBusyError: it has no key, or the key is new.
+      IdempotencyKeyReusedError: its key was used for another request.
       KeyHasEnded: the run of its key has ended.
     """
     if request.once:
         if recovery is not None and await recovery.is_open(request.place, request.id):
             return
         session = await request.runner.load_session(request, asks=True)
-        if log_of(session).start_of(request.id) is not None:
+        if check_begun(log_of(session), request.id, request.digests):
             request.accept()
             raise KeyHasEnded(session)
     raise busy_error(request.place)

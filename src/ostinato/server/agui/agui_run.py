@@ -22,7 +22,7 @@ from ..client_conversations import (
 )
 from ..client_input import check_client_state, without_app_state
 from ..endpoint import Call, Endpoint
-from ..idempotency import has_begun
+from ..idempotency import is_accepted
 from ..place import check_place, need_session
 from ..problems import problem_of, public_message, public_name
 from .agui_events import (
@@ -54,7 +54,7 @@ async def run_agent(call: Call) -> Response:
         session = await need_session(service, place)
     delta = without_app_state(call.host.settings, _changed_state(session.state, body.state))
     check_client_state(call.host.settings, delta)
-    if call.key is not None and await has_begun(service, place, call.key):
+    if call.key is not None and await is_accepted(service, place, call.key):
         message = types.Content(role="user", parts=body.new_parts())  # the log has the answer
     else:
         message = await _new_message(call, session, place, body)
@@ -69,7 +69,7 @@ async def run_agent(call: Call) -> Response:
             state_delta=delta or None,
             run_config=RunConfig(
                 streaming_mode=StreamingMode.SSE,
-                custom_metadata=await call.claim_key(place) or None,
+                custom_metadata=call.key_metadata() or None,
             ),
             idempotency_key=call.key,
         )

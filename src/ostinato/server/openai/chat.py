@@ -151,7 +151,7 @@ async def start_run(
         new_message=message,
         run_config=RunConfig(
             streaming_mode=StreamingMode.SSE if stream else StreamingMode.NONE,
-            custom_metadata=await call.claim_key(place) or None,
+            custom_metadata=call.key_metadata() or None,
         ),
         idempotency_key=call.key,
     )

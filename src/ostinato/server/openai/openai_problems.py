@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ...execution.stream_items import StreamItems
-from ..idempotency import KEY_REUSED
-from ..problems import Problem, log_problem, problem_of, public_message
+from ..problems import KEY_REUSED, Problem, log_problem, problem_of, public_message
 
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 

@@ -35,7 +35,7 @@ from ..client_conversations import (
     unpack_id,
 )
 from ..endpoint import Call, Endpoint
-from ..idempotency import has_begun
+from ..idempotency import is_accepted
 from ..names import LONGEST_PACKED, CallId, Id, PackedId, check_id
 from ..place import check_place, load_outline, load_records
 from ..problems import Problem, invalid_input
@@ -178,7 +178,7 @@ async def _find_conversation(
     place = await continue_after(call.host, place, names[2], call.key)
     if any(one.role == "model" for one in turns):
         raise invalid_input("input: leave out the agent's answers; the session has them.")
-    if call.key is not None and await has_begun(call.host.services.sessions, place, call.key):
+    if call.key is not None and await is_accepted(call.host.services.sessions, place, call.key):
         return place, merge_turns(turns)  # the first request used the text as an answer, if any
     answer = await build_text_answer(call.host, place, user_text(body.to_messages()))
     return place, answer or merge_turns(turns)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ... import _clock
+from ..log.event_log import EventRecord
 from ..store.durable_store import (
     CallAnswer,
     Claim,
@@ -18,6 +19,14 @@ from ..store.durable_store import (
     OpenRequests,
     Place,
     Renewal,
+)
+from ..store.keyed_requests import (
+    RequestDigests,
+    check_repeated,
+    check_waiting,
+    digests_of_payload,
+    digests_of_record,
+    is_keyed,
 )
 from ..store.lease_rules import HANDED_OVER, check_fence, grant_lease, passed_by
 from ..store.leased_sessions import AppendingSessionService
@@ -51,8 +60,8 @@ class Owned:
         self.journal: dict[tuple[str, str], JournalRow] = {}
         self.requests: MemoryRequests | None = None
 
-    def has_begun(self, invocation_id: str) -> bool:
-        """Return whether the session has events of an invocation."""
+    def first_of(self, invocation_id: str) -> EventRecord | None:
+        """Return the first event of an invocation, or None."""
         raise NotImplementedError
 
     @property
@@ -62,8 +71,15 @@ class Owned:
 
     def release_answers(self, message_id: str) -> None:
         """Open the calls again that a message had answered, unless its invocation has begun."""
-        if self.requests is not None and not self.has_begun(message_id):
+        if self.requests is not None and self.first_of(message_id) is None:
             self.requests.release(message_id)
+
+    def find_digests(self, invocation_id: str) -> RequestDigests | None:
+        """Return the digests of the request that waits or has begun under a key, or None."""
+        waiting, record = self.inbox.get(invocation_id), self.first_of(invocation_id)
+        if waiting is not None:
+            return digests_of_payload(invocation_id, waiting.payload)
+        return None if record is None else digests_of_record(record)
 
     def need_requests(self) -> MemoryRequests:
         """Return the calls that wait, to be written."""
@@ -90,10 +106,14 @@ class Owned:
         """Grant the lease to a claim, and take the claim's message out of the inbox.
 
         Raises:
-          SessionBusyError, StaleSessionError: see `grant`.
+          SessionBusyError, StaleSessionError: see `grant_lease`.
+          IdempotencyKeyReusedError: see `check_waiting`.
         """
         now = _clock.now()
         before = self.lease
+        waiting = self.inbox.get(wish.message or "")
+        if waiting is not None and wish.request is not None:
+            check_waiting(waiting.invocation_id, waiting.payload, wish.request)
         first = next(iter(self.inbox.values()), None)
         self.lease = new = grant_lease(place, self.lease_at(now), first, wish, revision)
         self.clear_journal(passed_by(before, wish))
@@ -253,18 +273,24 @@ class MemoryOwnership(AppendingSessionService):
         message: InboxMessage,
         seconds: float,
         answers: Sequence[CallAnswer] = (),
-    ) -> None:
+    ) -> bool:
         """Store a message at the end of a session's inbox; see `DurableStore`."""
         with self._lock:
-            found = self._owned.get(place)
+            found, wanted = self._owned.get(place), message.invocation_id
             if found is None:
                 raise session_not_found(place)
+            stored = found.find_digests(wanted) if is_keyed(wanted) else None
+            if stored is not None:
+                check_repeated(stored, digests_of_payload(wanted, message.payload))
+                return False
             if answers:
                 found.need_requests().claim_answers(answers, found.revision)
-            if message.invocation_id not in found.inbox:
-                now = _clock.now()
-                found.inbox[message.invocation_id] = replace(message, left=now + seconds)
-                found.since[message.invocation_id] = now
+            if wanted in found.inbox:
+                return False
+            now = _clock.now()
+            found.inbox[wanted] = replace(message, left=now + seconds)
+            found.since[wanted] = now
+            return True
 
     async def messages(self, place: Place) -> Sequence[InboxMessage]:
         """Return the messages that wait in a session; see `DurableStore`."""

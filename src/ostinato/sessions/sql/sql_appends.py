@@ -22,13 +22,19 @@ from ..store.durable_store import (
     Place,
 )
 from ..store.effect_ledger import EffectWriter, split_effects
+from ..store.keyed_requests import (
+    RequestDigests,
+    check_waiting,
+    digests_of_payload,
+    digests_of_record,
+)
 from ..store.lease_rules import check_fence, find_clashes, grant_lease, passed_by
 from ..store.stored_rows import STALE, Appended, Changes, Key, session_not_found
 from .sql_dialects import Dialect, micros, micros_of
 from .sql_effects import SqlEffects
 from .sql_engines import Single
 from .sql_requests import SqlRequests
-from .sql_rows import Mark, SqlRows, cache_number, changed_state, parameters
+from .sql_rows import Mark, SqlRows, cache_number, changed_state, parameters, read_record
 from .sql_statements import APPENDS, compile_statements, fetch_one
 from .sql_tails import SqlTails
 
@@ -262,6 +268,7 @@ class SqlAppends:
                 # It may have been withdrawn since, for which no transaction locks the session.
                 row = await fetch_one(db, self._sql["message"], {**names, "sid": locked.sid})
                 first = None if row is None else InboxMessage(*row)
+                await self._check_waiting(db, locked.sid, batch.claim, first)
             held = Lease(
                 place,
                 locked.owner,
@@ -283,6 +290,38 @@ class SqlAppends:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
         await self._check_outside(db, batch, locked, standing, names)
         return lease
+
+    async def _check_waiting(
+        self, db: AsyncConnection, sid: int, claim: Claim, first: InboxMessage | None
+    ) -> None:
+        """Refuse a claim that would take another request out of the inbox than its own."""
+        if claim.request is None or claim.message is None:
+            return
+        if first is not None and first.invocation_id == claim.message:
+            payload: str | None = first.payload
+        else:
+            payload = await self._read_payload(db, sid, claim.message)
+        if payload is not None:
+            check_waiting(claim.message, payload, claim.request)
+
+    async def find_digests(
+        self, db: AsyncConnection, sid: int, place: Place, invocation_id: str
+    ) -> RequestDigests | None:
+        """Return the digests of the request that waits or has begun under a key, or None.
+
+        Args:
+          sid: number of the session, whose row is locked.
+        """
+        payload = await self._read_payload(db, sid, invocation_id)
+        if payload is not None:
+            return digests_of_payload(invocation_id, payload)
+        names = {**parameters(place), "message": invocation_id}
+        row = await fetch_one(db, self._sql["begun"], names)
+        return None if row is None else digests_of_record(read_record(row))
+
+    async def _read_payload(self, db: AsyncConnection, sid: int, message_id: str) -> str | None:
+        row = await fetch_one(db, self._sql["payload"], {"sid": sid, "message": message_id})
+        return None if row is None else row[0]
 
     async def _check_within(self, db: AsyncConnection, place: Place, fence: Fence) -> None:
         """Reject a claim on behalf of an owner that has lost the session it works for."""

@@ -194,7 +194,11 @@ class Engines:
             return None
 
     async def _run_task(self, attempts: Coroutine[Any, Any, _R]) -> _R:
-        answer: asyncio.Future[_R] = asyncio.get_running_loop().create_future()
+        try:
+            answer: asyncio.Future[_R] = asyncio.get_running_loop().create_future()
+        except RuntimeError:  # an abandoned generator is finalized after its loop has closed
+            attempts.close()
+            raise
         self._start_task(attempts, answer)
         return await answer
 
@@ -216,6 +220,7 @@ class Engines:
         task = asyncio.create_task(_pass_result(attempts, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: attempts.close())  # where it was cancelled unstarted
         return task
 
     async def _run_with_retries(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _clock
 from ..store.durable_store import CallAnswer, Fence, InboxMessage, JournalRow, Lease, Place, Renewal
+from ..store.keyed_requests import check_repeated, digests_of_payload, is_keyed
 from .sql_appends import SqlAppends
 from .sql_dialects import Dialect
 from .sql_rows import parameters, searchable_name
@@ -129,14 +130,25 @@ class SqlLeases:
         message: InboxMessage,
         seconds: float,
         answers: Sequence[CallAnswer] = (),
-    ) -> None:
+    ) -> bool:
         """Store a message at the end of a session's inbox, and claim the calls that it answers.
+
+        Returns:
+          Whether it was stored; False if it waits, or the invocation of its key has begun.
 
         Raises:
           SessionNotFoundError: no such session.
+          IdempotencyKeyReusedError: its key was used for another request.
           CallAlreadyAnsweredError: another message has answered one of the calls.
         """
-        sid = await self.claim_calls(db, place, answers)
+        sid, revision = await self._appends.lock_session(db, place)
+        if is_keyed(message.invocation_id):
+            stored = await self._appends.find_digests(db, sid, place, message.invocation_id)
+            if stored is not None:
+                given = digests_of_payload(message.invocation_id, message.payload)
+                check_repeated(stored, given)
+                return False
+        await self._appends.requests.claim_answers(db, sid, place, answers, revision)
         values = {
             "sid": sid,
             "invocation": message.invocation_id,
@@ -145,7 +157,7 @@ class SqlLeases:
             "payload": message.payload,
             "seconds": seconds,
         }
-        await db.execute(self._sql["put"], _with_time(values))
+        return (await db.execute(self._sql["put"], _with_time(values))).rowcount > 0
 
     async def claim_calls(
         self, db: AsyncConnection, place: Place, answers: Sequence[CallAnswer]

@@ -411,7 +411,12 @@ def searchable_name(name: str | None) -> str | None:
 
 
 def _read_records(rows: Any) -> list[EventRecord]:
-    return [record_of(row[0], row[1], micros(row[2]), row[3]) for row in rows]
+    return [read_record(row) for row in rows]
+
+
+def read_record(row: Any) -> EventRecord:
+    """Return the record of a row of id, invocation, time and JSON text."""
+    return record_of(row[0], row[1], micros(row[2]), row[3])
 
 
 class _Shared:

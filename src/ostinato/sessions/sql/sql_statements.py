@@ -110,6 +110,9 @@ APPENDS = {
     "attempts = :attempts, stuck = '', " + _ADVANCE,
     "message": "SELECT invocation_id, owner, process, payload, expires - {now} "
     "FROM ostinato_inbox WHERE sid = :sid ORDER BY pos LIMIT 1",
+    "payload": "SELECT payload FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :message",
+    "begun": "SELECT id, invocation_id, timestamp, {json event_data} FROM events WHERE {events} "
+    "AND invocation_id = :message ORDER BY timestamp, id LIMIT 1",
     "take message": "DELETE FROM ostinato_inbox WHERE sid = :sid AND invocation_id = :invocation",
     "clear": _CLEAR,
     "journal": "INSERT INTO ostinato_journal (sid, invocation_id, call_id, status, tool, result) "

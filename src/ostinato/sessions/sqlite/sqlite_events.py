@@ -69,6 +69,16 @@ def read_events(
     )
 
 
+def read_first_event(db: sqlite3.Connection, sid: int, invocation_id: str) -> EventRecord | None:
+    """Read the first event of an invocation; None if it has none."""
+    rows = db.execute(
+        f"SELECT {_EVENT} FROM events e WHERE e.sid = ? AND e.invocation_id = ? "
+        "ORDER BY pos LIMIT 1",
+        (sid, invocation_id),
+    )
+    return next(iter(_read_records(rows)), None)
+
+
 def read_summaries(db: sqlite3.Connection, sid: int) -> list[EventRecord]:
     """Read the compactions that lie before the tail of a session and are needed with it."""
     return _read_records(

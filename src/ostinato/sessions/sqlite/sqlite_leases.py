@@ -19,7 +19,16 @@ from ..store.durable_store import (
     Place,
     Renewal,
 )
+from ..store.keyed_requests import (
+    RequestDigests,
+    check_repeated,
+    check_waiting,
+    digests_of_payload,
+    digests_of_record,
+    is_keyed,
+)
 from ..store.lease_rules import HANDED_OVER, grant_lease, passed_by
+from .sqlite_events import read_first_event
 from .sqlite_requests import claim_answers, find_session, release_answers
 
 _LEASE = (
@@ -40,7 +49,8 @@ def claim_lease(
     """Grant a session's lease to a claim, and take the claim's message out of the inbox.
 
     Raises:
-      SessionBusyError, StaleSessionError: see `grant`.
+      SessionBusyError, StaleSessionError: see `grant_lease`.
+      IdempotencyKeyReusedError: see `check_waiting`.
     """
     now = _clock.now()
     row = db.execute(f"SELECT {_LEASE} WHERE sid = ?", (sid,)).fetchone()
@@ -49,6 +59,10 @@ def claim_lease(
         first = db.execute(
             f"SELECT {_MESSAGE} WHERE sid = ? ORDER BY seq LIMIT 1", (sid,)
         ).fetchone()
+    if wish.request is not None and wish.message is not None:
+        payload = _read_payload(db, sid, wish.message)
+        if payload is not None:
+            check_waiting(wish.message, payload, wish.request)
     held = None if row is None else _build_lease(place, row, now)
     new = grant_lease(
         place,
@@ -195,16 +209,25 @@ def put_message(
     message: InboxMessage,
     seconds: float,
     answers: Sequence[CallAnswer] = (),
-) -> None:
+) -> bool:
     """Store a message at the end of a session's inbox, and claim the calls that it answers.
+
+    Returns:
+      Whether it was stored; False if it waits, or the invocation of its key has begun.
 
     Raises:
       SessionNotFoundError: no such session.
+      IdempotencyKeyReusedError: its key was used for another request.
       CallAlreadyAnsweredError: another message has answered one of the calls.
     """
-    now = _clock.now()
+    now, wanted = _clock.now(), message.invocation_id
+    if is_keyed(wanted):
+        stored = _find_digests(db, find_session(db, place)[0], wanted)
+        if stored is not None:
+            check_repeated(stored, digests_of_payload(wanted, message.payload))
+            return False
     sid = claim_calls(db, place, answers)
-    db.execute(
+    done = db.execute(
         "INSERT INTO ostinato_inbox(sid, seq, id, message, created, owner, process, expires) "
         "SELECT ?, ifnull(max(seq), 0) + 1, ?, ?, ?, ?, ?, ? FROM ostinato_inbox "
         "WHERE sid = ? ON CONFLICT(sid, id) DO NOTHING",
@@ -219,6 +242,23 @@ def put_message(
             sid,
         ),
     )
+    return done.rowcount > 0
+
+
+def _find_digests(db: sqlite3.Connection, sid: int, invocation_id: str) -> RequestDigests | None:
+    """Return the digests of the request that waits or has begun under a key, or None."""
+    payload = _read_payload(db, sid, invocation_id)
+    if payload is not None:
+        return digests_of_payload(invocation_id, payload)
+    record = read_first_event(db, sid, invocation_id)
+    return None if record is None else digests_of_record(record)
+
+
+def _read_payload(db: sqlite3.Connection, sid: int, message_id: str) -> str | None:
+    row = db.execute(
+        "SELECT message FROM ostinato_inbox WHERE sid = ? AND id = ?", (sid, message_id)
+    ).fetchone()
+    return None if row is None else row[0]
 
 
 def claim_calls(db: sqlite3.Connection, place: Place, answers: Sequence[CallAnswer]) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ...events.event import Event
 from ..session import GetSessionConfig, Session
+from .keyed_requests import RequestDigests
 
 
 class Place(NamedTuple):
@@ -81,6 +82,8 @@ class Claim:
       jump: whether messages of others that wait are overtaken: for resuming what had begun.
       message: the message in the inbox that it begins with, by its invocation id.
       keep_message: leave it there: its events come with a later claim of the same owner.
+      request: digests of the request, if it has an idempotency key and is not read from the inbox:
+        a message that waits under this key has to be the same.
       within: the session that the invocation works for and the fence of its owner, who has to have
         it still; None if it works for no other session.
     """
@@ -95,6 +98,7 @@ class Claim:
     jump: bool = False
     message: str | None = None
     keep_message: bool = False
+    request: RequestDigests | None = None
     within: tuple[Place, Fence] | None = None
 
 
@@ -319,6 +323,7 @@ class DurableStore(Protocol):
           StaleSessionError: the claim's revision is not the stored one, or the session was loaded
             without asking and has changed; or an append without fence and claim writes a key of the
             session's own state that others have given another value since `session` was loaded.
+          IdempotencyKeyReusedError: another request waits under the key of the claim.
           SessionNotFoundError: the session does not exist.
         """
         ...
@@ -404,15 +409,21 @@ class DurableStore(Protocol):
         message: InboxMessage,
         seconds: float,
         answers: Sequence[CallAnswer] = (),
-    ) -> None:
-        """Store a message at the end of a session's inbox; nothing where its id is there already.
+    ) -> bool:
+        """Store a message at the end of a session's inbox; nothing where its id is there already,
+        or where the invocation of its idempotency key has begun.
 
         Args:
           seconds: for how long its owner is believed to be alive without being renewed.
           answers: the calls that it answers, claimed in the same transaction.
 
+        Returns:
+          Whether it was stored.
+
         Raises:
           SessionNotFoundError: the session does not exist.
+          IdempotencyKeyReusedError: its key was first used for another request. Nothing was
+            written.
           CallAlreadyAnsweredError: another message has answered one of the calls. Nothing was
             written.
         """

@@ -71,7 +71,7 @@ class LeaseRows(Protocol):
         seconds: float,
         answers: Sequence[CallAnswer],
         /,
-    ) -> Result[None]: ...
+    ) -> Result[bool]: ...
     def read_messages(self, db: Any, place: Place, /) -> Result[list[InboxMessage]]: ...
     def take_messages(
         self, db: Any, app_name: str, owner: str, process: str, seconds: float, limit: int, /
@@ -289,9 +289,9 @@ class LeasedSessionService(AppendingSessionService):
         message: InboxMessage,
         seconds: float,
         answers: Sequence[CallAnswer] = (),
-    ) -> None:
+    ) -> bool:
         """Enqueue a message in a session's inbox; see `DurableStore`."""
-        await self._write_rows(
+        return await self._write_rows(
             lambda db: self._leases.put_message(db, place, message, seconds, answers),
             place,
             repeatable=True,
