@@ -7,6 +7,7 @@ behind a repetition that can fail far away, so the cost of a text grows with its
 from __future__ import annotations
 
 import re
+from functools import cache
 
 REDACTED = "[redacted]"
 _LONGEST_NAME = 256  # characters of a field's name that are looked at
@@ -28,8 +29,7 @@ _NAMED = (
     r"(?:api|access|account|private|secret|signing|encryption|shared)[_-]?keys?(?:[_-]?id)?|"
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|authorization|cookie"
 )
-_TEXT = re.compile(
-    rf"""(?x)
+_TEXT = rf"""(?x)
     # Authorization headers; after "basic" only what is no plain word
     \bbearer\s{{1,9}}(?:[\w+/.~=-]{{8,}} | (?=[a-z]{{0,9}}[^a-z\s])[\w+/.~=-]{{4,}})
     | \bbasic\s{{1,9}}(?=[a-z]{{0,99}}(?-i:[A-Z0-9+/=]))[\w+/=-]{{6,}}
@@ -57,9 +57,7 @@ _TEXT = re.compile(
     | (?P<name>(?:{_NAMED})[\\"']{{0,4}}\s{{0,9}}[=:]\s{{0,9}}(?:b?\\?["'])?)
         (?:(?<=")(?:[^"\\\n]|\\(?!"))+ | (?<=')(?:[^'\\\n]|\\(?!'))+
         | (?:(?:bearer|basic|digest|token)\s{{1,9}})?[^\s"',;&]{{4,}})
-    """,
-    re.DOTALL | re.IGNORECASE,
-)
+    """
 
 
 def redact_text(text: str, mark: str = REDACTED) -> str:
@@ -69,7 +67,15 @@ def redact_text(text: str, mark: str = REDACTED) -> str:
       text: any text; the time taken is proportional to its length.
       mark: what takes the place of a secret. The name in front of a value stays.
     """
-    return _TEXT.sub(lambda found: f"{found[found.lastgroup or 'name'] or ''}{mark}", text)
+    return _compile_text().sub(
+        lambda found: f"{found[found.lastgroup or 'name'] or ''}{mark}", text
+    )
+
+
+@cache
+def _compile_text() -> re.Pattern[str]:
+    # When first used, as it takes longer than the import of most modules.
+    return re.compile(_TEXT, re.DOTALL | re.IGNORECASE)
 
 
 def is_secret_name(name: str) -> bool:

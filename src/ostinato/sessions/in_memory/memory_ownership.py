@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ... import _clock
+from ..store.appending_sessions import AppendingSessionService
 from ..store.durable_store import (
     CallAnswer,
     Claim,
@@ -20,7 +21,6 @@ from ..store.durable_store import (
     Renewal,
 )
 from ..store.lease_rules import HANDED_OVER, check_fence, grant_lease, passed_by
-from ..store.leased_sessions import AppendingSessionService
 from ..store.stored_rows import session_not_found
 from .memory_requests import MemoryRequests, StoredRequest
 
