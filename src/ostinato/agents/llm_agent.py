@@ -265,8 +265,9 @@ class LlmAgent(TypedAgent[Deps, Text]):
             the first request.
         """
         model = self.model
-        if model and model.__class__ is not str and not isinstance(model, str):
-            return model
+        # Not by isinstance, which asks a model for its `__class__`.
+        if model and not issubclass(type(model), str):
+            return cast(BaseLlm, model)
         owner = self._model_owner
         return owner._resolve_model(owner.model or self._default_model)
 
