@@ -7,10 +7,10 @@ behind a repetition that can fail far away, so the cost of a text grows with its
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
@@ -35,8 +35,7 @@ _NAMED = (
     r"(?:api|access|account|private|secret|signing|encryption|shared)[_-]?keys?(?:[_-]?id)?|"
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|authorization|cookie"
 )
-_TEXT = re.compile(
-    rf"""(?x)
+_TEXT = rf"""(?x)
     # Authorization headers; after "basic" only what is no plain word
     \bbearer\s{{1,9}}(?:[\w+/.~=-]{{8,}} | (?=[a-z]{{0,9}}[^a-z\s])[\w+/.~=-]{{4,}})
     | \bbasic\s{{1,9}}(?=[a-z]{{0,99}}(?-i:[A-Z0-9+/=]))[\w+/=-]{{6,}}
@@ -64,9 +63,7 @@ _TEXT = re.compile(
     | (?P<name>(?:{_NAMED})[\\"']{{0,4}}\s{{0,9}}[=:]\s{{0,9}}(?:b?\\?["'])?)
         (?:(?<=")(?:[^"\\\n]|\\(?!"))+ | (?<=')(?:[^'\\\n]|\\(?!'))+
         | (?:(?:bearer|basic|digest|token)\s{{1,9}})?[^\s"',;&]{{4,}})
-    """,
-    re.DOTALL | re.IGNORECASE,
-)
+    """
 
 
 def redact_text(text: str, mark: str = REDACTED) -> str:
@@ -76,7 +73,15 @@ def redact_text(text: str, mark: str = REDACTED) -> str:
       text: any text; the time taken is proportional to its length.
       mark: what takes the place of a secret. The name in front of a value stays.
     """
-    return _TEXT.sub(lambda found: f"{found[found.lastgroup or 'name'] or ''}{mark}", text)
+    return _compile_text().sub(
+        lambda found: f"{found[found.lastgroup or 'name'] or ''}{mark}", text
+    )
+
+
+@cache
+def _compile_text() -> re.Pattern[str]:
+    # When first used, as it takes longer than the import of most modules.
+    return re.compile(_TEXT, re.DOTALL | re.IGNORECASE)
 
 
 def is_secret_name(name: str) -> bool:
@@ -131,6 +136,8 @@ def _read_login(token: str) -> list[str]:
 
 def _spellings_of(secret: str) -> set[str]:
     """Return a secret as URLs, JSON, HTML, Python and base64 write it."""
+    from html import escape  # here, because its table of entities takes long to load
+
     encoded = secret.encode("utf-8", "surrogatepass")
     found = {
         secret,
@@ -139,7 +146,7 @@ def _spellings_of(secret: str) -> set[str]:
         quote_plus(encoded),
         json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
-        html.escape(secret),
+        escape(secret),
         repr(secret)[1:-1],
         base64.b64encode(encoded).decode().rstrip("="),
         base64.urlsafe_b64encode(encoded).decode().rstrip("="),

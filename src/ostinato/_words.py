@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 # Scripts without spaces between words, or (Korean) with endings that stick to them: Thai, Lao,
 # Burmese, Khmer, kana, Han, Hangul.
@@ -17,7 +18,6 @@ _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_RUNS = re.compile(rf"([{_DENSE}]+)|[^\W{_DENSE}]+")
 _LONGEST = 100  # characters of a word that are compared
 
 
@@ -37,9 +37,15 @@ def asked_words(query: str) -> list[str]:
     return list(dict.fromkeys(_take(query, single=False)))
 
 
+@cache
+def _compile_runs() -> re.Pattern[str]:
+    # When first used, as it takes longer than the import of most modules.
+    return re.compile(rf"([{_DENSE}]+)|[^\W{_DENSE}]+")
+
+
 def _take(text: str, *, single: bool) -> list[str]:
     taken: list[str] = []
-    for match in _RUNS.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for match in _compile_runs().finditer(unicodedata.normalize("NFKC", text).casefold()):
         run = match[0]
         if match[1] is None:
             taken.append(run[:_LONGEST])

@@ -27,8 +27,8 @@ MEASURED_TURNS = 8
 # By store; about 4 % above what is measured. Each span asks OpenTelemetry for its provider if the
 # process has imported it, which makes 47 calls more per turn; it is imported above, so that the
 # count does not depend on the tests that this process ran before.
-MAX_CALLS = {"memory": 1480, "NORMAL": 1800, "FULL": 1900}
-MAX_STEP = {"memory": 670, "NORMAL": 770, "FULL": 770}
+MAX_CALLS = {"memory": 1470, "NORMAL": 1800, "FULL": 1900}
+MAX_STEP = {"memory": 665, "NORMAL": 770, "FULL": 770}
 
 
 @pytest.fixture

@@ -360,8 +360,9 @@ class BaseAgent(RunnableNode):
         """Check an event's state changes, and set the path of its run."""
         if event.actions.state_delta and not event.partial:
             self._check_state(ctx, event)
-        if ctx.run_path and event.author != "user":  # a path marks a task's answer, not a user's
-            place_in_tree(event, ctx.run_path)
+        path = ctx.run_path
+        if path and event.author != "user":  # a path marks a task's answer, not a user's
+            place_in_tree(event, path)
 
     def _check_state(self, ctx: InvocationContext, event: Event) -> None:
         """Check the state changes of this agent's event; agents and nodes below check theirs."""

@@ -264,8 +264,9 @@ class LlmAgent(TypedAgent[Deps, Text]):
           ModelUnavailableError: the adapter or extra for it is missing. A missing key raises at
             the first request.
         """
-        model = self.model
-        if model and model.__class__ is not str and not isinstance(model, str):
+        model: Any = self.model
+        # Not by isinstance, which asks a model for its `__class__`.
+        if model and not issubclass(type(model), str):
             return model
         owner = self._model_owner
         return owner._resolve_model(owner.model or self._default_model)

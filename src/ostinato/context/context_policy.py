@@ -28,7 +28,7 @@ class ContextPolicy(BaseModel):
       ValidationError: a limit is too small, or a smaller one exceeds a larger one.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     result_tokens: int = Field(default=4_000, ge=50)
     preview_tokens: int = Field(default=250, ge=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..sessions.store.effect_ledger import (
+from ..sessions.store.effect_row import (
     Outcome,
     Resolution,
     digest_json,

@@ -238,9 +238,10 @@ class Event(LlmResponse):
 def place_in_tree(event: Event, path: str) -> None:
     """Give an event of an agent outside of graphs its path; one that has another keeps that."""
     info = event.node_info
-    if not info.path or info.path == path:
+    fields = info.__dict__
+    if fields["path"] in ("", path):
         # By hand: this is done to each event and each streamed piece.
-        info.__dict__["path"] = path  # pyright: ignore[reportIndexIssue]
+        fields["path"] = path  # pyright: ignore[reportIndexIssue]
         object.__setattr__(info, "__class__", AgentPlace)
 
 

@@ -542,8 +542,9 @@ class InvocationRunner:
             if changed is not None and changed is not event:
                 event = complete_changed_event(changed, event)
             check_edited_state(ctx, event, delta)
-        is_live = ctx.live_request_queue is not None
-        if not event.partial and not (is_live and has_inline_media(event)):
+        if not event.partial and not (
+            ctx.live_request_queue is not None and has_inline_media(event)
+        ):
             journal = ctx.run_state.journal
             rows = () if journal is None else journal.rows_with(event)
             await ctx.services.commit((event,), rows)

@@ -86,15 +86,15 @@ class LlmResponse(BaseModel):
 
     def get_function_calls(self) -> list[types.FunctionCall]:
         """Return the function calls among the parts, in order."""
-        if self.content is None or not self.content.parts:
-            return []
-        return [p.function_call for p in self.content.parts if p.function_call]
+        content = self.content
+        parts = content.parts if content is not None else None
+        return [call for p in parts if (call := p.function_call)] if parts else []
 
     def get_function_responses(self) -> list[types.FunctionResponse]:
         """Return the function responses among the parts, in order."""
-        if self.content is None or not self.content.parts:
-            return []
-        return [p.function_response for p in self.content.parts if p.function_response]
+        content = self.content
+        parts = content.parts if content is not None else None
+        return [answer for p in parts if (answer := p.function_response)] if parts else []
 
     @staticmethod
     def create(generate_content_response: "types.GenerateContentResponse") -> "LlmResponse":

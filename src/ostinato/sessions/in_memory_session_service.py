@@ -35,7 +35,7 @@ from .session import (
     unacknowledged_ids,
 )
 from .state import SCOPED_PREFIXES, State, check_state_value, write_key
-from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
+from .store.durable_store import LOCAL_FENCE, CallChanges, Claim, Fence, JournalRow, Place
 from .store.lease_rules import find_clashes
 from .store.listing_page import page_of, token_of
 from .store.outside_writes import OverwrittenError, check_order
@@ -455,8 +455,8 @@ class InMemorySessionService(MemoryOwnership):
         for event, record in batch:
             if not stored.log.append(record):
                 continue
-            if event.actions.state_delta:
-                self._write_state(key, stored, copy_state(event.actions.state_delta))
+            if delta := event.actions.state_delta:
+                self._write_state(key, stored, copy_state(delta))
             stored.updated = event.timestamp
             apply_event(session, event, record)
         stored.write_journal(rows)
@@ -542,7 +542,7 @@ def _check_writer(
     """Refuse an append under an older fence, or one from outside that overwrites what is unseen."""
     if fence is None:
         _check_outside(session, stored.log, batch)
-    else:
+    elif fence is not LOCAL_FENCE:
         stored.check_fence_of(fence)
 
 

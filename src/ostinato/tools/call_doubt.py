@@ -17,7 +17,7 @@ from .base_tool import BaseTool
 from .function_tool import make_rejection
 
 if TYPE_CHECKING:
-    from ..sessions.store.effect_ledger import Outcome, Resolution
+    from ..sessions.store.effect_row import Outcome, Resolution
 
 UNKNOWN = (
     "The process stopped while this call was running, so it is unknown whether the call took "

@@ -19,6 +19,21 @@ _DESCRIPTION = (
     "Read a tool result of this conversation that was shortened or left out. Give an offset to "
     "read on from there, or a pattern to find the places where that text occurs."
 )
+_PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "ref": {"type": "string", "description": "The ref of the result."},
+        "offset": {
+            "type": "integer",
+            "description": "The first character to read; 0 by default.",
+        },
+        "pattern": {
+            "type": "string",
+            "description": "Plain text to find after the offset; not a regex.",
+        },
+    },
+    "required": ["ref"],
+}
 _MAX_PATTERN = 200
 _MAX_MATCHES = 20
 _AROUND = 200  # characters on each side of a match
@@ -36,28 +51,11 @@ class ReadResultTool(BaseTool):
 
     def __init__(self) -> None:
         super().__init__(name=READ_RESULT, description=_DESCRIPTION)
-        self._declaration = types.FunctionDeclaration(
-            name=READ_RESULT,
-            description=_DESCRIPTION,
-            parameters_json_schema={
-                "type": "object",
-                "properties": {
-                    "ref": {"type": "string", "description": "The ref of the result."},
-                    "offset": {
-                        "type": "integer",
-                        "description": "The first character to read; 0 by default.",
-                    },
-                    "pattern": {
-                        "type": "string",
-                        "description": "Plain text to find after the offset; not a regex.",
-                    },
-                },
-                "required": ["ref"],
-            },
-        )
 
     def _get_declaration(self) -> types.FunctionDeclaration:
-        return self._declaration
+        return types.FunctionDeclaration(
+            name=READ_RESULT, description=_DESCRIPTION, parameters_json_schema=_PARAMETERS
+        )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return a part of the result, or the places where a pattern occurs.

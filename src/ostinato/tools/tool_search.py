@@ -24,6 +24,11 @@ _DESCRIPTION = (
     "Search for further tools that you can call. Describe in a few words what you need to do, or "
     "give a tool's name; the tools found can be called from your next step on."
 )
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "What the tool should do."}},
+    "required": ["query"],
+}
 _MAX_SUMMARY = 200
 
 
@@ -49,7 +54,9 @@ class ToolSearch(BaseTool):
         self._ranking: ToolRanking | None = None
 
     def _get_declaration(self) -> types.FunctionDeclaration:
-        return _DECLARATION
+        return types.FunctionDeclaration(
+            name=NAME, description=_DESCRIPTION, parameters_json_schema=_PARAMETERS
+        )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Return the names and descriptions of the tools that fit best.
@@ -102,17 +109,6 @@ class ToolSearch(BaseTool):
             if type(tool).process_llm_request is not plain:
                 await tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
         llm_request.deferred_tools |= self._deferred.keys()
-
-
-_DECLARATION = types.FunctionDeclaration(
-    name=NAME,
-    description=_DESCRIPTION,
-    parameters_json_schema={
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "What the tool should do."}},
-        "required": ["query"],
-    },
-)
 
 
 def defer_tools(tools: list[BaseTool]) -> list[BaseTool]:

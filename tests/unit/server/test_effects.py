@@ -10,7 +10,7 @@ import pytest
 from ostinato.sessions import InMemorySessionService
 from ostinato.sessions.session import Session
 from ostinato.sessions.store.durable_store import JournalRow
-from ostinato.sessions.store.effect_ledger import encode_effect
+from ostinato.sessions.store.effect_row import encode_effect
 from tests.unit.server.conftest import Served
 
 PATH = "/apps/desk/users/ann/sessions/s/effects"

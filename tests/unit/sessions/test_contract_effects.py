@@ -23,9 +23,9 @@ from ostinato.sessions.store.effect_ledger import (
     EffectFilter,
     EffectSettings,
     EffectWriter,
-    encode_effect,
     name_session,
 )
+from ostinato.sessions.store.effect_row import encode_effect
 from tests.unit.sessions.conftest import made
 from tests.unit.sessions.talk import begin, claim, said
 

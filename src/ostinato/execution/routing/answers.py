@@ -44,12 +44,12 @@ from ...workflow.requests import is_request
 from .agent_choice import agents_below
 from .policy_answers import find_payload_fault, find_unknown_field, is_policy_question
 
-_CREDENTIAL_FIELDS: dict[auth.AuthCredentialTypes, str] = {
-    auth.AuthCredentialTypes.API_KEY: "api_key",
-    auth.AuthCredentialTypes.HTTP: "http",
-    auth.AuthCredentialTypes.OAUTH2: "oauth2",
-    auth.AuthCredentialTypes.OPEN_ID_CONNECT: "oauth2",
-    auth.AuthCredentialTypes.SERVICE_ACCOUNT: "service_account",
+_CREDENTIAL_FIELDS = {  # by AuthCredentialTypes
+    "apiKey": "api_key",
+    "http": "http",
+    "oauth2": "oauth2",
+    "openIdConnect": "oauth2",
+    "serviceAccount": "service_account",
 }
 
 _AGENT_GONE = "Agent {!r}, which made this call, is gone; the call did not run."
@@ -220,7 +220,7 @@ def _read_credential(response: Mapping[str, Any]) -> None:
     if given is None:
         raise ValueError("'exchangedAuthCredential' is missing")
     credential = auth.AuthCredential.model_validate(given)
-    field = _CREDENTIAL_FIELDS[credential.auth_type]
+    field = _CREDENTIAL_FIELDS[credential.auth_type.value]
     if credential.resource_ref is None and not getattr(credential, field):
         raise ValueError(f"'exchangedAuthCredential' holds no {to_camel(field)}")
 

@@ -276,6 +276,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 return
             streaming, chain, responses = _begin_call(ctx, llm_request, call)
             complete, spending = False, ctx.services.budget_usage
+            who, agent_name = f"model {llm_request.model!r}", ctx.agent.name
             try:
                 while True:
                     call.resume()
@@ -296,14 +297,13 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     if response is None:
                         break
                     call.note(response)
-                    check_answer(
-                        response, LlmResponse, f"model {llm_request.model!r}", ctx.agent.name
-                    )
-                    if response.partial and not streaming:
+                    check_answer(response, LlmResponse, who, agent_name)
+                    partial = response.partial
+                    if partial and not streaming:
                         continue
                     if chain is not None:
                         chain.record_on(response)
-                    if not response.partial:
+                    if not partial:
                         complete = True
                         response = require_content(ctx, response)
                     response = await run_after_model_hooks(ctx, response, draft, call)
@@ -497,14 +497,12 @@ def _begin_call(
       Whether its response is streamed, the chain of interactions that it continues, if any, and its
       responses.
     """
-    labels = llm_request.config.labels
-    llm_request.config.labels = {**(labels or {}), "adk_agent_name": ctx.agent.name}
+    agent, run_config, config = ctx.agent, ctx.run_config, llm_request.config
+    config.labels = {**(config.labels or {}), "adk_agent_name": agent.name}
     ctx.increment_llm_call_count()
     call.begin(llm_request)
-    streaming = ctx.run_config is not None and (
-        ctx.run_config.streaming_mode is contexts.StreamingMode.SSE
-    )
-    model: BaseLlm = ctx.agent.canonical_model
+    streaming = run_config is not None and (run_config.streaming_mode is contexts.StreamingMode.SSE)
+    model: BaseLlm = agent.canonical_model
     chain = begin_chain(ctx, llm_request) if is_chained(model) else None
     return streaming, chain, generate_responses(ctx, model, llm_request, streaming)
 

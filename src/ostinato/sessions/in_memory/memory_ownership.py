@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ... import _clock
 from ..log.event_log import EventRecord
+from ..store.appending_sessions import AppendingSessionService
 from ..store.durable_store import (
     CallAnswer,
     Claim,
@@ -29,7 +30,6 @@ from ..store.keyed_requests import (
     is_keyed,
 )
 from ..store.lease_rules import HANDED_OVER, check_fence, grant_lease, passed_by
-from ..store.leased_sessions import AppendingSessionService
 from ..store.stored_rows import session_not_found
 from .memory_requests import MemoryRequests, StoredRequest
 

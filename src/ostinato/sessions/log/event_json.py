@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from json import JSONDecoder
+from collections.abc import Callable
+from json import decoder
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
@@ -10,8 +11,6 @@ from pydantic_core import to_json
 
 from ...errors import InputValidationError
 from ...events.event import AgentPlace, Event
-
-_read_json = JSONDecoder().raw_decode
 
 _COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
 _ALIASES = {
@@ -32,15 +31,18 @@ _IDLE = {
 PLACE_KEY = "@"
 """The first key in the text of an event that has a path and comes from no graph: its path."""
 
+_read_string: Callable[[str, int], tuple[str, int]] = vars(decoder)["scanstring"]  # not in typeshed
 _PLACE = f'{{"{PLACE_KEY}":'
+_PATH = len(_PLACE) + 1  # where the path begins, behind its quote
 
 
 def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
     """Return what the columns do not hold; nulls, and what says nothing, are left out."""
     info, start = event.node_info, ""
-    has_info = info.path != ""
-    if info.__class__ is AgentPlace:
-        start = _PLACE + _quoted(info.path)
+    path = info.path
+    has_info = path != ""
+    if type(info) is AgentPlace:
+        start = _PLACE + _quoted(path)
         has_info = info.output_for is not None or info.message_as_output is not None
     idle = _IDLE[has_effects, has_info]
     if type(event) is not Event:  # whose fields may be more, and serialised in their own ways
@@ -68,7 +70,7 @@ def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
 
 def read_agent_path(text: str) -> str:
     """Return the path in the text of an event that comes from no graph; empty for others."""
-    return _read_json(text, len(_PLACE))[0] if text.startswith(_PLACE) else ""
+    return _read_string(text, _PATH)[0] if text.startswith(_PLACE) else ""
 
 
 def unreadable_error(event: Event, kind: str, value: object) -> InputValidationError:

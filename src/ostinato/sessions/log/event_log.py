@@ -18,7 +18,7 @@ from ... import types
 from ...errors import StoreError
 from ...events.event import AgentPlace, Event, NodeInfo, place_in_tree
 from ...events.event_actions import EventActions, EventCompaction
-from .event_json import read_agent_path, text_of, unreadable_error, unstorable_error
+from .event_json import PLACE_KEY, read_agent_path, text_of, unreadable_error, unstorable_error
 
 # Kinds of records that the runtime looks for without building the Event.
 COMPACTION = 1
@@ -125,7 +125,8 @@ class EventRecord:
                 from_json(data)  # fails where it is nested deeper than a reader goes
         except ValueError as error:
             raise unstorable_error(event, error) from error
-        record = (cls if event.__class__ is Event else _SubclassRecord)(
+        event_class = type(event)
+        record = (cls if event_class is Event else _SubclassRecord)(
             id=event.id,
             invocation_id=event.invocation_id,
             author=event.author,
@@ -133,20 +134,21 @@ class EventRecord:
             timestamp=event.timestamp,
             data=data,
         )
-        if event.__class__ is not Event:
-            cast("_SubclassRecord", record).event_class = event.__class__
+        if event_class is not Event:
+            cast("_SubclassRecord", record).event_class = event_class
         record.scope = event.isolation_scope
-        info = event.node_info
-        if info.__class__ is not AgentPlace:
+        info, content, waiting = event.node_info, event.content, event.long_running_tool_ids
+        if type(info) is not AgentPlace:
             record.path = info.path
-        if event.content is not None and event.content.parts:
-            record._note_parts(event, event.content.parts)
-        if event.long_running_tool_ids:
-            record.long_running = frozenset(event.long_running_tool_ids)
+        parts = content.parts if content is not None else None
+        if parts:
+            record._note_parts(event, parts)
+        if waiting:
+            record.long_running = frozenset(waiting)
         if has_effects:
             record.transfer_to_agent = actions.transfer_to_agent
             record.kinds = _flags_of(actions)
-        if event.error_code and event.content is None:
+        if content is None and event.error_code:
             record.kinds |= ERROR
         if record.responses:
             record.kinds |= _task_kinds(record, event.output is not None, record.path)
@@ -221,7 +223,7 @@ class EventRecord:
             self.kinds = _flags_of(actions)
         if fields.get("errorCode") and "content" not in fields:
             self.kinds |= ERROR
-        if not read_agent_path(self.data):
+        if PLACE_KEY not in fields:
             place: dict[str, str] = fields.get("nodeInfo") or {}
             self.path = place.get("path", "")
         if self.responses:

@@ -14,7 +14,8 @@ from typing import Any
 from ..adk_format.adk_events import event_data
 from ..log.event_log import COMPACTION, REWIND, EventRecord
 from ..store.durable_store import Claim, Fence, JournalRow, Place
-from ..store.effect_ledger import EffectWriter, now_ms, split_effects
+from ..store.effect_ledger import EffectWriter, split_effects
+from ..store.effect_row import now_ms
 from ..store.session_cache import Entry
 from ..store.stored_rows import Appended, Changes
 from .sql_appends import Batch

@@ -6,31 +6,18 @@ call. With a hash chain, each row of a session also holds a hash over itself and
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from ... import _clock
 from ...errors import InputValidationError
 from .durable_store import JournalRow, Place
-
-Outcome = Literal["done", "failed", "unknown", "not run"]
-Resolution = Literal["", "rerun", "at_most_once", "ask", "check", "rejected"]
+from .effect_row import DEFAULTS, Outcome, Resolution, is_readable, now_ms, split_row
 
 _TRIM_EVERY = 512  # rows written between two looks for old ones
 _DAY_MS = 86_400_000
-_PREFIXES = ("adk-", "e-")  # of the ids of calls and of invocations
-_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_IDS = re.compile(f"adk-{_UUID} e-{_UUID}")
-_DIGEST = 12  # bytes
-_FUNCTION = "FunctionTool"
-_SHORT = 4  # fields of a short row whose other fields have their defaults
-_encode_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
-_DEFAULTS = (1, "done", "", "", _FUNCTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,20 +257,6 @@ def split_effects(rows: Sequence[JournalRow]) -> tuple[Sequence[JournalRow], Seq
     )
 
 
-def now_ms() -> int:
-    """Return the time in milliseconds since 1970."""
-    return int(_clock.now() * 1000)
-
-
-def digest_json(value: Any) -> bytes:
-    """Return 96 bits of SHA-256 over a value as JSON with sorted keys."""
-    try:
-        text = _encode_json(value)
-    except (TypeError, ValueError):  # keys of several types, or a cycle
-        text = repr(value)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
-
-
 def seed_hash(place: Sequence[str]) -> str:
     """Return what stands for the predecessor's hash in the first chained row of a session."""
     return hashlib.sha256(json.dumps([*place]).encode()).hexdigest()
@@ -300,43 +273,14 @@ def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def encode_effect(
-    tool: str,
-    agent: str,
-    ids: tuple[str, str],
-    digests: tuple[bytes, bytes],
-    milliseconds: int,
-    rest: tuple[int, str, str, str, str],
-) -> str:
-    """Return the text of a row: fields between tabs, short, or a JSON list if that cannot be.
-
-    Args:
-      tool, agent: their names.
-      ids: of the call and of the invocation; in the short form UUIDs with our prefixes.
-      digests: of arguments and response.
-      milliseconds: from begin to outcome.
-      rest: attempts, outcome, resolution, who approved, source; left out if all are the default.
-    """
-    more = () if rest == _DEFAULTS else rest
-    if _IDS.fullmatch(f"{ids[0]} {ids[1]}"):
-        hexes = f"{ids[0][4:]}{ids[1][2:]}".replace("-", "")
-        blob = base64.urlsafe_b64encode(bytes.fromhex(hexes) + digests[0] + digests[1])
-        fields = (tool, agent, blob.decode().rstrip("="), str(milliseconds), *map(str, more))
-        short = "\t".join(fields)
-        if short.count("\t") == _SHORT - 1 + len(more) and not short.startswith("["):
-            return short
-    of = [digest.hex() for digest in digests]
-    return json.dumps([tool, agent, *ids, *of, milliseconds, *rest], separators=(",", ":"))
-
-
 def decode_effect(row: StoredEffect) -> Effect:
     """Return the effect of a row; one that cannot be read says so in `damaged`."""
     place = Place(*row[:3])
     finished = 0.0
     try:
         finished = row.finished / 1000
-        tool, agent, call_id, invocation_id, args, result, took, *rest = _split_row(row.data)
-        attempts, outcome, resolution, approved, source = rest or _DEFAULTS
+        tool, agent, call_id, invocation_id, args, result, took, *rest = split_row(row.data)
+        attempts, outcome, resolution, approved, source = rest or DEFAULTS
         return Effect(
             place,
             row.number,
@@ -359,34 +303,6 @@ def decode_effect(row: StoredEffect) -> Effect:
         )
     except (ValueError, TypeError, AttributeError) as error:
         return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
-
-
-def _split_row(data: str) -> Sequence[Any]:
-    """Return the fields of a row in the order of its long form."""
-    if data.startswith("["):
-        return json.loads(data)
-    tool, agent, blob, *rest = data.split("\t")
-    raw = base64.b64decode(blob + "=" * (-len(blob) % 4), b"-_", validate=True)
-    if len(raw) != 32 + 2 * _DIGEST:
-        raise ValueError(f"the ids and digests have {len(raw)} bytes")
-    ids = [
-        _unpack(prefix, raw[at : at + 16]) for prefix, at in zip(_PREFIXES, (0, 16), strict=True)
-    ]
-    return [tool, agent, *ids, raw[32 : 32 + _DIGEST].hex(), raw[32 + _DIGEST :].hex(), *rest]
-
-
-def _unpack(prefix: str, raw: bytes) -> str:
-    text = raw.hex()
-    return f"{prefix}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-
-
-def _is_readable(data: str) -> bool:
-    try:
-        if data.startswith("["):
-            return len(json.loads(data)) == 7 + len(_DEFAULTS)
-    except (ValueError, TypeError):
-        return False
-    return data.count("\t") in (_SHORT - 1, _SHORT - 1 + len(_DEFAULTS))
 
 
 class EffectVerifier:
@@ -476,7 +392,7 @@ class EffectVerifier:
         gap = row.number != self._number + 1
         if gap:
             self._complain(row, f"follows row {self._number}: rows between them were removed")
-        if not _is_readable(row.data):
+        if not is_readable(row.data):
             self._complain(row, "is damaged and cannot be read")
         is_cut = self._is_first and row.number > 1  # its predecessors were deleted
         if is_cut and row.mark is None:

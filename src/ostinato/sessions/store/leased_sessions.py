@@ -1,4 +1,4 @@
-"""The bases of session services that append in transactions and keep leases in rows."""
+"""LeasedSessionService: the base of session services that keep leases in rows of a database."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import abc
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ...events.event import Event
-from ..base_session_service import BaseSessionService
-from ..log.call_requests import claims_of_event
-from ..session import Session
+from .appending_sessions import AppendingSessionService
 from .durable_store import (
     CallAnswer,
-    CallChanges,
-    Claim,
     Fence,
     InboxMessage,
     JournalRow,
@@ -108,34 +103,6 @@ class EffectRows(Protocol):
     ) -> Result[list[StoredEffect]]: ...
     def read_marks(self, db: Any, /) -> Result[list[EffectMark]]: ...
     def trim_effects(self, db: Any, before: int, limit: int, /) -> Result[int]: ...
-
-
-class AppendingSessionService(BaseSessionService):
-    """Session service whose `append` stores events, rows and claims in one transaction."""
-
-    @abc.abstractmethod
-    async def append(
-        self,
-        session: Session,
-        events: Sequence[Event],
-        rows: Sequence[JournalRow] = (),
-        fence: Fence | None = None,
-        claim: Claim | None = None,
-        changes: CallChanges | None = None,
-    ) -> Fence | None:
-        """Store events and rows together; see `DurableStore`."""
-
-    async def append_event(self, session: Session, event: Event) -> Event:
-        """Store an event and show it in `session`; partial events are not stored.
-
-        Raises:
-          CallAlreadyAnsweredError: the event answers a request of the runtime that another
-            message has answered. Nothing was written.
-        """
-        if not event.partial:
-            changes = claims_of_event(session, event)
-            await self.append(session, (event,), changes=changes)
-        return event
 
 
 class LeasedSessionService(AppendingSessionService):
