@@ -31,7 +31,7 @@ from .execution.invocation_runner import InvocationRunner
 from .execution.live_runs import live_config
 from .execution.recovery.backlog import Backlog
 from .execution.recovery.recovery import Recovered
-from .execution.request_checks import check_metadata, check_state_delta
+from .execution.request_checks import check_run_config, check_state_delta
 from .execution.routing.agent_choice import (
     check_mode,
     find_agent_to_run,
@@ -259,7 +259,7 @@ class Runner:
         if state_delta:
             check_state_delta(self._contexts.root_agent, state_delta)
         if run_config is not None:
-            check_metadata(run_config.custom_metadata)
+            check_run_config(run_config)
         return RunRequest(
             self._access(),
             Place(self.app_name, *place),

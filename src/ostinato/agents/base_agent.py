@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 from .. import types
 from .._aclosing import Aclosing
 from .._adk_mode import follows_adk
+from .._lists import to_list
 from .._log import get_logger
 from ..context.callbacks import CallbackField, as_list, first_answer, plugin_answer
 from ..context.context import Context
 from ..context.guardrail import Guards, as_guardrails
 from ..context.invocation import BaseAgentState as BaseAgentState
 from ..context.invocation import InvocationContext
-from ..errors import CallerError
+from ..errors import AgentConfigError, CallerError
 from ..events.event import Event, path_in_graph, place_in_tree
 from ..events.event_actions import EventActions
 from ..sessions.log.resume import Resume, waits_for_answer
@@ -112,6 +113,18 @@ class BaseAgent(RunnableNode):
                 "Agent name cannot be `user`. `user` is reserved for end-user's input."
             )
         return value
+
+    @field_validator("parent_agent", mode="after")
+    @classmethod
+    def _check_parent(cls, value: Any) -> Any:
+        if value is not None and not isinstance(value, BaseAgent):
+            raise ValueError(f"parent_agent takes an agent; got {value!r:.80}")
+        return value
+
+    @field_validator("sub_agents", mode="before")
+    @classmethod
+    def _list_sub_agents(cls, value: Any) -> list[Any]:
+        return to_list(value, "sub_agents", "agents")
 
     @field_validator("sub_agents", mode="after")
     @classmethod
@@ -358,6 +371,11 @@ class BaseAgent(RunnableNode):
 
     def _complete_event(self, ctx: InvocationContext, event: Event) -> None:
         """Check an event's state changes, and set the path of its run."""
+        if type(event) is not Event and not hasattr(event, "actions"):
+            raise AgentConfigError(
+                f"Agent {self.name!r} yielded a {type(event).__name__} and not an Event: "
+                f"{event!r:.80}"
+            )
         if event.actions.state_delta and not event.partial:
             self._check_state(ctx, event)
         if ctx.run_path and event.author != "user":  # a path marks a task's answer, not a user's

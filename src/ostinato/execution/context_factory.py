@@ -101,6 +101,8 @@ def resolve_app(
         return app
     if agent is None or not app_name:
         raise AgentConfigError("Give the Runner either app, or agent and app_name.")
+    if isinstance(agent, type) or not hasattr(agent, "name"):
+        raise AgentConfigError(f"agent takes an agent or a workflow; got {agent!r:.80}.")
     # Not validated here: an invalid app name, such as a folder's, is checked by the session store.
     return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
 

@@ -2,6 +2,7 @@
 events.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -9,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from .. import types
 from ..types.deferred_type import deferred_type
+from ..types.like_named import GENAI_TYPES, own_fields
 from .cache_metadata import CacheMetadata
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ else:
     LogprobsResult = deferred_type("LogprobsResult")
     Transcription = deferred_type("Transcription")
     TurnCompleteReason = deferred_type("TurnCompleteReason")
+
+#: Fields that may hold records of google-genai.
+RECORD_FIELDS = (
+    *("content", "grounding_metadata", "usage_metadata", "citation_metadata", "logprobs_result"),
+    *("input_transcription", "output_transcription", "go_away", "live_session_resumption_update"),
+)
 
 
 #: Key in `custom_metadata` of a partial response that takes back the partial ones before it.
@@ -83,6 +91,16 @@ class LlmResponse(BaseModel):
     cache_metadata: CacheMetadata | None = None
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **data: Any) -> None:
+            if GENAI_TYPES in sys.modules:
+                own_fields(data, RECORD_FIELDS)
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+
+        # Stored responses hold no objects: pydantic fills them without calling __init__.
+        __init__.__pydantic_base_init__ = True
 
     def get_function_calls(self) -> list[types.FunctionCall]:
         """Return the function calls among the parts, in order."""
