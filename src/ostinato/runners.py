@@ -26,12 +26,13 @@ from .durable.inbox import Work
 from .durable.lease import DEFAULT_SECONDS
 from .errors import InputValidationError
 from .events.event import Event
-from .execution.context_factory import ContextFactory, resolve_app
+from .execution.context_factory import ContextFactory
 from .execution.invocation_runner import InvocationRunner
 from .execution.live_runs import live_config
 from .execution.recovery.backlog import Backlog
 from .execution.recovery.recovery import Recovered
 from .execution.request_checks import check_run_config, check_state_delta
+from .execution.resolved_app import resolve_app
 from .execution.routing.agent_choice import (
     check_mode,
     find_agent_to_run,
@@ -69,8 +70,7 @@ class Runner:
       agent, app_name, plugins: root agent, name and hooks, without an app.
       artifact_service: stores files.
       session_service: stores sessions.
-      memory_service: stores long-term memories.
-      credential_service: stores credentials.
+      memory_service, credential_service: store long-term memories, and credentials.
       plugin_close_timeout: seconds that a plugin may take to close.
       auto_create_session: create a session that does not exist instead of raising.
       lease_seconds: length of a session's lease in a shared store; after a crash, another process

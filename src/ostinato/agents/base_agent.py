@@ -139,9 +139,9 @@ class BaseAgent(RunnableNode):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and follows_adk():
             logger.warning(
-                "Sub-agents should have unique names; twice: %s. A transfer by name goes to the "
-                "first of them.",
-                twice,
+                "Found duplicate sub-agent names: %s. All sub-agents must have unique names: a "
+                "transfer by name goes to the first of them.",
+                ", ".join(f"`{name}`" for name in twice),
             )
         elif twice:
             raise ValueError(f"Agent names must be unique among sub_agents; twice: {twice}")
@@ -183,11 +183,16 @@ class BaseAgent(RunnableNode):
           ValueError: a field does not exist, is `parent_agent`, or does not accept its new value.
         """
         changes = dict(update or {})
-        unknown = sorted(set(changes) - set(type(self).model_fields))
-        if unknown or "parent_agent" in changes:
+        if "parent_agent" in changes:
             raise ValueError(
-                f"Cannot clone agent {self.name!r}: no such field to update: "
-                f"{unknown or ['parent_agent']}"
+                "Cannot update `parent_agent` field in clone. Put the clone of agent "
+                f"{self.name!r} into the sub_agents of its parent."
+            )
+        unknown = set(changes) - set(type(self).model_fields)
+        if unknown:
+            raise ValueError(
+                f"Cannot update nonexistent fields in {type(self).__name__}: {unknown} (agent "
+                f"{self.name!r})"
             )
         fields: dict[str, Any] = {
             name: copy.copy(value)

@@ -68,10 +68,9 @@ else:
     GenerateContentConfig = deferred_type("GenerateContentConfig")
 
 _CONFIG_REFUSALS = {
-    "tools": "Set tools on the agent (LlmAgent.tools), not in generate_content_config.",
-    "system_instruction": "Set the agent's instruction (LlmAgent.instruction), not "
-    "generate_content_config.system_instruction.",
-    "response_schema": "Set output_schema on the agent, not response_schema in the config.",
+    "tools": "All tools must be set via LlmAgent.tools.",
+    "system_instruction": "System instruction must be set via LlmAgent.instruction.",
+    "response_schema": "Response schema must be set via LlmAgent.output_schema.",
 }
 
 

@@ -88,3 +88,8 @@ class ReadonlyContext(Generic[Deps_co]):
     def get_credential(self, key: str) -> AuthCredential | None:
         """Return the credential that this run resolved under `key`, or None."""
         return self._invocation_context.credential_by_key.get(key)
+
+
+def invocation_of(context: ReadonlyContext[Any]) -> InvocationContext:
+    """Return the run that a context shows; also of users' stand-ins, which have nothing else."""
+    return context._invocation_context  # pyright: ignore[reportPrivateUsage]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ..errors import TemplateError
 from ..sessions.session import tombstones_of
 from ..sessions.state import SCOPED_PREFIXES
-from .readonly import ReadonlyContext
+from .readonly import ReadonlyContext, invocation_of
 
 _BRACES = re.compile(r"\{\{([^{}]*)\}\}|\{([^{}]*)\}")
 _ARTIFACT = "artifact."
@@ -75,8 +75,7 @@ async def inject_session_state(template: str, readonly_context: ReadonlyContext)
 
 async def _resolve_variable(variable: tuple[str, bool, str], ctx: ReadonlyContext) -> str:
     name, optional, _ = variable
-    # Nothing else is asked of the context: users' tests pass stand-ins that have no more.
-    invocation = ctx._invocation_context  # pyright: ignore[reportPrivateUsage]
+    invocation = invocation_of(ctx)
     session = invocation.session
     if name.startswith(_ARTIFACT):
         filename = name[len(_ARTIFACT) :]

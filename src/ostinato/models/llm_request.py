@@ -112,7 +112,7 @@ class LlmRequest(BaseModel):
             texts, contents = _texts_and_references(instructions)
             self.contents.extend(contents)
         else:
-            raise TypeError("append_instructions takes a list of str or a Content")
+            raise TypeError("instructions must be list[str] or types.Content")
         if texts:
             added = "\n\n".join(texts)
             present: Any = self.config.system_instruction
