@@ -481,7 +481,7 @@ class BaseAgent(RunnableNode):
     async def _handle_error(self, ctx: InvocationContext, error: Exception) -> None:
         hooks, noted = ctx.plugin_manager, ctx.run_state.failure
         if noted is None or noted[0] is not error:
-            ctx.run_state.failure = error, ctx.run_path
+            ctx.run_state.failure = error, ctx.run_path, self.name, ctx.branch
         if hooks.overrides("on_agent_error_callback"):
             await hooks.run_on_agent_error_callback(
                 agent=self, callback_context=Context(ctx), error=error
