@@ -100,8 +100,7 @@ DEVIATIONS = [
     Deviation(
         "logging_lines",
         "   Final Response: True\nValueError('down')",
-        "   Final Response: True\n   Error: ValueError: down\n"
-        "ValueError('down')",
+        "   Final Response: True\n   Error: ValueError: down\nValueError('down')",
         "LoggingPlugin prints the error of an event.",
     ),
     Deviation(

@@ -5,12 +5,13 @@ it.
 import copy
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
 from .._log import get_logger
+from ..types.deferred_signature import DeferredSignature
 from ..types.deferred_type import deferred_type
 from ..types.like_named import GENAI_TYPES, own, own_fields
 from ..types.record_template import RecordTemplate
@@ -61,6 +62,8 @@ class LlmRequest(BaseModel):
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
+
+    __signature__: ClassVar[Any] = DeferredSignature()
 
     model: str | None = None
     contents: list[types.Content] = Field(default_factory=list[types.Content])

@@ -3,12 +3,13 @@ events.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .. import types
+from ..types.deferred_signature import DeferredSignature
 from ..types.deferred_type import deferred_type
 from ..types.like_named import GENAI_TYPES, own_fields
 from .cache_metadata import CacheMetadata
@@ -68,6 +69,8 @@ class LlmResponse(BaseModel):
         val_json_bytes="base64",
         defer_build=True,
     )
+
+    __signature__: ClassVar[Any] = DeferredSignature()
 
     model_version: str | None = None
     content: types.Content | None = None

@@ -128,7 +128,6 @@ def down(node_input):
             [(START, up), (down, up)],
             r"The following nodes are unreachable from START: \['down'\]",
         ),
-        ([(START, up, down, up)], "Unconditional cycle detected: up -> down -> up."),
     ],
 )
 def test_graph(edges, text):

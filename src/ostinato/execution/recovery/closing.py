@@ -422,7 +422,7 @@ def _count_responses(log: EventLog, call_id: str) -> int:
 
 
 def error_event(ctx: InvocationContext, error: Exception) -> Event:
-    """Return the event that records the error that ended the run, by the agent that it came from."""
+    """Return the event of the error that ended the run, by the agent that it came from."""
     failure = ctx.run_state.failure
     if failure is None or failure[0] is not error:
         failure = error, "", ctx.agent.name, ctx.branch
