@@ -14,8 +14,6 @@ from collections.abc import MutableMapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
-from ._adk_mode import follows_adk
-
 UNKNOWN = "-"
 
 
@@ -85,18 +83,22 @@ _PACKAGE = __name__.partition(".")[0]
 _ADK_ROOT, _ADK_PACKAGE = "google_adk", "google_adk.google.adk"
 
 
+_naming = {"follows_adk": False}
+
+
 def _name_logger(module: str) -> str:
-    return module.replace(_PACKAGE, _ADK_PACKAGE, 1) if follows_adk() else module
+    return module.replace(_PACKAGE, _ADK_PACKAGE, 1) if _naming["follows_adk"] else module
 
 
-def rename_loggers() -> None:
-    """Give Ostinato's loggers google-adk's names, or their own if the process does not follow it.
+def rename_loggers(follows_adk: bool) -> None:
+    """Give Ostinato's loggers google-adk's names, or their own.
 
     Records under google-adk's names pass the logger `ostinato` too, so that settings of both count.
     """
+    _naming["follows_adk"] = follows_adk
     ours, adk = logging.getLogger(_PACKAGE), logging.getLogger(_ADK_ROOT)
-    ours.parent = adk if follows_adk() else logging.root
-    logging.getLogger(_ADK_PACKAGE).parent = ours if follows_adk() else adk
+    ours.parent = adk if follows_adk else logging.root
+    logging.getLogger(_ADK_PACKAGE).parent = ours if follows_adk else adk
     adk.setLevel(adk.level)  # drops what loggers remember of the levels above them
     for one in list(_loggers):
         one.logger = logging.getLogger(_name_logger(one.module))

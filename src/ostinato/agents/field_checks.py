@@ -20,14 +20,14 @@ def check_instruction(value: Any, info: ValidationInfo) -> Any:
 
 
 def take_static_instruction(value: Any, info: ValidationInfo) -> Any:
-    """Return a static instruction of our types; raise ValueError if it is no content."""
-    value = own(value)
-    for one in cast(list[Any], value) if isinstance(value, list) else [value]:
+    """Return a static instruction of our types; raise ValueError for another value."""
+    taken: Any = own(value)
+    for one in cast(list[Any], taken) if isinstance(taken, list) else [taken]:
         is_picture = type(one).__module__.partition(".")[0] == "PIL"
         known = (str, dict, types.Content, types.Part, types.File)
         if one is not None and not isinstance(one, known) and not is_picture:
             _refuse(one, info, "a text, a Content, a Part, a File, or a list of these")
-    return value
+    return cast(Any, taken)
 
 
 def check_methods(value: Any, info: ValidationInfo) -> Any:

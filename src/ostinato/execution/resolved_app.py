@@ -40,7 +40,7 @@ def resolve_app(
         raise AgentConfigError("One of app, agent, or node must be provided.")
     if not app_name:
         raise AgentConfigError("app_name is required when agent is provided without app.")
-    if isinstance(agent, type) or not hasattr(agent, "name"):
+    if isinstance(agent, type) or not (hasattr(agent, "name") or hasattr(agent, "run_async")):
         raise AgentConfigError(f"agent takes an agent or a workflow; got {agent!r:.80}.")
     # Not validated here: an invalid app name, such as a folder's, is checked by the session store.
     return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])

@@ -51,9 +51,9 @@ def _read_given(value: Any, ours: type[Record]) -> dict[str, Any]:
     """Return the fields of a google-genai record that were given and that our class has."""
     known = ours.model_fields
     given = cast(set[str], value.model_fields_set)
-    fields = vars(value) | (value.model_extra or {})
+    fields: dict[str, Any] = {**vars(value), **(value.model_extra or {})}
     # A record made of another's attributes counts all its fields as given.
-    is_copy = len(given) >= len(type(value).model_fields)
+    is_copy = len(given) >= len(cast(Any, type(value)).model_fields)
     return {
         name: _own_values(fields[name])
         for name in fields
