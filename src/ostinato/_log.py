@@ -54,7 +54,15 @@ def current_invocation_id() -> str:
 
 
 class _Logger(logging.LoggerAdapter[logging.Logger]):
-    """Adds `invocation_id` to each record."""
+    """Adds `invocation_id` to each record.
+
+    Args:
+      module: the module's name, or another under `ostinato`.
+    """
+
+    def __init__(self, module: str) -> None:
+        super().__init__(logging.getLogger(_name_logger(module)), {})
+        self.module = module
 
     def process(
         self, msg: Any, kwargs: MutableMapping[str, Any]
@@ -65,7 +73,35 @@ class _Logger(logging.LoggerAdapter[logging.Logger]):
 
 def get_logger(name: str) -> logging.LoggerAdapter[logging.Logger]:
     """Return the logger of a module; its records have the attribute `invocation_id`."""
-    return _Logger(logging.getLogger(name), {})
+    made = _Logger(name)
+    _loggers.add(made)
+    return made
+
+
+_loggers: weakref.WeakSet[_Logger] = weakref.WeakSet()
+_PACKAGE = __name__.partition(".")[0]
+_ADK_ROOT, _ADK_PACKAGE = "google_adk", "google_adk.google.adk"
+
+
+_naming = {"follows_adk": False}
+
+
+def _name_logger(module: str) -> str:
+    return module.replace(_PACKAGE, _ADK_PACKAGE, 1) if _naming["follows_adk"] else module
+
+
+def rename_loggers(follows_adk: bool) -> None:
+    """Give Ostinato's loggers google-adk's names, or their own.
+
+    Records under google-adk's names pass the logger `ostinato` too, so that settings of both count.
+    """
+    _naming["follows_adk"] = follows_adk
+    ours, adk = logging.getLogger(_PACKAGE), logging.getLogger(_ADK_ROOT)
+    ours.parent = adk if follows_adk else logging.root
+    logging.getLogger(_ADK_PACKAGE).parent = ours if follows_adk else adk
+    adk.setLevel(adk.level)  # drops what loggers remember of the levels above them
+    for one in list(_loggers):
+        one.logger = logging.getLogger(_name_logger(one.module))
 
 
 class InvocationIdFilter(logging.Filter):

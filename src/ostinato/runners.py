@@ -25,12 +25,13 @@ from .context.run_config import RunConfig as RunConfig
 from .durable.lease import DEFAULT_SECONDS
 from .errors import InputValidationError
 from .events.event import Event
-from .execution.context_factory import ContextFactory, resolve_app
+from .execution.context_factory import ContextFactory
 from .execution.invocation_runner import InvocationRunner
 from .execution.live_runs import live_config
 from .execution.recovery.backlog import Backlog
 from .execution.recovery.recovery import Recovered
-from .execution.request_checks import check_metadata, check_state_delta
+from .execution.request_checks import check_run_config, check_state_delta
+from .execution.resolved_app import resolve_app
 from .execution.routing.agent_choice import (
     check_mode,
     find_agent_to_run,
@@ -68,8 +69,7 @@ class Runner:
       agent, app_name, plugins: root agent, name and hooks, without an app.
       artifact_service: stores files.
       session_service: stores sessions.
-      memory_service: stores long-term memories.
-      credential_service: stores credentials.
+      memory_service, credential_service: store long-term memories, and credentials.
       plugin_close_timeout: seconds that a plugin may take to close.
       auto_create_session: create a session that does not exist instead of raising.
       lease_seconds: length of a session's lease in a shared store; after a crash, another process
@@ -260,7 +260,7 @@ class Runner:
         if state_delta:
             check_state_delta(self._contexts.root_agent, state_delta)
         if run_config is not None:
-            check_metadata(run_config.custom_metadata)
+            check_run_config(run_config)
         return RunRequest(
             self._access(),
             Place(self.app_name, *place),

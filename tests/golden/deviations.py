@@ -274,7 +274,7 @@ DEVIATIONS: list[Deviation] = [
         _error("line", "RuntimeError", "model down")),
     Deviation("resume_sequential_after_crash", "insert", "sessions.0.log.1", RECORDED, "yielded"),
     Deviation("parallel_with_failing_agent", "insert", "turns.0.events.1", RECORDED,
-        _error("both", "ValueError", "right is down")),
+        {**_error("right", "ValueError", "right is down"), "branch": "both.right"}),
     Deviation("parallel_with_failing_agent", "insert", "sessions.0.log.1", RECORDED, "yielded"),
     Deviation("instruction_with_missing_key", "put", "turns.0.events.0.error_code",
         "TemplateError is a KeyError that names agent and remedy.", "TemplateError"),

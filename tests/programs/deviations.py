@@ -98,6 +98,12 @@ DEVIATIONS = [
         "RunConfig.custom_metadata is on every event of the run, the user's included.",
     ),
     Deviation(
+        "logging_lines",
+        "   Final Response: True\nValueError('down')",
+        "   Final Response: True\n   Error: ValueError: down\nValueError('down')",
+        "LoggingPlugin prints the error of an event.",
+    ),
+    Deviation(
         "messages",
         '{"text": "save"}, {"inline_data": {"data": "YWJj", "mime_type": "text/plain"}}',
         '{"text": "save"}, '

@@ -8,6 +8,7 @@ from typing import Any
 from .._aborted_tool import ABORTS, as_tool_error
 from .._log import get_logger
 from ..context.readonly import ReadonlyContext
+from ..errors import AgentConfigError
 from ..tools.base_tool import BaseTool
 from ..tools.base_toolset import BaseToolset
 from ..tools.finish_task_tool import FinishTaskTool
@@ -132,7 +133,7 @@ async def _list_toolset(
     """Return the tools of a toolset; none, with a warning, if it cannot list them."""
     try:
         try:
-            return await toolset.get_tools_with_prefix(ctx)
+            tools = await toolset.get_tools_with_prefix(ctx)
         except ABORTS as abort:
             raise as_tool_error(abort, f"Toolset {type(toolset).__name__}") from abort
     except Exception as error:  # boundary: a server that is down must not stop the agent
@@ -144,6 +145,13 @@ async def _list_toolset(
             error,
         )
         return []
+    for tool in tools:
+        if not hasattr(tool, "name"):
+            raise AgentConfigError(
+                f"get_tools of toolset {type(toolset).__name__} returned {tool!r:.80}, which is "
+                "not a BaseTool. Wrap a function in FunctionTool."
+            )
+    return tools
 
 
 def _describe_toolset(toolset: BaseToolset) -> str:

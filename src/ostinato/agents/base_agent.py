@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 from .. import types
 from .._aclosing import Aclosing
 from .._adk_mode import follows_adk
+from .._lists import to_list
 from .._log import get_logger
 from ..context.callbacks import CallbackField, as_list, first_answer, plugin_answer
 from ..context.context import Context
 from ..context.guardrail import Guards, as_guardrails
 from ..context.invocation import BaseAgentState as BaseAgentState
 from ..context.invocation import InvocationContext
-from ..errors import CallerError
+from ..errors import AgentConfigError, CallerError
 from ..events.event import Event, path_in_graph, place_in_tree
 from ..events.event_actions import EventActions
 from ..sessions.log.resume import Resume, waits_for_answer
@@ -113,6 +114,18 @@ class BaseAgent(RunnableNode):
             )
         return value
 
+    @field_validator("parent_agent", mode="after")
+    @classmethod
+    def _check_parent(cls, value: Any) -> Any:
+        if value is not None and not isinstance(value, BaseAgent):
+            raise ValueError(f"parent_agent takes an agent; got {value!r:.80}")
+        return value
+
+    @field_validator("sub_agents", mode="before")
+    @classmethod
+    def _list_sub_agents(cls, value: Any) -> list[Any]:
+        return to_list(value, "sub_agents", "agents")
+
     @field_validator("sub_agents", mode="after")
     @classmethod
     def validate_sub_agents_unique_names(cls, value: list["BaseAgent"]) -> list["BaseAgent"]:
@@ -126,9 +139,9 @@ class BaseAgent(RunnableNode):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice and follows_adk():
             logger.warning(
-                "Sub-agents should have unique names; twice: %s. A transfer by name goes to the "
-                "first of them.",
-                twice,
+                "Found duplicate sub-agent names: %s. All sub-agents must have unique names: a "
+                "transfer by name goes to the first of them.",
+                ", ".join(f"`{name}`" for name in twice),
             )
         elif twice:
             raise ValueError(f"Agent names must be unique among sub_agents; twice: {twice}")
@@ -170,11 +183,16 @@ class BaseAgent(RunnableNode):
           ValueError: a field does not exist, is `parent_agent`, or does not accept its new value.
         """
         changes = dict(update or {})
-        unknown = sorted(set(changes) - set(type(self).model_fields))
-        if unknown or "parent_agent" in changes:
+        if "parent_agent" in changes:
             raise ValueError(
-                f"Cannot clone agent {self.name!r}: no such field to update: "
-                f"{unknown or ['parent_agent']}"
+                "Cannot update `parent_agent` field in clone. Put the clone of agent "
+                f"{self.name!r} into the sub_agents of its parent."
+            )
+        unknown = set(changes) - set(type(self).model_fields)
+        if unknown:
+            raise ValueError(
+                f"Cannot update nonexistent fields in {type(self).__name__}: {unknown} (agent "
+                f"{self.name!r})"
             )
         fields: dict[str, Any] = {
             name: copy.copy(value)
@@ -358,6 +376,11 @@ class BaseAgent(RunnableNode):
 
     def _complete_event(self, ctx: InvocationContext, event: Event) -> None:
         """Check an event's state changes, and set the path of its run."""
+        if type(event) is not Event and not hasattr(event, "actions"):
+            raise AgentConfigError(
+                f"Agent {self.name!r} yielded a {type(event).__name__} and not an Event: "
+                f"{event!r:.80}"
+            )
         if event.actions.state_delta and not event.partial:
             self._check_state(ctx, event)
         path = ctx.run_path
@@ -459,7 +482,7 @@ class BaseAgent(RunnableNode):
     async def _handle_error(self, ctx: InvocationContext, error: Exception) -> None:
         hooks, noted = ctx.plugin_manager, ctx.run_state.failure
         if noted is None or noted[0] is not error:
-            ctx.run_state.failure = error, ctx.run_path
+            ctx.run_state.failure = error, ctx.run_path, self.name, ctx.branch
         if hooks.overrides("on_agent_error_callback"):
             await hooks.run_on_agent_error_callback(
                 agent=self, callback_context=Context(ctx), error=error

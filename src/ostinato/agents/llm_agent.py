@@ -20,6 +20,7 @@ from pydantic import (
 
 from .. import types
 from .._aclosing import Aclosing
+from .._lists import to_list
 from ..context.callbacks import CallbackField, as_list
 from ..context.delegation import in_scope, is_last_word
 from ..context.deps import Deps
@@ -47,6 +48,7 @@ from ..workflow.stored_output import is_content, to_json
 from ._typed_agent import Text, TypedAgent
 from .agent_tools import AgentTools
 from .base_agent import BaseAgent, Callback, ConfigType, is_paused
+from .field_checks import check_instruction, check_methods, take_static_instruction
 from .llm_agent_fields import llm_fields
 from .node_agent import as_agents
 
@@ -66,10 +68,9 @@ else:
     GenerateContentConfig = deferred_type("GenerateContentConfig")
 
 _CONFIG_REFUSALS = {
-    "tools": "Set tools on the agent (LlmAgent.tools), not in generate_content_config.",
-    "system_instruction": "Set the agent's instruction (LlmAgent.instruction), not "
-    "generate_content_config.system_instruction.",
-    "response_schema": "Set output_schema on the agent, not response_schema in the config.",
+    "tools": "All tools must be set via LlmAgent.tools.",
+    "system_instruction": "System instruction must be set via LlmAgent.instruction.",
+    "response_schema": "Response schema must be set via LlmAgent.output_schema.",
 }
 
 
@@ -152,6 +153,9 @@ class LlmAgent(TypedAgent[Deps, Text]):
     _output_adapter: tuple[Any, TypeAdapter[Any]] | None = PrivateAttr(default=None)
 
     _take_nodes = field_validator("sub_agents", mode="before")(as_agents)
+    _check_texts = field_validator("instruction", "global_instruction")(check_instruction)
+    _take_static = field_validator("static_instruction", mode="before")(take_static_instruction)
+    _check_parts = field_validator("planner", "code_executor")(check_methods)
 
     def __copy__(self) -> Self:
         """Return a shallow copy, which creates its own tools and model from its fields."""
@@ -170,7 +174,7 @@ class LlmAgent(TypedAgent[Deps, Text]):
             )
         return value
 
-    @field_validator("static_instruction", "output_schema", "input_schema", mode="before")
+    @field_validator("output_schema", "input_schema", mode="before")
     @classmethod
     def _take_in(cls, value: Any) -> Any:
         return own(value)
@@ -199,19 +203,17 @@ class LlmAgent(TypedAgent[Deps, Text]):
     @field_validator("generate_content_config", mode="before")
     @classmethod
     def _make_config(cls, value: Any) -> Any:
-        return types.GenerateContentConfig() if value is None else value
+        return types.GenerateContentConfig() if value is None else own(value)
 
     @field_validator("tools", mode="before")
     @classmethod
     def _check_tools(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            raise ValueError(f"tools takes a list; got {type(value).__name__}: {value!r:.80}")
-        tools = cast(list[Any], value)
+        tools = to_list(value, "tools", "functions, tools and toolsets")
         for tool in tools:
             if not callable(tool) and not isinstance(tool, BaseTool | BaseToolset):
                 raise ValueError(
                     "tools takes functions, BaseTool and BaseToolset objects; "
-                    f"got {type(cast(object, tool)).__name__}: {tool!r:.80}"
+                    f"got {type(tool).__name__}: {tool!r:.80}"
                 )
         return tools
 

@@ -5,13 +5,14 @@ The runner wraps a root that is not an agent, shell agents wrap such sub-agents.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any
 
 from pydantic import SkipValidation
 
 from .. import types
 from .._aclosing import Aclosing
+from .._lists import to_list
 from ..context.invocation import InvocationContext
 from ..context.node import BaseNode
 from ..errors import AgentConfigError
@@ -136,9 +137,7 @@ def as_agent(node: Any) -> Any:
 
 def as_agents(nodes: Any) -> Any:
     """Return a list with its nodes as agents, for the field `sub_agents`."""
-    if isinstance(nodes, (list, tuple)):
-        return [as_agent(one) for one in cast(Sequence[Any], nodes)]
-    return nodes
+    return [as_agent(one) for one in to_list(nodes, "sub_agents", "agents")]
 
 
 def iterate_nodes(node: BaseNode) -> Iterator[BaseNode]:

@@ -87,11 +87,11 @@ class App(BaseModel):
     def _check_settings(self) -> Self:
         validate_app_name(self.name)
         if self.root_agent is None:
-            raise ValueError(f"App {self.name!r} needs a root_agent.")
+            raise ValueError(f"root_agent must be provided. App {self.name!r} has none.")
         if not isinstance(self.root_agent, BaseNode):
             raise TypeError(
-                f"root_agent of app {self.name!r} must be an agent or a workflow; got "
-                f"{type(self.root_agent).__name__}."
+                f"root_agent must be a BaseAgent or BaseNode instance, got "
+                f"{type(self.root_agent).__name__} (app {self.name!r})"
             )
         compaction = self.events_compaction_config
         if compaction is not None and compaction.overlap_size < 0:

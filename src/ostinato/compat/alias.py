@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field
 
 from .._adk_mode import set_follows_adk
+from .._log import rename_loggers
 from ..context.run_config import RunConfig, set_process_defaults
 from ..errors import DeveloperError
 from .finder import ADK, AliasFinder
@@ -94,6 +95,7 @@ def uninstall() -> None:
         if before is not None:
             set_process_defaults(sync_tools=before.sync_tools, copy_contents=before.copy_contents)
             set_follows_adk(False)
+            rename_loggers(False)
 
 
 def child_path() -> list[str]:
@@ -117,6 +119,7 @@ def _put_in_place(finder: AliasFinder, first: bool) -> None:
     teach_loaded_records()
     set_process_defaults(sync_tools="inline", copy_contents=True)
     set_follows_adk(True)
+    rename_loggers(True)
 
 
 def _refuse_a_loaded_adk() -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, cast
 from pydantic import AfterValidator
 from pydantic_core import PydanticSerializationError, to_json
 
+from .._lists import is_several
 from ..errors import CallbackError
 from ..types.like_named import own
 
@@ -28,14 +29,18 @@ def as_list(callbacks: Any) -> list[Callable[..., Any]]:
 
 
 def _check_callable(value: Any) -> Any:
-    """Return the value of a callback field; raise ValueError if it cannot be called."""
-    given: Any = value
+    """Return the value of a callback field, several in a list.
+
+    Raises:
+      ValueError: one cannot be called.
+    """
+    given: Any = value if callable(value) or not is_several(value) else list(value)
     for one in as_list(given):
         if one is not None and not callable(one):
             raise ValueError(
                 f"{one!r:.100} is not a callback. Give a function, or a list of functions."
             )
-    return value
+    return given
 
 
 #: Type of a field that holds None, a callback or a list of callbacks.

@@ -347,13 +347,15 @@ class Context(ReadonlyContext[Deps_co]):
         """
         widgets = self._actions.render_ui_widgets or []
         if any(widget.id == ui_widget.id for widget in widgets):
-            raise ValueError(f"UI widget {ui_widget.id!r} was added to this event already.")
+            raise ValueError(
+                f"UI widget with ID {ui_widget.id!r} already exists in the current event actions."
+            )
         self._actions.render_ui_widgets = [*widgets, ui_widget]
 
     def _need_call(self, what: str) -> str:
         if not self.function_call_id:
             raise ValueError(
-                f"{what} needs the context of a tool call: function_call_id is not set."
+                f"{what} requires function_call_id. Only the context of a tool call has one."
             )
         return self.function_call_id
 
@@ -363,17 +365,17 @@ class Context(ReadonlyContext[Deps_co]):
 
     def _require_artifacts(self) -> Any:
         if self._invocation_context.artifact_service is None:
-            raise ValueError("Artifact service is not initialized: give the Runner one.")
+            raise ValueError("Artifact service is not initialized. Give the Runner one.")
         return self._invocation_context.artifact_service
 
     def _require_memory(self) -> Any:
         if self._invocation_context.memory_service is None:
-            raise ValueError("Memory service is not available: give the Runner one.")
+            raise ValueError("Memory service is not available. Give the Runner one.")
         return self._invocation_context.memory_service
 
     def _require_credentials(self) -> BaseCredentialService:
         if self._invocation_context.credential_service is None:
-            raise ValueError("Credential service is not initialized: give the Runner one.")
+            raise ValueError("Credential service is not initialized. Give the Runner one.")
         return self._invocation_context.credential_service
 
 

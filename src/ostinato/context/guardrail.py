@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, field_validator
 from pydantic.alias_generators import to_camel
 
 from .. import types
+from .._lists import is_several
 from ..errors import CallbackError
 from .readonly import ReadonlyContext
 
@@ -124,7 +125,7 @@ def as_guardrails(value: Any) -> list[Guardrail]:
     Raises:
       ValueError: one of them can not be called.
     """
-    items = cast(list[Any], value) if isinstance(value, list | tuple) else [value]
+    items: list[Any] = list(value) if is_several(value) else [value]
     for item in items:
         if not isinstance(item, Guardrail) and not callable(item):
             raise ValueError(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from .. import types
-from ..sessions.session import Session, tombstones_of
+from ..sessions.session import Session
 from .deps import Deps_co
 from .invocation import InvocationContext
 
@@ -89,22 +89,7 @@ class ReadonlyContext(Generic[Deps_co]):
         """Return the credential that this run resolved under `key`, or None."""
         return self._invocation_context.credential_by_key.get(key)
 
-    def removed_keys(self) -> set[str]:
-        """Return the state keys that were removed; templates render them as nothing."""
-        return tombstones_of(self._invocation_context.session)
 
-    async def read_artifact(self, filename: str) -> types.Part | None:
-        """Return the newest version of an artifact of this session, or None.
-
-        Raises:
-          ValueError: no artifact service is configured.
-        """
-        ctx = self._invocation_context
-        if ctx.artifact_service is None:
-            raise ValueError("Artifact service is not initialized.")
-        return await ctx.artifact_service.load_artifact(
-            app_name=ctx.app_name,
-            user_id=ctx.user_id,
-            session_id=ctx.session.id,
-            filename=filename,
-        )
+def invocation_of(context: ReadonlyContext[Any]) -> InvocationContext:
+    """Return the run that a context shows; also of users' stand-ins, which have nothing else."""
+    return context._invocation_context  # pyright: ignore[reportPrivateUsage]

@@ -186,7 +186,7 @@ class RunConfig(BaseModel):
     def validate_max_llm_calls(cls, value: int) -> int:
         """Return a number of model calls, or raise ValueError if it is too large."""
         if value == sys.maxsize:
-            raise ValueError(f"max_llm_calls must be less than {sys.maxsize}.")
+            raise ValueError(f"max_llm_calls should be less than {sys.maxsize}.")
         if value <= 0:
             logger.warning("max_llm_calls is %d: the number of model calls is not limited.", value)
         return value

@@ -61,7 +61,8 @@ class RunState:
       journal: tool calls and checkpoints of the run; None if nothing outlives the process.
       past: results of workflow nodes, created on first use by `workflow.past`.
       recorded_error: the error of a workflow node that is already stored.
-      failure: the newest error of an agent, with the path of the innermost run that it ended.
+      failure: the newest error of an agent, with path, name and branch of the innermost agent run
+        that it ended.
       mistakes: the model's mistakes in a row, by tool name or kind.
       finished_responses: uncommitted response events of finished calls, by call id.
       other_answers: answered calls of the user's message, of agents that run after the first one.
@@ -122,7 +123,7 @@ class RunState:
         self.checkpoints: Sequence[Checkpoint] = ()
         self.guards: Any = None
         self.past: Any = None
-        self.failure: tuple[BaseException, str] | None = None
+        self.failure: tuple[BaseException, str, str, str | None] | None = None
         self.transfer_counts: dict[str, int] | None = None
         self.recorded_error: BaseException | None = None
         self._serial_calls: SerialCalls | None = None

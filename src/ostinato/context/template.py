@@ -10,8 +10,9 @@ import re
 from functools import lru_cache
 
 from ..errors import TemplateError
+from ..sessions.session import tombstones_of
 from ..sessions.state import SCOPED_PREFIXES
-from .readonly import ReadonlyContext
+from .readonly import ReadonlyContext, invocation_of
 
 _BRACES = re.compile(r"\{\{([^{}]*)\}\}|\{([^{}]*)\}")
 _ARTIFACT = "artifact."
@@ -74,25 +75,36 @@ async def inject_session_state(template: str, readonly_context: ReadonlyContext)
 
 async def _resolve_variable(variable: tuple[str, bool, str], ctx: ReadonlyContext) -> str:
     name, optional, _ = variable
+    invocation = invocation_of(ctx)
+    session = invocation.session
     if name.startswith(_ARTIFACT):
         filename = name[len(_ARTIFACT) :]
-        part = await ctx.read_artifact(filename)
+        service = invocation.artifact_service
+        if service is None:
+            raise ValueError("Artifact service is not initialized.")
+        part = await service.load_artifact(
+            app_name=session.app_name,
+            user_id=session.user_id,
+            session_id=session.id,
+            filename=filename,
+        )
         if part is not None:
             # A service of the user's may return the text itself.
             text = getattr(part, "text", None)
             return text if text is not None else str(part)
-        missing = f"Artifact not found: `{filename}`"
+        missing = f"Artifact {filename} not found."
     else:
-        state = ctx.state
+        state = session.state
         if name in state:
             value = state[name]
             return "" if value is None else str(value)
-        if name in ctx.removed_keys():
+        if name in tombstones_of(session):
             return ""
-        missing = f"Context variable not found: `{name}`"
+        missing = f"Context variable not found: `{name}`."
     if optional:
         return ""
+    agent = getattr(getattr(invocation, "agent", None), "name", "unknown")
     raise TemplateError(
-        f"{missing} (instruction of agent {ctx.agent_name!r}). Set it before the agent runs, "
+        f"{missing} It stands in the instruction of agent {agent!r}. Set it before the agent runs, "
         f"write {{{name}?}} to make it optional, or {{{{{name}}}}} for the braces themselves."
     )

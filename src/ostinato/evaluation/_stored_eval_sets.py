@@ -27,7 +27,7 @@ def check_id(kind: str, value: str, *, allow: str = "") -> None:
     """
     if not re.fullmatch(rf"[a-zA-Z0-9_{re.escape(allow)}]+", value) or value.startswith("."):
         raise InputValidationError(
-            f"Invalid {kind} {value[:60]!r}: use letters, digits and underscores only."
+            f"Invalid {kind}. Use letters, digits and underscores only, not {value[:60]!r}."
         )
 
 
@@ -44,11 +44,9 @@ class StoredEvalSets(EvalSetsManager):
         Raises:
           ValueError: the id is invalid, or the set exists.
         """
-        check_id("eval set id", eval_set_id)
+        check_id("Eval Set ID", eval_set_id)
         if self.get_eval_set(app_name, eval_set_id) is not None:
-            raise InputValidationError(
-                f"The eval set {eval_set_id!r} of the app {app_name!r} exists already."
-            )
+            raise InputValidationError(f"EvalSet {eval_set_id} already exists for app {app_name}.")
         eval_set = EvalSet(
             eval_set_id=eval_set_id,
             name=eval_set_id,
@@ -74,7 +72,7 @@ class StoredEvalSets(EvalSetsManager):
         eval_set = self._load_set(app_name, eval_set_id)
         if any(case.eval_id == eval_case.eval_id for case in eval_set.eval_cases):
             raise InputValidationError(
-                f"The eval set {eval_set_id!r} has a case {eval_case.eval_id!r} already."
+                f"Eval id `{eval_case.eval_id}` already exists in `{eval_set_id}` eval set."
             )
         eval_set.eval_cases.append(eval_case)
         self.save_eval_set(app_name, eval_set_id, eval_set)
@@ -104,7 +102,7 @@ class StoredEvalSets(EvalSetsManager):
     def _load_set(self, app_name: str, eval_set_id: str) -> EvalSet:
         eval_set = self.get_eval_set(app_name, eval_set_id)
         if eval_set is None:
-            raise NotFoundError(f"There is no eval set {eval_set_id!r} of the app {app_name!r}.")
+            raise NotFoundError(f"Eval set `{eval_set_id}` not found. App: {app_name!r}.")
         return eval_set
 
 
@@ -112,4 +110,6 @@ def _find_case(eval_set: EvalSet, eval_case_id: str) -> int:
     for place, case in enumerate(eval_set.eval_cases):
         if case.eval_id == eval_case_id:
             return place
-    raise NotFoundError(f"The eval set {eval_set.eval_set_id!r} has no case {eval_case_id!r}.")
+    raise NotFoundError(
+        f"Eval case `{eval_case_id}` not found in eval set `{eval_set.eval_set_id}`."
+    )

@@ -37,7 +37,7 @@ class GcsEvalSetsManager(StoredEvalSets):
 
     def list_eval_sets(self, app_name: str) -> list[str]:
         """Return the ids of the sets of an app, sorted."""
-        check_id("app name", app_name, allow=".-")
+        check_id("App name", app_name, allow=".-")
         return self._bucket.list_names(f"{app_name}/evals/eval_sets", EVAL_SET_FILE_EXTENSION)
 
     def save_eval_set(self, app_name: str, eval_set_id: str, eval_set: EvalSet) -> None:
@@ -46,6 +46,6 @@ class GcsEvalSetsManager(StoredEvalSets):
         self._bucket.write_text(self._name_object(app_name, eval_set_id), text)
 
     def _name_object(self, app_name: str, eval_set_id: str) -> str:
-        check_id("app name", app_name, allow=".-")
-        check_id("eval set id", eval_set_id, allow=".-")
+        check_id("App name", app_name, allow=".-")
+        check_id("Eval Set ID", eval_set_id, allow=".-")
         return f"{app_name}/evals/eval_sets/{eval_set_id}{EVAL_SET_FILE_EXTENSION}"

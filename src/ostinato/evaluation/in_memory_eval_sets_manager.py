@@ -23,9 +23,7 @@ class InMemoryEvalSetsManager(StoredEvalSets):
           ValueError: the set exists.
         """
         if (app_name, eval_set_id) in self._sets:
-            raise ValueError(
-                f"The eval set {eval_set_id!r} of the app {app_name!r} exists already."
-            )
+            raise ValueError(f"EvalSet {eval_set_id} already exists for app {app_name}.")
         self._sets[app_name, eval_set_id] = EvalSet(
             eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[]
         )

@@ -246,5 +246,5 @@ class LocalEvalSetsManager(StoredEvalSets):
 
     def _locate_set(self, app_name: str, eval_set_id: str) -> Path:
         check_id("App name", app_name, allow=".-")
-        check_id("Eval set id", eval_set_id, allow=".-")
+        check_id("Eval Set ID", eval_set_id, allow=".-")
         return Path(self._agents_dir) / app_name / f"{eval_set_id}{EVAL_SET_FILE_EXTENSION}"

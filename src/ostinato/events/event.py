@@ -1,5 +1,6 @@
 """Event: one fact of a conversation. Agents yield it, the runner commits it, callers receive it."""
 
+import sys
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +9,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from .. import _clock, _lazy, types
-from ..models.llm_response import LlmResponse
-from ..types.like_named import own
+from ..models.llm_response import RECORD_FIELDS, LlmResponse
+from ..types.like_named import GENAI_TYPES, own, own_fields
 from ..types.record_template import RecordTemplate
 from .event_actions import ACTIONS_TEMPLATE, EventActions
 
@@ -163,6 +164,8 @@ class Event(LlmResponse):
         def __init__(self, **data: Any) -> None:
             if not _SHORTHANDS.isdisjoint(data):
                 data = _without_shorthands(data, type(self).__pydantic_fields__)
+            if GENAI_TYPES in sys.modules:
+                own_fields(data, RECORD_FIELDS)
             self.__pydantic_validator__.validate_python(data, self_instance=self)
 
         # Stored events have no shorthands: pydantic fills them without calling __init__, which

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal, cast
 
 from .. import types
@@ -93,10 +94,9 @@ def pending_calls(events: Iterable[Event]) -> list[Pending]:
         if rewound:
             start = starts.get(rewound, index)
             again = {key: entry for key, (at, entry) in answered.items() if at >= start}
-            every = sorted({**found, **again}.items(), key=lambda item: item[1][0])
-            found = {key: entry for key, entry in every if entry[0] < start}
+            found = {key: entry for key, entry in (found | again).items() if entry[0] < start}
             answered = {key: entry for key, entry in answered.items() if entry[0] < start}
-    return [one for _, one in found.values()]
+    return [one for _, one in sorted(found.values(), key=itemgetter(0))]
 
 
 def _withdraw(found: dict[str, tuple[int, Pending]], failed: Event) -> None:

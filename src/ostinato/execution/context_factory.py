@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from .. import types
 from .._shielded import run_shielded
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
 from ..agents.node_agent import NodeAgent
-from ..apps.app import App
 from ..auth.redaction import public_message
 from ..context._ports import ChecksCalls
 from ..context.budget import Budget, BudgetUsage
@@ -25,7 +24,6 @@ from ..context.services import RunServices
 from ..durable.journal import Journal
 from ..durable.lease import LeaseKeeper, keeper_of
 from ..errors import (
-    AgentConfigError,
     InputValidationError,
     LeaseLostError,
     NothingToResumeError,
@@ -33,7 +31,6 @@ from ..errors import (
 )
 from ..events.event import EVENT_TEMPLATE, Event
 from ..events.event_actions import ACTIONS_TEMPLATE
-from ..plugins.base_plugin import BasePlugin
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
@@ -42,7 +39,6 @@ from ..sessions.session import Session, log_of
 from ..sessions.store.durable_store import Fence, InboxMessage, Lease, Place
 from ..sessions.store.keyed_requests import check_begun
 from ..tools import policy
-from ..workflow.nodes import as_node
 from ..workflow.requests import check_answers
 from ..workflow.schedule import run_node
 from .live_runs import LIVE_DIGEST, PROCESS_GONE, find_unfinished_answer, read_live_answers
@@ -77,33 +73,6 @@ async def end_broken_run(ctx: InvocationContext, turn: Turn, has_begun: bool) ->
     if not has_begun and turn.step.ending is None:  # an unstarted run seals nothing
         await try_to_seal(ctx, GeneratorExit())
     note_pause(ctx, turn)
-
-
-def resolve_app(
-    app: App | None,
-    app_name: str | None,
-    agent: BaseAgent | None,
-    plugins: list[BasePlugin] | None,
-    node: Any = None,
-) -> App:
-    """Return a runner's app, made of the agent or node if none is given.
-
-    Raises:
-      AgentConfigError: neither app nor agent is given, or both are.
-    """
-    if node is not None:
-        if app is not None or agent is not None:
-            raise AgentConfigError("Only one of app, agent, or node may be provided.")
-        agent = cast(BaseAgent, as_node(node))
-        app_name = app_name or agent.name
-    if app is not None:
-        if agent is not None or plugins is not None:
-            raise AgentConfigError("Give the Runner either app, or agent and plugins; not both.")
-        return app
-    if agent is None or not app_name:
-        raise AgentConfigError("Give the Runner either app, or agent and app_name.")
-    # Not validated here: an invalid app name, such as a folder's, is checked by the session store.
-    return App.model_construct(name=app_name, root_agent=agent, plugins=plugins or [])
 
 
 class ContextFactory:

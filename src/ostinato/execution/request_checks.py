@@ -10,7 +10,7 @@ from ..errors import InputValidationError, StateSchemaError
 from ..events.event import Event, NodeInfo
 from ..events.event_actions import EventActions
 from ..sessions.session import copy_state
-from ..sessions.state import SCOPED_PREFIXES, check_state
+from ..sessions.state import SCOPED_PREFIXES, check_mapping, check_state
 from ..sessions.store.keyed_requests import REQUEST_DIGEST
 from ..types.record_template import shallow_copy
 
@@ -18,15 +18,22 @@ RESERVED_METADATA = "ostinato:"
 """Start of the keys of custom metadata that only the runtime writes."""
 
 
-def check_metadata(metadata: Mapping[str, Any] | None) -> None:
-    """Check that a caller's metadata has no key of the runtime.
+def check_run_config(config: Any) -> None:
+    """Check that settings of a run are a RunConfig whose metadata has no key of the runtime.
 
     Args:
-      metadata: the custom metadata of a run.
+      config: what the caller gave; no settings are fine.
 
     Raises:
-      InputValidationError: a key is the runtime's.
+      InputValidationError: they are something else, or a key is the runtime's.
     """
+    if config is None:
+        return
+    if not hasattr(config, "custom_metadata"):
+        raise InputValidationError(
+            f"run_config takes a RunConfig; got {type(config).__name__}: {config!r:.80}"
+        )
+    metadata: Mapping[str, Any] | None = config.custom_metadata
     for key in metadata or ():
         if key.startswith(RESERVED_METADATA) and key != REQUEST_DIGEST:
             raise InputValidationError(
@@ -47,6 +54,7 @@ def check_state_delta(agent: Any, state_delta: dict[str, Any] | None) -> None:
     """
     if not state_delta:
         return
+    check_mapping("state_delta", state_delta)
     schema = getattr(getattr(agent, "root_node", agent), "state_schema", None)
     if schema is None:
         return

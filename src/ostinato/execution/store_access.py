@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from .._log import get_logger
-from ..errors import AlreadyExistsError, SessionNotFoundError, StoreError
+from ..errors import AgentConfigError, AlreadyExistsError, SessionNotFoundError, StoreError
 from ..events.event import Event
 from ..sessions.base_session_service import (
     HIDDEN_PREFIX,
@@ -46,7 +46,15 @@ def durable_store(service: BaseSessionService) -> DurableStore | None:
     """Return the service as a DurableStore, or None.
 
     None too if a subclass or a mock overrides a public method, which DurableStore would bypass.
+
+    Raises:
+      AgentConfigError: it is not a session service.
     """
+    if isinstance(service, type) or not hasattr(service, "append_event"):
+        raise AgentConfigError(
+            f"session_service takes a BaseSessionService object; got {service!r:.80}. Give for "
+            "instance InMemorySessionService()."
+        )
     if not vars(service).keys().isdisjoint(PORT_METHODS):  # patched on the object
         return None
     for kind in type(service).__mro__:

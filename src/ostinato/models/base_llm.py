@@ -3,11 +3,12 @@
 import abc
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from .. import types
+from ..types.deferred_signature import DeferredSignature
 from .base_llm_connection import BaseLlmConnection
 from .capabilities import ModelCapabilities
 from .llm_request import LlmRequest
@@ -28,7 +29,15 @@ class BaseLlm(BaseModel):
     #: How often a run asks again after an empty answer, unless its RunConfig says otherwise.
     empty_retries: ClassVar[int] = 0
 
+    __signature__: ClassVar[Any] = DeferredSignature()
+
     model: str
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "__signature__" not in vars(cls):
+            cls.__signature__ = DeferredSignature()
 
     @classmethod
     def supported_models(cls) -> list[str]:

@@ -3,15 +3,17 @@ it.
 """
 
 import copy
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from .. import types
 from .._log import get_logger
+from ..types.deferred_signature import DeferredSignature
 from ..types.deferred_type import deferred_type
-from ..types.like_named import own
+from ..types.like_named import GENAI_TYPES, own, own_fields
 from ..types.record_template import RecordTemplate
 from .cache_metadata import CacheMetadata
 from .context_cache_config import ContextCacheConfig
@@ -61,6 +63,8 @@ class LlmRequest(BaseModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, defer_build=True)
 
+    __signature__: ClassVar[Any] = DeferredSignature()
+
     model: str | None = None
     contents: list[types.Content] = Field(default_factory=list[types.Content])
     config: GenerateContentConfig = Field(default_factory=lambda: types.GenerateContentConfig())
@@ -74,6 +78,15 @@ class LlmRequest(BaseModel):
     previous_interaction_id: str | None = None
     deferred_tools: SkipValidation[frozenset[str]] = Field(default=frozenset(), exclude=True)
     trimmed: SkipValidation[dict[str, Any] | None] = Field(default=None, exclude=True)
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **data: Any) -> None:
+            if GENAI_TYPES in sys.modules:
+                own_fields(data, ("contents", "config", "live_connect_config"))
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+
+        __init__.__pydantic_base_init__ = True
 
     def own_contents(self) -> list[types.Content]:
         """Replace `contents` by a deep copy that the caller may edit, and return it."""
@@ -102,7 +115,7 @@ class LlmRequest(BaseModel):
             texts, contents = _texts_and_references(instructions)
             self.contents.extend(contents)
         else:
-            raise TypeError("append_instructions takes a list of str or a Content")
+            raise TypeError("instructions must be list[str] or types.Content")
         if texts:
             added = "\n\n".join(texts)
             present: Any = self.config.system_instruction

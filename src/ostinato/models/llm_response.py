@@ -2,13 +2,16 @@
 events.
 """
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .. import types
+from ..types.deferred_signature import DeferredSignature
 from ..types.deferred_type import deferred_type
+from ..types.like_named import GENAI_TYPES, own_fields
 from .cache_metadata import CacheMetadata
 
 if TYPE_CHECKING:
@@ -33,6 +36,12 @@ else:
     LogprobsResult = deferred_type("LogprobsResult")
     Transcription = deferred_type("Transcription")
     TurnCompleteReason = deferred_type("TurnCompleteReason")
+
+#: Fields that may hold records of google-genai.
+RECORD_FIELDS = (
+    *("content", "grounding_metadata", "usage_metadata", "citation_metadata", "logprobs_result"),
+    *("input_transcription", "output_transcription", "go_away", "live_session_resumption_update"),
+)
 
 
 #: Key in `custom_metadata` of a partial response that takes back the partial ones before it.
@@ -61,6 +70,8 @@ class LlmResponse(BaseModel):
         defer_build=True,
     )
 
+    __signature__: ClassVar[Any] = DeferredSignature()
+
     model_version: str | None = None
     content: types.Content | None = None
     grounding_metadata: GroundingMetadata | None = None
@@ -83,6 +94,16 @@ class LlmResponse(BaseModel):
     cache_metadata: CacheMetadata | None = None
     citation_metadata: CitationMetadata | None = None
     interaction_id: str | None = None
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **data: Any) -> None:
+            if GENAI_TYPES in sys.modules:
+                own_fields(data, RECORD_FIELDS)
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+
+        # Stored responses hold no objects: pydantic fills them without calling __init__.
+        __init__.__pydantic_base_init__ = True
 
     def get_function_calls(self) -> list[types.FunctionCall]:
         """Return the function calls among the parts, in order."""

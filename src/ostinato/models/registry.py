@@ -140,7 +140,7 @@ def _not_found(model: str) -> str:
     own = [pattern for pattern, _ in _users]
     own += list_entry_names()
     parts = [
-        f"Model {model!r} not found.",
+        f"Model {model} not found.",
         *_what_is_wrong(model, f"Did you mean {meant!r}?" if meant else ""),
         f"Registered here: {', '.join(own)}." if own else "",
         "`ostinato models` lists the providers.",

@@ -37,6 +37,7 @@ from .sql.sql_rows import SqlRows, began_with
 from .sql.sql_schema import Schema, prepare_schema
 from .sql.sql_search import Pending, SqlSearch
 from .sql.sql_url import target_of
+from .state import check_mapping
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.effect_ledger import EffectSettings, EffectWriter
 from .store.leased_sessions import LeasedSessionService
@@ -134,6 +135,7 @@ class DatabaseSessionService(LeasedSessionService):
           InputValidationError: also for a state value that JSON cannot carry.
         """
         key = self._new_key(app_name, user_id, session_id)
+        check_mapping("state", state)
         changes = split_state(state or {})
         now = _clock.now()
         loaded = await self._run_write(lambda db: self._rows.create_session(db, key, changes, now))

@@ -34,7 +34,7 @@ from .session import (
     session_on,
     unacknowledged_ids,
 )
-from .state import SCOPED_PREFIXES, State, check_state_value, write_key
+from .state import SCOPED_PREFIXES, State, check_mapping, check_state_value, write_key
 from .store.durable_store import LOCAL_FENCE, CallChanges, Claim, Fence, JournalRow, Place
 from .store.lease_rules import find_clashes
 from .store.listing_page import page_of, token_of
@@ -202,6 +202,7 @@ class InMemorySessionService(MemoryOwnership):
     ) -> Session:
         """Create a session without an event loop; see the port."""
         key = new_key(app_name, user_id, session_id)
+        check_mapping("state", state)
         if key in self._sessions:
             raise AlreadyExistsError(f"Session with id {key[2]} already exists.")
         for name, value in (state or {}).items():

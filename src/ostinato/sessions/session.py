@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from ..events.event import Event
+from ..types.deferred_signature import DeferredSignature
 from ..types.record_template import RecordTemplate
 from .log.event_log import EventLog, EventRecord
 from .log.ordered_delta import OrderedDelta
@@ -83,6 +84,8 @@ class Session(BaseModel):
         populate_by_name=True,
         defer_build=True,
     )
+
+    __signature__: ClassVar[Any] = DeferredSignature()
 
     id: str
     app_name: str

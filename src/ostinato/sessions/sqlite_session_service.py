@@ -27,6 +27,7 @@ from .sqlite import sqlite_search as searching
 from .sqlite.sqlite_file import SqliteFile, Synchronous
 from .sqlite.sqlite_schema import FORMAT
 from .sqlite.sqlite_threads import Threads
+from .state import check_mapping
 from .store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from .store.effect_ledger import EffectSettings, EffectWriter
 from .store.leased_sessions import LeasedSessionService
@@ -109,6 +110,7 @@ class SqliteSessionService(LeasedSessionService):
           InputValidationError: also for a state value that JSON cannot carry.
         """
         key = new_key(app_name, user_id, session_id)
+        check_mapping("state", state)
         changes = split_state(state or {})
         return await self._writer.submit(
             lambda db: rows_of.create_session(db, key, changes, _clock.now()),

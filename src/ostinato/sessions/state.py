@@ -187,6 +187,12 @@ def write_key(value: dict[str, Any], tombstones: set[str], key: str, new: Any) -
         tombstones.discard(key)
 
 
+def check_mapping(name: str, state: Any) -> None:
+    """Raise InputValidationError if a state that was given is not a dict."""
+    if state is not None and not isinstance(state, Mapping):
+        raise InputValidationError(f"{name} takes a dict; got {state!r:.80}")
+
+
 def check_state(schema: type[BaseModel], delta: Mapping[str, Any]) -> None:
     """Check the unprefixed keys of a state delta against a schema.
 

@@ -237,6 +237,13 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
         return other
 
 
+def is_plain_tool(tool: BaseTool) -> bool:
+    """Return whether a tool only adds its declaration to a request."""
+    # getattr, because mocks of tools keep no methods in their classes.
+    edit = getattr(type(tool), "process_llm_request", None)
+    return edit is BaseTool.process_llm_request
+
+
 def describe_origin(tool: BaseTool) -> ToolOrigin:
     """Return where any tool comes from; the policy of a function is that for calls in doubt."""
     return tool.tool_origin or ToolOrigin("function", policy=tool.in_doubt)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import types
 from ..models.llm_request import LlmRequest
 from ..sessions.log.event_log import REWIND, EventLog, EventRecord, visible_records
-from .base_tool import BaseTool
+from .base_tool import BaseTool, is_plain_tool
 from .model_mistake import wrong_arguments
 from .tool_ranking import ToolRanking
 
@@ -102,11 +102,10 @@ class ToolSearch(BaseTool):
 
     async def _declare_all(self, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Declare the deferred tools for the provider's own search."""
-        plain = BaseTool.process_llm_request
         tools = self._deferred.values()
-        llm_request.append_tools([one for one in tools if type(one).process_llm_request is plain])
+        llm_request.append_tools([one for one in tools if is_plain_tool(one)])
         for tool in tools:
-            if type(tool).process_llm_request is not plain:
+            if not is_plain_tool(tool):
                 await tool.process_llm_request(tool_context=tool_context, llm_request=llm_request)
         llm_request.deferred_tools |= self._deferred.keys()
 

@@ -104,7 +104,7 @@ class Graph(BaseModel):
             graph = cls(nodes=list(nodes.values()), edges=found)
             check_graph(graph)
         except GraphError as error:
-            raise GraphError(f"Workflow {workflow!r} cannot work. {error}") from None
+            raise GraphError(f"Graph validation failed. {error} Workflow: {workflow!r}.") from None
         return graph
 
     @property
@@ -150,8 +150,8 @@ def _check_names(graph: Graph) -> None:
             )
     if START.name not in seen:
         raise GraphError(
-            "START node not found in graph nodes: no edge begins at START, so that nothing would "
-            "ever run. Let a chain begin with START."
+            f"START node (name: {START.name!r}) not found in graph nodes. No edge begins at it, so "
+            "that nothing would ever run; let a chain begin with START."
         )
 
 
@@ -160,11 +160,12 @@ def _check_edges(graph: Graph) -> None:
     defaults: dict[str, Edge] = {}
     for edge in graph.edges:
         if edge.to_node.name == START.name:
-            raise GraphError(f"Edge {edge}: START node must not have incoming edges.")
+            raise GraphError(f"START node must not have incoming edges. Edge {edge} is one.")
         pair = (edge.from_node.name, edge.to_node.name)
         if pair in pairs:
             raise GraphError(
-                f"Duplicate edge found: {edge}. Give one Edge a list of routes instead."
+                f"Duplicate edge found: from={pair[0]}, to={pair[1]}. Give one Edge a list of "
+                "routes instead."
             )
         pairs.add(pair)
         routes = edge.routes

@@ -46,11 +46,11 @@ def test_any_other_name_and_user_are_refused(name: str) -> None:
 
 def test_a_root_of_another_type_is_a_type_error_and_a_missing_one_a_validation_error() -> None:
     for root in ("str", 5):
-        with pytest.raises(TypeError, match=f"app 'desk' must be .* got {type(root).__name__}"):
+        with pytest.raises(TypeError, match=f"must be .* got {type(root).__name__} .*'desk'"):
             App(name="desk", root_agent=root)
     nothing: list[dict[str, Any]] = [{}, {"root_agent": None}]
     for missing in nothing:
-        with pytest.raises(ValidationError, match="needs a root_agent"):
+        with pytest.raises(ValidationError, match="root_agent must be provided"):
             App(name="desk", **missing)
 
 
@@ -89,7 +89,10 @@ def test_a_runner_takes_its_settings_from_the_app() -> None:
     ],
 )
 def test_a_runner_needs_either_an_app_or_an_agent_and_a_name(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="Give the Runner either app, or agent and"):
+    with pytest.raises(
+        ValueError,
+        match=r"must be provided|should not be provided|may be provided|app_name is required",
+    ):
         Runner(session_service=InMemorySessionService(), **given)
 
 

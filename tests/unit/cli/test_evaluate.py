@@ -303,7 +303,7 @@ def test_eval_sets_are_created_and_filled(shop: Path, tmp_path: Path, capsys: An
     words = ["eval_set", "add_eval_case", str(shop), "new", "--scenarios_file", str(scenarios)]
     assert main([*words, "--session_input_file", str(session)]) == 0
     shown = capsys.readouterr()
-    assert "already" in shown.out and "exists already" in shown.err
+    assert "already" in shown.out and "already exists" in shown.err
     (added,) = load_eval_set_from_file(str(shop / "new.evalset.json"), "x").eval_cases
     assert re.fullmatch("[0-9a-f]{8}", added.eval_id)
     assert added.session_input is not None and added.session_input.user_id == "ann"

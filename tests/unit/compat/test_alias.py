@@ -497,3 +497,32 @@ def test_arming_waits_for_the_first_import_of_google_adk() -> None:
         assert not compat.is_installed()
         """)
     )
+
+
+def test_records_reach_the_loggers_of_google_adk_and_of_ostinato() -> None:
+    alias("""
+        import logging
+        from google.adk.agents import LlmAgent
+        found = []
+        class Kept(logging.Handler):
+            def emit(self, record):
+                found.append((self.name, record.name))
+        for name in ("google_adk", "ostinato"):
+            handler = Kept()
+            handler.name = name
+            logging.getLogger(name).addHandler(handler)
+        def warn():
+            found.clear()
+            LlmAgent(name="p", sub_agents=[LlmAgent(name="a"), LlmAgent(name="a")])
+            return found
+        name = "google_adk.google.adk.agents.base_agent"
+        assert warn() == [("ostinato", name), ("google_adk", name)]
+        logging.getLogger("google_adk").setLevel(logging.ERROR)
+        assert warn() == []
+        logging.getLogger("google_adk").setLevel(logging.NOTSET)
+        assert len(warn()) == 2
+        ostinato.compat.uninstall()
+        from ostinato.agents.base_agent import logger
+        logger.warning("x")
+        assert found[2:] == [("ostinato", "ostinato.agents.base_agent")]
+    """)

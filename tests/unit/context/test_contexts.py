@@ -149,7 +149,7 @@ async def test_a_service_that_the_runner_was_not_given_is_a_clear_error(
 ) -> None:
     context = Context(run(**{service: None}))
     what = service.partition("_")[0].capitalize()
-    with pytest.raises(ValueError, match=f"{what} service .*give the Runner one"):
+    with pytest.raises(ValueError, match=f"{what} service .*Give the Runner one"):
         await use(context)
 
 

@@ -104,9 +104,9 @@ def test_what_exists_or_is_missing_is_refused(stores: tuple[Any, Any]) -> None:
     sets, _ = stores
     sets.create_eval_set("app", "one")
     sets.add_eval_case("app", "one", case("a", turn("hi")))
-    with pytest.raises(ValueError, match="exists already"):
+    with pytest.raises(ValueError, match=r"EvalSet .* already exists for app"):
         sets.create_eval_set("app", "one")
-    with pytest.raises(ValueError, match="has a case 'a' already"):
+    with pytest.raises(ValueError, match="Eval id `a` already exists in"):
         sets.add_eval_case("app", "one", case("a", turn("hi")))
     for change in (
         lambda: sets.add_eval_case("app", "two", case("a", turn("hi"))),

@@ -42,13 +42,14 @@ async def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None
     talk = talk_with(LoggingPlugin(), call("sign_in", password=CANARY), "Signed in.")
     await talk.say("Hello")
     printed = capsys.readouterr().out
-    assert all(line.startswith("[logging_plugin] ") for line in printed.splitlines())
+    assert printed.startswith("[logging_plugin] 🚀 USER MESSAGE RECEIVED")
     steps = [
-        "USER MESSAGE", "content: text: 'Hello'", "RUN STARTS", "AGENT STARTS", "MODEL REQUEST",
-        "tools: ['sign_in', 'fail']", "MODEL RESPONSE", "function_call: sign_in", "EVENT",
-        "calls: ['sign_in']", "TOOL STARTS", "TOOL ENDS", "'user': 'ada'", "EVENT",
-        "responses: ['sign_in']", "MODEL REQUEST", "EVENT", "text: 'Signed in.'", "final: True",
-        "AGENT ENDS", "RUN ENDS",
+        "USER MESSAGE RECEIVED", "User Content: text: 'Hello'", "INVOCATION STARTING",
+        "AGENT STARTING", "LLM REQUEST", "Available Tools: ['sign_in', 'fail']", "LLM RESPONSE",
+        "function_call: sign_in", "EVENT YIELDED", "Function Calls: ['sign_in']",
+        "TOOL STARTING", "TOOL COMPLETED", "'user': 'ada'", "EVENT YIELDED",
+        "Function Responses: ['sign_in']", "LLM REQUEST", "EVENT YIELDED", "text: 'Signed in.'",
+        "Final Response: True", "AGENT COMPLETED", "INVOCATION COMPLETED",
     ]  # fmt: skip
     at = 0
     for step in steps:
@@ -62,8 +63,8 @@ async def test_errors_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OSError):
         await talk_with(LoggingPlugin("log"), OSError("down")).say("Hello")
     printed = capsys.readouterr().out
-    assert "[log] TOOL ERROR" in printed
-    assert "[log]    error: OSError: down" in printed
+    assert "[log] 🔧 TOOL ERROR" in printed
+    assert "[log]    Error: down" in printed
     assert CANARY not in printed
 
 
@@ -76,7 +77,7 @@ async def test_lines_can_go_elsewhere() -> None:
 
     image = types.Part(inline_data=types.Blob(data=b"a", mime_type="image/png"))
     await talk_with(Kept(), "x" * 500).say([image, types.Part(text="see")])
-    assert "   content: inline_data: image/png | text: 'see'" in lines
+    assert "   User Content: other_part | text: 'see'" in lines
     assert max(map(len, lines)) < 400
 
 

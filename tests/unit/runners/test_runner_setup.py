@@ -131,14 +131,13 @@ async def test_the_run_s_own_tool_errors_win_over_the_app_s() -> None:
 def test_what_a_runner_may_be_made_of_is_said() -> None:
     service = InMemorySessionService()
     app = App(name="talk", root_agent=answering())
-    both = r"^Give the Runner either app, or agent and plugins; not both\.$"
-    neither = r"^Give the Runner either app, or agent and app_name\.$"
+    unnamed = "^app_name is required when agent is provided without app"
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"app": app, "agent": answering()}, both),
-        ({"app": app, "plugins": []}, both),
-        ({"agent": answering()}, neither),
-        ({"app_name": "talk"}, neither),
-        ({"agent": answering(), "app_name": ""}, neither),
+        ({"app": app, "agent": answering()}, "^Only one of app, agent, or node"),
+        ({"app": app, "plugins": []}, "^When app is provided, plugins should not be provided"),
+        ({"agent": answering()}, unnamed),
+        ({"app_name": "talk"}, "^One of app, agent, or node must be provided"),
+        ({"agent": answering(), "app_name": ""}, unnamed),
     ]
     for wrong, said in cases:
         with pytest.raises(AgentConfigError, match=said):

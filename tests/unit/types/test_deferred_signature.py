@@ -12,8 +12,8 @@ from ostinato import Agent, App, LoopAgent, Runner, SequentialAgent
 from ostinato.agents import BaseAgent
 
 _FIRST = """
-import inspect, ostinato
-print(*inspect.signature(getattr(ostinato, "{name}")).parameters)
+import inspect, operator, ostinato, ostinato.models, ostinato.sessions
+print(*inspect.signature(operator.attrgetter("{name}")(ostinato)).parameters)
 """
 
 
@@ -23,6 +23,10 @@ print(*inspect.signature(getattr(ostinato, "{name}")).parameters)
         ("Agent", {"name", "model", "tools", "instruction", "before_tool_callback", "sub_agents"}),
         ("App", {"name", "root_agent", "plugins", "policy"}),
         ("LoopAgent", {"name", "max_iterations", "sub_agents"}),
+        ("models.LlmRequest", {"model", "contents", "config"}),
+        ("models.LlmResponse", {"content", "partial", "usageMetadata"}),
+        ("models.Gemini", {"model", "base_url"}),
+        ("sessions.Session", {"id", "appName", "userId", "state", "events"}),
         ("Runner", {"app", "agent", "session_service", "plugins"}),
     ],
 )

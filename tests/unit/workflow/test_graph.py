@@ -24,13 +24,13 @@ def flow(*edges: Any, **options: Any) -> Workflow:
 @pytest.mark.parametrize(
     ("edges", "said"),
     [
-        ([(A, B)], "START node not found"),
+        ([(A, B)], "START node .* not found"),
         ([(START, A), (B, C)], r"unreachable from START: \['b', 'c'\]"),
         ([(START, A, B), (B, A)], "Unconditional cycle detected: a -> b -> a"),
         ([(START, A), (A, A)], "Unconditional cycle detected: a -> a"),
-        ([(START, A), (START, A)], "Duplicate edge found: __START__ -> a"),
-        ([(START, A, B), (A, {"x": B})], r"Duplicate edge found: a -> b \(route 'x'\)"),
-        ([(START, A), (A, START)], "Edge a -> __START__: START node must not"),
+        ([(START, A), (START, A)], "Duplicate edge found: from=__START__, to=a"),
+        ([(START, A, B), (A, {"x": B})], "Duplicate edge found: from=a, to=b"),
+        ([(START, A), (A, START)], "START node must not .* a -> __START__"),
         ([(START, A, gives("a"))], "Duplicate node names found: 'a'"),
         (
             [(START, A), (A, {DEFAULT_ROUTE: B}), (A, {DEFAULT_ROUTE: C})],
@@ -50,7 +50,7 @@ def flow(*edges: Any, **options: Any) -> Workflow:
     ],
 )
 def test_a_graph_that_cannot_work_is_refused(edges: list[Any], said: str) -> None:
-    with pytest.raises(GraphError, match=f"(?s)'flow'.*{said}"):
+    with pytest.raises(GraphError, match=f"(?s){said}.*'flow'"):
         flow(*edges)
 
 

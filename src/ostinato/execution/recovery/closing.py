@@ -422,17 +422,25 @@ def _count_responses(log: EventLog, call_id: str) -> int:
 
 
 def error_event(ctx: InvocationContext, error: Exception) -> Event:
-    """Return the event that records the error that ended the run."""
+    """Return the event that records the error that ended the run.
+
+    If a parallel branch failed, its author and branch are those of the agent that failed.
+    """
+    failure = ctx.run_state.failure
+    if failure is None or failure[0] is not error:
+        failure = error, "", ctx.agent.name, ctx.branch
+    _, path, author, branch = failure
+    if not branch or "@" in branch:  # not in a parallel branch: the root's, as the path says more
+        author, branch = ctx.agent.name, ctx.branch
     event = Event(
         invocation_id=ctx.invocation_id,
-        author=ctx.agent.name,
-        branch=ctx.branch,
+        author=author,
+        branch=branch,
         error_code=type(error).__name__,
         error_message=str(error),
     )
-    failure = ctx.run_state.failure
-    if failure is not None and failure[0] is error and failure[1]:
-        place_in_tree(event, failure[1])
+    if path:
+        place_in_tree(event, path)
     return event
 
 

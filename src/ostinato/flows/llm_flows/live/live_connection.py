@@ -102,14 +102,17 @@ class LiveLink:
             try:
                 async with self._model.connect(self._update_settings()) as connection:
                     contents = self._llm_request.contents
-                    if self._handle is None and contents:
-                        await connection.send_history(contents)
-                    async with (
-                        self._sender.open(connection),
-                        Aclosing(self._receive_responses(connection)) as responses,
-                    ):
-                        async for response in responses:
-                            yield response
+                    try:
+                        if self._handle is None and contents:
+                            await connection.send_history(contents)
+                        async with (
+                            self._sender.open(connection),
+                            Aclosing(self._receive_responses(connection)) as responses,
+                        ):
+                            async for response in responses:
+                                yield response
+                    finally:  # the context of a user's connection may leave this to its caller
+                        await connection.close()
                 error = self._make_closed_error()
             except ProviderError as broken:
                 error = broken

@@ -11,19 +11,12 @@ from ....context.context_policy import ContextPolicy
 from ....context.invocation import InvocationContext
 from ....errors import AgentConfigError
 from ....models.llm_request import LlmRequest
-from ....tools.base_tool import BaseTool
+from ....tools.base_tool import BaseTool, is_plain_tool
 from ....tools.base_toolset import BaseToolset
 from ....tools.read_result_tool import READ_RESULT_TOOL
 from ....tools.stored_result import READ_RESULT
 from ....tools.tool_search import NAME as SEARCH_TOOLS
 from ....tools.tool_search import defer_tools
-
-
-def is_plain_tool(tool: BaseTool) -> bool:
-    """Return whether a tool only adds its declaration to a request."""
-    # getattr, because mocks of tools keep no methods in their classes.
-    edit = getattr(type(tool), "process_llm_request", None)
-    return edit is BaseTool.process_llm_request
 
 
 class ToolBundle:
