@@ -8,13 +8,17 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from .exact_numbers import Number, read_number
+
 Scalar = str | int | float | bool | None
+Bound = (
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
 LONGEST = 100_000  # characters of a text that a pattern is compared with
-_DIGITS = 64  # characters of a text that is read as a number
 ANY_ITEM = "*"
 
 
@@ -46,10 +50,10 @@ class Condition(BaseModel):
     not_equals: Scalar = None
     any_of: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
     not_in: tuple[Scalar, ...] | None = Field(default=None, min_length=1)
-    gt: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    gte: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    lt: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    lte: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    gt: Bound | None = None
+    gte: Bound | None = None
+    lt: Bound | None = None
+    lte: Bound | None = None
     like: str | None = None
     not_like: str | None = None
     contains: Scalar = None
@@ -69,7 +73,7 @@ class Condition(BaseModel):
         high = min((bound for bound in (self.lt, self.lte) if bound is not None), default=math.inf)
         is_open = low in (self.gt, self.lt) or high in (self.gt, self.lt)
         if low > high or (low == high and is_open):
-            raise ValueError(f"no number is between the bounds {low:g} and {high:g}")
+            raise ValueError(f"no number is between the bounds {low} and {high}")
         wanted = (self.equals,) if "equals" in given else self.any_of
         if wanted is not None and all(self.is_met_by(value) is False for value in wanted):
             raise ValueError("no value that it asks for meets its other operators")
@@ -136,9 +140,9 @@ def _is_equal(value: Any, wanted: Any) -> bool | None:
         return False
     if isinstance(value, bool) or isinstance(wanted, bool):
         return None  # tools read "yes", "1" and 1 as true
-    if isinstance(wanted, str):
-        return None if str(value) == wanted.strip() else False
-    return None if isinstance(value, str) and read_number(value) == wanted else False
+    number = read_number(value)
+    is_alike = number is not None and number == read_number(wanted)
+    return None if is_alike or str(value) == str(wanted).strip() else False
 
 
 def _is_any_of(value: Any, wanted: Sequence[Any]) -> bool | None:
@@ -148,19 +152,6 @@ def _is_any_of(value: Any, wanted: Sequence[Any]) -> bool | None:
 
 def _negate(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
-
-
-def read_number(value: Any) -> float | None:
-    """Return the finite number that a value is or that its text says, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, str) and len(value) > _DIGITS:
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _is_like(value: Any, pattern: str) -> bool | None:
@@ -187,9 +178,9 @@ def _exists(value: Any, wanted: bool) -> bool:
     return wanted
 
 
-def _compare(value: Any, bound: float, holds: Callable[[float, float], bool]) -> bool | None:
-    number = read_number(value)
-    return None if number is None else holds(number, bound)
+def _compare(value: Any, bound: float, holds: Callable[[Number, Number], bool]) -> bool | None:
+    number, limit = read_number(value), read_number(bound)
+    return None if number is None or limit is None else holds(number, limit)
 
 
 OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {

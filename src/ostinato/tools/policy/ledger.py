@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ... import _clock
@@ -19,8 +18,9 @@ from ...events.event import Event
 from ...events.event_actions import EventActions
 from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService
 from ...sessions.session import GetSessionConfig, Session
-from .conditions import read_key, read_number, select_values, split_pointer
-from .rule import Rule, read_seconds
+from .conditions import read_key, select_values, split_pointer
+from .exact_numbers import Number, add_numbers, read_number, read_written, write_number
+from .rule import Limit, Rule, read_seconds
 
 _VERSION = "version"
 _ATTEMPTS = 200
@@ -91,14 +91,15 @@ class PolicyLedger:
             oldest = now - limit.seconds
             kept = [value for stamp, value in entries.values() if stamp > oldest]
             is_over = limit.count is not None and len(kept) >= limit.count
-            if limit.max is not None:
-                is_over = is_over or math.fsum([*kept, amount or 0.0]) > limit.max
+            is_over = is_over or exceeds(limit, [*kept, amount or 0])
             if is_over and not force:
                 return False
             delta: dict[str, Any] = {
                 key: None for key, (stamp, _) in entries.items() if stamp <= oldest
             }
-            if await self._write(session, delta | {caller.call_key: [now, amount or 0.0]}):
+            if await self._write(
+                session, delta | {caller.call_key: [now, write_number(amount or 0)]}
+            ):
                 return True
         raise self._make_congestion_error(rule)
 
@@ -219,21 +220,26 @@ def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) 
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _read_entries(session: Session) -> dict[str, tuple[float, float]]:
+def _read_entries(session: Session) -> dict[str, tuple[float, Number]]:
     """Return time and amount of each counted call, by its key."""
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, tuple[float, Number]] = {}
     for key, value in session.state.items():
         if isinstance(value, list):
-            stamp, amount = cast("list[float]", value)
-            found[key] = stamp, amount
+            stamp, amount = cast("list[Any]", value)
+            found[key] = stamp, read_written(amount)
     return found
 
 
-def read_amount(pointer: str | None, args: Mapping[str, Any]) -> float | None:
+def read_amount(pointer: str | None, args: Mapping[str, Any]) -> Number | None:
     """Return what a call adds to a sum; None if that is no number of 0 or more."""
     if pointer is None:
-        return 0.0
-    numbers = [read_number(value) for value in select_values(args, split_pointer(pointer))]
-    if not numbers or any(number is None or number < 0 for number in numbers):
-        return None
-    return math.fsum(number for number in numbers if number is not None)
+        return 0
+    found = [read_number(value) for value in select_values(args, split_pointer(pointer))]
+    numbers = [number for number in found if number is not None and number >= 0]
+    return add_numbers(numbers) if numbers and len(numbers) == len(found) else None
+
+
+def exceeds(limit: Limit, amounts: Sequence[Number]) -> bool:
+    """Return whether amounts exceed the sum that a limit lets through."""
+    most = read_number(limit.max)
+    return most is not None and add_numbers(amounts) > most

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from .conditions import Condition, as_condition, compile_pattern, split_pointer
+from .conditions import Bound, Condition, as_condition, compile_pattern, split_pointer
 
 Verdict = Literal["allow", "ask", "deny"]
 STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -70,7 +70,7 @@ class Limit(BaseModel):
     per: str
     count: int | None = Field(default=None, ge=1, strict=True)
     sum: Pointer | None = None
-    max: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    max: Annotated[Bound, Field(ge=0)] | None = None
     by: Literal["user", "session", "app"] = "user"
     over: Literal["ask", "deny"] = "deny"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -22,6 +23,14 @@ from ostinato.tools.policy.conditions import select_values, split_pointer
         ({"gt": 100}, 100.5, 100),
         ({"gte": 100, "lt": 200}, "100", 200),
         ({"lte": 5}, 5, "5.01"),
+        ({"gt": 2**53}, 2**53 + 1, 2**53),
+        ({"gt": 2**53}, str(2**53 + 1), str(2**53)),
+        ({"lte": 2**53 + 1}, 2**53 + 1, 2**53 + 2),
+        ({"lt": 10**99}, 10**99 - 1, 10**99),
+        ({"gte": 0.1, "lte": 0.1}, "0.1", "0.10000000000000001"),
+        ({"lt": 0.3}, Decimal("0.29999999999999999"), Decimal("0.3")),
+        ({"equals": 2**53 + 1}, 2**53 + 1, 2**53),
+        ({"in": [2**53, 2**53 + 1]}, 2**53 + 1, 2**53 + 2),
         ({"like": "/tmp/*"}, "/tmp/a/b", "/etc/passwd"),
         ({"not_like": "*.internal"}, "example.org", "db.internal"),
         ({"contains": ".."}, "a/../b", "a/b"),
@@ -47,6 +56,15 @@ def test_operators(fields: dict[str, Any], met: Any, unmet: Any) -> None:
         ({"lt": 100}, "9" * 5000),
         ({"equals": 100}, "100.0"),
         ({"equals": "100"}, 100),
+        ({"equals": "100"}, 100.0),
+        ({"equals": 2**60 + 1}, str(2**60 + 1)),
+        ({"equals": 2**60 + 1}, f" {2**60 + 1}.0"),
+        ({"equals": str(2**60 + 1)}, 2**60 + 1),
+        ({"equals": 10**99}, str(10**99)),
+        ({"gt": 100}, "1e400"),
+        ({"lt": 100}, "1e400"),
+        ({"gt": 0}, "1e-400"),
+        ({"lt": 100}, float("inf")),
         ({"equals": True}, "yes"),
         ({"equals": True}, 1),
         ({"not_equals": "EUR"}, ["EUR"]),
@@ -83,6 +101,9 @@ def test_a_missing_value_meets_no_condition_but_a_negation_in_a_rule_that_restri
         {"exists": False, "equals": 1},
         {"exists": 1},
         {"gt": float("inf")},
+        {"gt": float("nan")},
+        {"gt": 2**53 + 1, "lt": 2**53 + 1},
+        {"gt": 10**99, "lt": 10**99},
         {"near": 5},
         {"equals": {"a": 1}},
     ],

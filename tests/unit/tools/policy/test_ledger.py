@@ -59,6 +59,27 @@ async def test_limits_count_users_and_sessions_apart(two_owners: list[Owner]) ->
         assert await ledger.take(one, caller(3), ARGS) is False
 
 
+@pytest.mark.parametrize(
+    ("most", "amounts", "taken"),
+    [
+        (0.3, [0.1, 0.1, "0.1", "0.00000000000000001"], [True, True, True, False]),
+        (2**60, [2**60 - 1, "1", 1], [True, True, False]),
+        (2**60 + 1, [str(2**60), 2, 1], [True, False, True]),
+        (10**99, [10**99 - 1, 2, "1e400", 1], [True, False, False, True]),
+    ],
+)
+async def test_sums_are_exact(
+    two_owners: list[Owner], most: Any, amounts: list[Any], taken: list[bool]
+) -> None:
+    first, second = (PolicyLedger(owner.service) for owner in two_owners)
+    budget = rule(count=None, sum="/amount", max=most)
+    found = [
+        await (first, second)[at % 2].take(budget, caller(at), {"amount": amount})
+        for at, amount in enumerate(amounts)
+    ]
+    assert found == taken
+
+
 async def test_the_window_slides(two_owners: list[Owner]) -> None:
     ledger = PolicyLedger(two_owners[0].service)
     few = rule(count=2, per="10m")

@@ -22,10 +22,45 @@ class Color(StrEnum):
     RED = "red"
 
 
-TEXTS = ["", "a", "abc", "red", "1", " 1 ", "1.0", "1e0", "true", "nan", "a/b", "x\ny", "none"]
-NUMBERS = [0, 1, -1, 2, 1.0, 0.5, -0.0, 2**53 + 1, 10**400, 1e300, math.nan, math.inf]
+TEXTS = [
+    str(2**53),
+    str(2**53 + 1),
+    "0.1",
+    "1e400",
+    "9" * 70,
+    "",
+    "a",
+    "abc",
+    "red",
+    "1",
+    " 1 ",
+    "1.0",
+    "1e0",
+    "true",
+    "nan",
+    "a/b",
+    "x\ny",
+    "none",
+]
+NUMBERS = [
+    2**53,
+    0.1,
+    int("9" * 70),
+    0,
+    1,
+    -1,
+    2,
+    1.0,
+    0.5,
+    -0.0,
+    2**53 + 1,
+    10**400,
+    1e300,
+    math.nan,
+    math.inf,
+]
 SCALARS = st.sampled_from([*TEXTS, *NUMBERS, True, False, None])
-BOUNDS = st.sampled_from([-1, 0, 0.5, 1, 2, 1e9])
+BOUNDS = st.sampled_from([-1, 0, 0.1, 0.5, 1, 2, 1e9, 2**53, 2**53 + 1, 10**400])
 PATTERNS = st.sampled_from(
     ["*", "", "a*", "*c", "*b*", "abc", "a?c", "[a-m]*", "**", "1*", "*\n*", "[", "*a*c*"]
 )
