@@ -6,7 +6,7 @@ The runner's `spawn` port runs the agent; an invocation that no runner started g
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import Any, Self, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -27,7 +27,7 @@ from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
 from ..events.tool_origin import ToolOrigin
 from ..sessions.log.resume import RERUN
-from .base_tool import BaseTool
+from .base_tool import BaseTool, read_record
 from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 
@@ -135,6 +135,10 @@ class AgentTool(BaseTool):
                 name=self.name, description=self.description, parameters_json_schema=schema
             )
         return self._declaration
+
+    def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
+        """Return the record that the input schema makes of the arguments; see `BaseTool`."""
+        return read_record(self._input_schema, args)
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the agent to its end.

@@ -67,14 +67,28 @@ class ConditionIndex:
             self._fixed_types.add(list)
         self._answers: dict[Any, int] = {}
 
-    def keep_met(self, rules: int, data: Mapping[str, Any]) -> int:
-        """Return those of some rules whose conditions the data meet."""
-        values = select_values(data, self.steps)
-        if len(values) == 1:
+    def keep_met(
+        self, rules: int, data: Mapping[str, Any], read: Mapping[str, Any] | None = None
+    ) -> int:
+        """Return those of some rules whose conditions the data meet.
+
+        Args:
+          rules: the rules.
+          data: the arguments or the state.
+          read: arguments as the tool reads them; each form counts against the call.
+        """
+        values, is_dropped = select_values(data, self.steps), False
+        if read and self.steps[0] in read:
+            values_read = select_values(read, self.steps)
+            is_dropped = not values_read and bool(values)
+            values = [*values, *values_read]
+        if len(values) == 1 and not is_dropped:
             return self._keep_met_by(values[0], rules)
         if not values:
             return rules & self._missing
         some, every = 0, rules
+        if is_dropped:  # the tool does not get the value
+            some = every = rules & self._missing
         for value in values:
             met = self._keep_met_by(value, rules)
             some |= met

@@ -23,10 +23,13 @@ ANY_ITEM = "*"
 
 
 class Unreadable:
-    """Stands for what a pointer looks for within a text, which a tool may read as JSON."""
+    """Stands for what a pointer looks for where it cannot be, and a tool may find it all the same.
+
+    That is within a text, which may be JSON, or in a list or object in place of the other.
+    """
 
 
-_UNREADABLE = Unreadable()
+UNREADABLE = Unreadable()
 
 
 class Condition(BaseModel):
@@ -221,7 +224,8 @@ def split_pointer(pointer: str) -> tuple[str, ...]:
 def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
     """Return the values that a pointer's steps select; none if there is no such value.
 
-    No condition can be said to hold for a value within a text.
+    No condition can be said to hold for a value below one of another kind than the pointer has it:
+    a text, a number, a list that has no such names, or an object that has no items.
     """
     if len(steps) == 1 and isinstance(data, dict):  # most pointers name an argument
         fields = cast("dict[str, Any]", data)
@@ -232,15 +236,21 @@ def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
         for value in found:
             if isinstance(value, Mapping):
                 fields = cast("Mapping[str, Any]", value)
-                if step in fields:
+                if step in fields and (step != ANY_ITEM or value is data):
                     below.append(fields[step])
+                elif value is not data and (step == ANY_ITEM or step.isdecimal()):
+                    below.append(UNREADABLE)
             elif isinstance(value, list | tuple):
-                items = cast("Sequence[Any]", value)
-                if step == ANY_ITEM:
-                    below.extend(items)
-                elif step.isdecimal() and len(step) < 10 and int(step) < len(items):
-                    below.append(items[int(step)])
-            elif isinstance(value, str | Unreadable):
-                below.append(_UNREADABLE)
+                below += _select_items(cast("Sequence[Any]", value), step)
+            elif value is not None:
+                below.append(UNREADABLE)
         found = below
     return found
+
+
+def _select_items(items: Sequence[Any], step: str) -> Sequence[Any]:
+    if step == ANY_ITEM:
+        return items
+    if not step.isdecimal():
+        return (UNREADABLE,)
+    return items[int(step) : int(step) + 1] if len(step) < 10 else ()

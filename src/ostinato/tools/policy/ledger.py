@@ -27,6 +27,7 @@ _ATTEMPTS = 200
 _NO_EVENTS = GetSessionConfig(num_recent_events=0)
 _APP_USER = "ostinato:policy"
 _AUTHOR = "policy"
+_NONE: Mapping[str, Any] = {}
 
 
 class Caller:
@@ -59,7 +60,13 @@ class PolicyLedger:
         self._service = service
 
     async def take(
-        self, rule: Rule, caller: Caller, args: Mapping[str, Any], *, force: bool = False
+        self,
+        rule: Rule,
+        caller: Caller,
+        args: Mapping[str, Any],
+        read: Mapping[str, Any] = _NONE,
+        *,
+        force: bool = False,
     ) -> bool | None:
         """Count a call, once however often it runs, if the rule's limit allows it.
 
@@ -67,6 +74,7 @@ class PolicyLedger:
           rule: a rule with a limit.
           caller: whose call it is.
           args: its arguments.
+          read: arguments as the tool reads them; see `ToolRequest.read`. The larger amount counts.
           force: count it even if it exceeds the limit, for a person has approved it.
 
         Returns:
@@ -78,7 +86,7 @@ class PolicyLedger:
         limit = rule.limit
         if limit is None:
             return None
-        amount = read_amount(limit.sum, args)
+        amount = read_amount(limit.sum, args, read)
         if amount is None and not force:
             return False
         place = self._count_place(rule, caller)
@@ -115,12 +123,18 @@ class PolicyLedger:
         raise self._make_congestion_error(rule)
 
     async def add_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any], grant: str
+        self,
+        rule: Rule,
+        caller: Caller,
+        tool: str,
+        args: Mapping[str, Any],
+        grant: str,
+        read: Mapping[str, Any] = _NONE,
     ) -> None:
         """Store a person's grant; a grant for the single call needs none."""
         now = _clock.now()
         ends = None if grant in ("session", "user") else now + read_seconds(grant)
-        key = _grant_key(rule, tool, args, caller.session_id if grant == "session" else "")
+        key = _grant_key(rule, tool, args, read, caller.session_id if grant == "session" else "")
         for _ in range(_ATTEMPTS):
             session = await self._open(*_grant_place(caller))
             known: Any = session.state.get(key)
@@ -132,14 +146,19 @@ class PolicyLedger:
         raise self._make_congestion_error(rule)
 
     async def find_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any]
+        self,
+        rule: Rule,
+        caller: Caller,
+        tool: str,
+        args: Mapping[str, Any],
+        read: Mapping[str, Any] = _NONE,
     ) -> str | None:
         """Return the kind of the grant that covers a call: `session`, `user` or a duration."""
         session = await self._load(*_grant_place(caller))
         if session is None:
             return None
         for session_id in (caller.session_id, ""):
-            known: Any = session.state.get(_grant_key(rule, tool, args, session_id))
+            known: Any = session.state.get(_grant_key(rule, tool, args, read, session_id))
             if isinstance(known, dict):
                 ends = read_key(known, "ends")
                 if ends is None or ends > _clock.now():
@@ -213,11 +232,24 @@ def _grant_place(caller: Caller) -> tuple[str, str, str]:
     return caller.app_name, caller.user_id, f"{HIDDEN_PREFIX}policy:grants"
 
 
-def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) -> str:
+def _grant_key(
+    rule: Rule, tool: str, args: Mapping[str, Any], read: Mapping[str, Any], session_id: str
+) -> str:
     """Return the key of a grant: what it is bound to, the rule's text included."""
-    same = [select_values(args, split_pointer(pointer)) for pointer in rule.same]
-    text = json.dumps([rule.id, rule.digest, tool, session_id, same], sort_keys=True, default=str)
+    same: list[Any] = []
+    for steps in map(split_pointer, rule.same):
+        values = select_values(args, steps)
+        if steps[0] in read:
+            values_read = select_values(read, steps)
+            if _write_json(values_read) != _write_json(values):
+                values = [values, values_read]
+        same.append(values)
+    text = _write_json([rule.id, rule.digest, tool, session_id, same])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _write_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _read_entries(session: Session) -> dict[str, tuple[float, Number]]:
@@ -230,13 +262,28 @@ def _read_entries(session: Session) -> dict[str, tuple[float, Number]]:
     return found
 
 
-def read_amount(pointer: str | None, args: Mapping[str, Any]) -> Number | None:
-    """Return what a call adds to a sum; None if that is no number of 0 or more."""
+def read_amount(
+    pointer: str | None, args: Mapping[str, Any], read: Mapping[str, Any] = _NONE
+) -> Number | None:
+    """Return what a call adds to a sum; None if that is no number of 0 or more.
+
+    Args:
+      pointer: to the argument; None to add nothing.
+      args: the arguments.
+      read: arguments as the tool reads them; the larger amount counts.
+    """
     if pointer is None:
         return 0
-    found = [read_number(value) for value in select_values(args, split_pointer(pointer))]
-    numbers = [number for number in found if number is not None and number >= 0]
-    return add_numbers(numbers) if numbers and len(numbers) == len(found) else None
+    steps = split_pointer(pointer)
+    amounts: list[Number] = []
+    for form in (args, read):
+        found = [read_number(value) for value in select_values(form, steps)]
+        numbers = [number for number in found if number is not None and number >= 0]
+        if len(numbers) < len(found):
+            return None
+        if numbers:
+            amounts.append(add_numbers(numbers))
+    return max(amounts, default=None)
 
 
 def exceeds(limit: Limit, amounts: Sequence[Number]) -> bool:

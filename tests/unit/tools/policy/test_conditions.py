@@ -120,18 +120,46 @@ def test_pointers() -> None:
     assert select_values(data, split_pointer("/a~1b")) == [1]
     assert select_values(data, split_pointer("/~0")) == [2]
     assert select_values(data, split_pointer("/")) == [3]
-    for gone in ("/to/2/mail", "/to/-1", "/to/99999999999999999999", "/nothing/here"):
+    for gone in ("/to/2/mail", "/to/99999999999999999999", "/nothing/here"):
         assert select_values(data, split_pointer(gone)) == []
     for wrong in ("to", "", "/a~2", "/a~"):
         with pytest.raises(ValueError, match="no JSON pointer"):
             split_pointer(wrong)
 
 
-def test_what_is_within_a_text_cannot_be_said() -> None:
-    (value,) = select_values({"pay": '{"amount": 500}'}, split_pointer("/pay/amount/value"))
+@pytest.mark.parametrize(
+    ("data", "pointer"),
+    [
+        ({"pay": '{"amount": 500}'}, "/pay/amount/value"),
+        ({"pay": 5}, "/pay/amount"),
+        ({"pay": True}, "/pay/amount/value"),
+        ({"pay": [{"amount": 500}]}, "/pay/amount"),
+        ({"pay": []}, "/pay/-1"),
+        ({"pay": {"amount": 500}}, "/pay/*/amount"),
+        ({"pay": {"first": {"amount": 500}}}, "/pay/*/amount"),
+        ({"pay": {"first": 500}}, "/pay/*"),
+        ({"pay": {"*": 5}}, "/pay/*"),
+        ({"pay": {"amount": 500}}, "/pay/0/amount"),
+        ({"pay": [[{"amount": 500}]]}, "/pay/*/amount"),
+        ({"pay": [5]}, "/pay/0/amount"),
+    ],
+)
+def test_what_is_below_a_value_of_another_kind_cannot_be_said(data: Any, pointer: str) -> None:
+    (value,) = select_values(data, split_pointer(pointer))
     for condition in (Condition(gt=100), Condition(lt=9), Condition(equals=5), Condition(like="*")):
         assert condition.is_met([value], restricts=True)
         assert not condition.is_met([value], restricts=False)
+
+
+def test_nothing_is_below_null_and_items_that_are_no_such_keys() -> None:
+    for data, pointer in (
+        ({"pay": None}, "/pay/amount"),
+        ({"pay": [None]}, "/pay/*/amount"),
+        ({"pay": []}, "/pay/*"),
+        ({"pay": {}}, "/pay/amount"),
+        ({"pay": {"0": {}}}, "/pay/0/amount"),
+    ):
+        assert select_values(data, split_pointer(pointer)) == []
 
 
 def test_one_bad_item_is_enough_to_deny_and_all_have_to_be_good_to_allow() -> None:
