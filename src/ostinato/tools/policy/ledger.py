@@ -10,19 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from ... import _clock
 from ...errors import AlreadyExistsError, StaleSessionError, StoreError
 from ...events.event import Event
 from ...events.event_actions import EventActions
-from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService
+from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService, mark_id
 from ...sessions.session import GetSessionConfig, Session
 from .conditions import read_key, select_values, split_pointer
 from .exact_numbers import Number, add_numbers, read_number, read_written, write_number
 from .rule import Limit, Rule, read_seconds
 
 _VERSION = "version"
+_MARK = "mark"
 _ATTEMPTS = 200
 _NO_EVENTS = GetSessionConfig(num_recent_events=0)
 _APP_USER = "ostinato:policy"
@@ -134,7 +136,8 @@ class PolicyLedger:
         """Store a person's grant; a grant for the single call needs none."""
         now = _clock.now()
         ends = None if grant in ("session", "user") else now + read_seconds(grant)
-        key = _grant_key(rule, tool, args, read, caller.session_id if grant == "session" else "")
+        scope = await self._make_scope(caller) if grant == "session" else ""
+        key = _grant_key(rule, tool, args, read, scope)
         for _ in range(_ATTEMPTS):
             session = await self._open(*_grant_place(caller))
             known: Any = session.state.get(key)
@@ -157,13 +160,36 @@ class PolicyLedger:
         session = await self._load(*_grant_place(caller))
         if session is None:
             return None
-        for session_id in (caller.session_id, ""):
-            known: Any = session.state.get(_grant_key(rule, tool, args, read, session_id))
+        scopes = [""]
+        if "session" in rule.grants:
+            scopes.insert(0, await self._find_scope(caller))
+        for scope in scopes:
+            known: Any = session.state.get(_grant_key(rule, tool, args, read, scope))
             if isinstance(known, dict):
                 ends = read_key(known, "ends")
                 if ends is None or ends > _clock.now():
                     return str(read_key(known, "grant"))
         return None
+
+    async def _find_scope(self, caller: Caller) -> str:
+        """Return what a grant for the session is bound to; empty if there is none."""
+        mark = await self._load(*_mark_place(caller))
+        return "" if mark is None else f"{caller.session_id}\n{mark.state.get(_MARK, '')}"
+
+    async def _make_scope(self, caller: Caller) -> str:
+        """Return what a grant for the session is bound to, and mark the session for it."""
+        found = await self._find_scope(caller)
+        while not found:
+            app_name, user_id, session_id = _mark_place(caller)
+            with suppress(AlreadyExistsError):  # another call marked it
+                await self._service.create_session(
+                    app_name=app_name,
+                    user_id=user_id,
+                    session_id=session_id,
+                    state={_MARK: _clock.new_id()},
+                )
+            found = await self._find_scope(caller)
+        return found
 
     async def revoke_grants(self, app_name: str, user_id: str, rule_id: str | None = None) -> int:
         """End a user's grants, those of the user's sessions included.
@@ -232,8 +258,12 @@ def _grant_place(caller: Caller) -> tuple[str, str, str]:
     return caller.app_name, caller.user_id, f"{HIDDEN_PREFIX}policy:grants"
 
 
+def _mark_place(caller: Caller) -> tuple[str, str, str]:
+    return caller.app_name, caller.user_id, mark_id(caller.session_id)
+
+
 def _grant_key(
-    rule: Rule, tool: str, args: Mapping[str, Any], read: Mapping[str, Any], session_id: str
+    rule: Rule, tool: str, args: Mapping[str, Any], read: Mapping[str, Any], scope: str
 ) -> str:
     """Return the key of a grant: what it is bound to, the rule's text included."""
     same: list[Any] = []
@@ -244,7 +274,7 @@ def _grant_key(
             if _write_json(values_read) != _write_json(values):
                 values = [values, values_read]
         same.append(values)
-    text = _write_json([rule.id, rule.digest, tool, session_id, same])
+    text = _write_json([rule.id, rule.digest, tool, scope, same])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
