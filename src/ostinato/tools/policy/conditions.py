@@ -77,6 +77,9 @@ class Condition(BaseModel):
         is_open = low in (self.gt, self.lt) or high in (self.gt, self.lt)
         if low > high or (low == high and is_open):
             raise ValueError(f"no number is between the bounds {low} and {high}")
+        excluded = self.not_like
+        if None not in (self.like, excluded) and covers_pattern(str(excluded), str(self.like)):
+            raise ValueError(f"no text fits {self.like!r} and not {self.not_like!r}")
         wanted = (self.equals,) if "equals" in given else self.any_of
         if wanted is not None and all(self.is_met_by(value) is False for value in wanted):
             raise ValueError("no value that it asks for meets its other operators")
@@ -175,6 +178,16 @@ def _has(value: Any, wanted: Any) -> bool | None:
 def compile_pattern(pattern: str) -> Any:
     """Return the matcher of a shell pattern; its time is bounded by both lengths' product."""
     return re.compile(fnmatch.translate(pattern)).match
+
+
+def covers_pattern(wide: str, narrow: str) -> bool:
+    """Return whether a shell pattern surely fits whatever another one fits."""
+    if wide == narrow or (wide and not wide.strip("*")):
+        return True
+    is_plain = set(narrow).isdisjoint("*?[")
+    # What stands for other characters in the narrow one can only be met by a star of the wide one.
+    is_simple = set(wide).isdisjoint("?[]") and "[" not in narrow
+    return (is_plain or is_simple) and compile_pattern(wide)(narrow) is not None
 
 
 def _exists(value: Any, wanted: bool) -> bool:
