@@ -1,6 +1,7 @@
 """BaseSessionService: the port of session storage, which stores subclass and the runner calls."""
 
 import abc
+import hashlib
 import re
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ from .store.stored_rows import session_not_found
 HIDDEN_PREFIX = "_child:"
 """Sessions whose id starts so are not listed: runs that belong to another session live in them."""
 
+_MARKS = f"{HIDDEN_PREFIX}policy:session:"
+
 PORT_METHODS = ("append_event", "get_session")
 """Methods that the runner bypasses in Ostinato's stores, unless they are overridden or patched."""
 
@@ -36,6 +39,21 @@ def narrow_config(config: GetSessionConfig | None) -> GetSessionConfig | None:
     if config is None or (config.num_recent_events is None and config.after_timestamp is None):
         return None
     return config
+
+
+def mark_id(session_id: str) -> str:
+    """Return the id of the hidden session that ends with a session: it says which one it is.
+
+    A session with the id of a deleted one has another, or none, so that what a person granted for
+    the deleted one does not hold for it.
+    """
+    return _MARKS + hashlib.sha256(session_id.encode(errors="replace")).hexdigest()[:24]
+
+
+def deleted_ids(session_id: str) -> tuple[str, ...]:
+    """Return the ids of the sessions that are deleted with a session, its own first."""
+    is_hidden = session_id.startswith(HIDDEN_PREFIX)
+    return (session_id,) if is_hidden else (session_id, mark_id(session_id))
 
 
 class ListSessionsResponse(BaseModel):

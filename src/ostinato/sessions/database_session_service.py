@@ -16,7 +16,13 @@ from .._optional import need
 from ..errors import InputValidationError, StoreError
 from ..events.event import Event
 from .adk_format.adk_v0 import V0Rows
-from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
+from .base_session_service import (
+    GetSessionConfig,
+    ListSessionsResponse,
+    deleted_ids,
+    narrow_config,
+    new_key,
+)
 from .log.event_log import EventRecord
 from .session import (
     Session,
@@ -280,7 +286,7 @@ class DatabaseSessionService(LeasedSessionService):
         key = (app_name, user_id, session_id)
         if _is_storable(*key):
             await self._run_write(lambda db: self._rows.delete_session(db, key), repeatable=True)
-            self._cache.drop(key)
+            self._drop_cached([(app_name, user_id, one) for one in deleted_ids(session_id)])
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
         """Delete a user's sessions and state; see the port."""

@@ -15,6 +15,7 @@ from .base_session_service import (
     HIDDEN_PREFIX,
     GetSessionConfig,
     ListSessionsResponse,
+    deleted_ids,
     drop_temp_delta,
     narrow_config,
     new_key,
@@ -348,7 +349,8 @@ class InMemorySessionService(MemoryOwnership):
 
     def delete_session_sync(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Delete a session without an event loop; see the port."""
-        self._sessions.pop((app_name, user_id, session_id), None)
+        for one in deleted_ids(session_id):
+            self._sessions.pop((app_name, user_id, one), None)
 
     async def delete_user(self, app_name: str, user_id: str) -> None:
         """Delete a user's sessions and state; see the port."""

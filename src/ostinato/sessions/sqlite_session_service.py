@@ -16,7 +16,13 @@ from .. import _clock
 from .._absences import refuse_absent
 from ..errors import InputValidationError
 from ..events.event import Event
-from .base_session_service import GetSessionConfig, ListSessionsResponse, narrow_config, new_key
+from .base_session_service import (
+    GetSessionConfig,
+    ListSessionsResponse,
+    deleted_ids,
+    narrow_config,
+    new_key,
+)
 from .session import Session, begin_append, note_append, show_events, snapshot_token
 from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
@@ -239,7 +245,10 @@ class SqliteSessionService(LeasedSessionService):
         key = (app_name, user_id, session_id)
         if _is_storable(key):
             await self._writer.submit(
-                lambda db: rows_of.delete_session(db, key), lambda _: self._cache.drop(key)
+                lambda db: rows_of.delete_session(db, key),
+                lambda _: self._drop_cached(
+                    [(app_name, user_id, one) for one in deleted_ids(session_id)]
+                ),
             )
 
     async def delete_user(self, app_name: str, user_id: str) -> None:

@@ -6,7 +6,7 @@ The runner's `spawn` port runs the agent; an invocation that no runner started g
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import Any, Self, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -27,7 +27,7 @@ from ..events.pending import CONFIRMATION, CREDENTIAL
 from ..events.request_input import REQUEST_INPUT
 from ..events.tool_origin import ToolOrigin
 from ..sessions.log.resume import RERUN
-from .base_tool import BaseTool
+from .base_tool import BaseTool, read_record
 from .model_mistake import ModelMistake, missing_arguments, read_reasons, wrong_arguments
 from .tool_configs import BaseToolConfig, ToolArgsConfig
 
@@ -136,6 +136,10 @@ class AgentTool(BaseTool):
             )
         return self._declaration
 
+    def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
+        """Return the record that the input schema makes of the arguments; see `BaseTool`."""
+        return read_record(self._input_schema, args)
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the agent to its end.
 
@@ -163,8 +167,8 @@ class AgentTool(BaseTool):
         text = text_of(last)
         if asked and not text and not follows_adk():
             return {
-                "error": f"Agent `{self.name}` asked a person by `{asked}`, which no person sees, "
-                "because the agent is called as a tool. Its call stays without an answer."
+                "error": f"Agent `{self.name}` {asked} No person sees that, because the agent is "
+                "called as a tool. Its call stays without an answer."
             }
         return self._parse_result(text)
 
@@ -189,8 +193,8 @@ class AgentTool(BaseTool):
     ) -> tuple[Event | None, Event | None, str]:
         """Run the agent, apply its effects, and return its last event with content.
 
-        The second event is the error event that followed it, or None; the text is the name of its
-        last request to a person, or empty.
+        The second event is the error event that followed it, or None; the text says what it last
+        asked a person, or is empty.
         """
         context = invocation_of(tool_context)
         services = context.services
@@ -224,7 +228,7 @@ class AgentTool(BaseTool):
                     continue
                 _apply_effects(event, tool_context)
                 for call in event.get_function_calls() if event.long_running_tool_ids else ():
-                    asked = call.name if call.name in _REQUESTS else asked
+                    asked = _describe_question(call) or asked
                 if event.content is not None:
                     last, failure = event, None
                 elif event.error_code:
@@ -285,6 +289,16 @@ async def _spawn_alone(
     async with Aclosing(run) as events:
         async for event in events:
             yield event
+
+
+def _describe_question(call: types.FunctionCall) -> str:
+    """Return what a request to a person asks for, as the end of a sentence; empty if it is none."""
+    if call.name not in _REQUESTS:
+        return ""
+    if call.name != CONFIRMATION:
+        return f"asked a person by `{call.name}`."
+    asked: dict[str, Any] = (call.args or {}).get("originalFunctionCall") or {}
+    return f"made a call of `{asked.get('name')}`, which requires approval by a person."
 
 
 def _apply_effects(event: Event, tool_context: ToolContext) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Literal, Self, cast, get_args
+
+from pydantic import BaseModel, ValidationError
 
 from .. import types
 from ..context.context import Context as ToolContext
@@ -193,6 +195,19 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
             return str(error)
         return ""
 
+    def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
+        """Return arguments as `run_async` reads them, so that a policy decides on these values too.
+
+        Args:
+          args: what the model gave.
+          names: the arguments that matter; others may be left out.
+
+        Returns:
+          A mapping or pydantic record with the values that differ from those given, defaults
+          included; nothing for a tool that takes all as they are, or where they do not fit.
+        """
+        return None
+
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Run the tool.
 
@@ -247,3 +262,11 @@ def is_plain_tool(tool: BaseTool) -> bool:
 def describe_origin(tool: BaseTool) -> ToolOrigin:
     """Return where any tool comes from; the policy of a function is that for calls in doubt."""
     return tool.tool_origin or ToolOrigin("function", policy=tool.in_doubt)
+
+
+def read_record(schema: type[BaseModel] | None, args: Mapping[str, Any]) -> BaseModel | None:
+    """Return the record that a model makes of arguments; None where they do not fit it."""
+    try:
+        return None if schema is None else schema.model_validate(args)
+    except ValidationError:
+        return None

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 from .. import types
@@ -140,6 +140,11 @@ class FunctionTool(BaseTool):
         if isinstance(values, ModelMistake):
             return values.message
         return super().find_argument_fault(args)
+
+    def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
+        """Return the values that the function gets and that are not as given; see `BaseTool`."""
+        signature = self._signature or self._read_signature()
+        return signature.read_converted(args, names, models_only=follows_adk())
 
     @property
     def sees_answers(self) -> bool:

@@ -291,8 +291,8 @@ async def test_an_agent_that_asks_a_person_has_not_answered() -> None:
         args={"request": "?"}, tool_context=make_context(state={})
     )
     assert answer == {
-        "error": "Agent `cook` asked a person by `adk_request_confirmation`, which no person "
-        "sees, because the agent is called as a tool. Its call stays without an answer."
+        "error": "Agent `cook` made a call of `pay`, which requires approval by a person. No "
+        "person sees that, because the agent is called as a tool. Its call stays without an answer."
     }
 
 

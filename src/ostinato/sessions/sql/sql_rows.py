@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ..._optional import need
 from ...errors import AlreadyExistsError, StoreError
 from ..adk_format.adk_events import record_of
-from ..base_session_service import GetSessionConfig
+from ..base_session_service import GetSessionConfig, deleted_ids
 from ..log.event_log import STATE_DELTA, EventRecord
 from ..state import SCOPED_PREFIXES
 from ..store.session_cache import Entry
@@ -392,8 +392,9 @@ class SqlRows:
         return began_with(decode_value(row[1]), await self.read_all(db, key))
 
     async def delete_session(self, db: AsyncConnection, key: Key) -> None:
-        """Delete a session with all its rows."""
-        await db.execute(self._sql["delete"], parameters(key))
+        """Delete a session with all its rows, and what ends with it."""
+        for one in deleted_ids(key[2]):
+            await db.execute(self._sql["delete"], parameters((key[0], key[1], one)))
 
 
 def parameters(key: Key) -> dict[str, Any]:

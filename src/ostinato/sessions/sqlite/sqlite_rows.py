@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import AlreadyExistsError, StaleSessionError
-from ..base_session_service import GetSessionConfig
+from ..base_session_service import GetSessionConfig, deleted_ids
 from ..log.event_log import EventRecord
 from ..store.durable_store import CallChanges, Claim, Fence, JournalRow, Place
 from ..store.effect_ledger import EffectWriter, split_effects
@@ -318,5 +318,8 @@ def read_initial_state(db: sqlite3.Connection, key: Key) -> dict[str, Any]:
 
 
 def delete_session(db: sqlite3.Connection, key: Key) -> None:
-    """Delete a session with all its rows."""
-    db.execute("DELETE FROM sessions WHERE app = ? AND user = ? AND id = ?", key)
+    """Delete a session with all its rows, and what ends with it."""
+    for one in deleted_ids(key[2]):
+        db.execute(
+            "DELETE FROM sessions WHERE app = ? AND user = ? AND id = ?", (key[0], key[1], one)
+        )

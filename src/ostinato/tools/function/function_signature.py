@@ -6,7 +6,8 @@ import functools
 import inspect
 import types as python_types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -182,6 +183,34 @@ class Signature:
             return missing_arguments(tool, missing)
         if complaints:
             return wrong_arguments(tool, complaints)
+        return values
+
+    def read_converted(
+        self, args: Mapping[str, Any], names: Collection[str], *, models_only: bool = False
+    ) -> dict[str, Any]:
+        """Return the values of some parameters that are not as the model gave them.
+
+        Args:
+          args: what the model gave.
+          names: the parameters that matter.
+          models_only: as for `bind_arguments`.
+
+        Returns:
+          Converted values and defaults, by name; none of those that do not fit.
+        """
+        values: dict[str, Any] = {}
+        for parameter in self.parameters:
+            name = parameter.name
+            if name not in names:
+                continue
+            if name not in args:
+                if parameter.default is not EMPTY:
+                    values[name] = parameter.default
+            elif type(args[name]) is not parameter.exact and (
+                parameter.is_model or not models_only
+            ):
+                with suppress(ValidationError):
+                    values[name] = parameter.convert_value(args[name])
         return values
 
 

@@ -6,7 +6,7 @@ The wrappers of other libraries' tools derive from it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from ... import types
 from ...errors import AgentConfigError
 from .._schema import declaration_of
-from ..base_tool import BaseTool
+from ..base_tool import BaseTool, read_record
 from ..function_tool import FunctionTool
 from ..model_mistake import describe_mismatch, wrong_arguments
 from .function_signature import CONTEXT_PARAMETER, EMPTY, Parameter, Signature, target_of
@@ -86,6 +86,12 @@ class SchemaTool(FunctionTool):
             tool_context=tool_context,
         )
 
+    def read_arguments(self, args: Mapping[str, Any], names: Collection[str]) -> Any:
+        """Return the record that the model makes of the arguments; see `BaseTool`."""
+        if self._model is None:
+            return super().read_arguments(args, names)
+        return read_record(self._model, self.pick_known(args))
+
     def _read_signature(self) -> Signature:
         if self._signature is None:
             if self._schema is None:
@@ -105,7 +111,7 @@ class SchemaTool(FunctionTool):
             self._signature = signature
         return self._signature
 
-    def pick_known(self, args: dict[str, Any]) -> dict[str, Any]:
+    def pick_known(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return those arguments that the schema has."""
         known = {parameter.name for parameter in self._read_signature().parameters}
         return {name: value for name, value in args.items() if name in known}

@@ -7,7 +7,6 @@ hash, bounds by bisection, and patterns are tried for the rules that nothing els
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
@@ -20,9 +19,9 @@ from .conditions import (
     Condition,
     Unreadable,
     compile_pattern,
-    read_number,
     select_values,
 )
+from .exact_numbers import Number, read_number
 
 
 class Clause(NamedTuple):
@@ -68,14 +67,28 @@ class ConditionIndex:
             self._fixed_types.add(list)
         self._answers: dict[Any, int] = {}
 
-    def keep_met(self, rules: int, data: Mapping[str, Any]) -> int:
-        """Return those of some rules whose conditions the data meet."""
-        values = select_values(data, self.steps)
-        if len(values) == 1:
+    def keep_met(
+        self, rules: int, data: Mapping[str, Any], read: Mapping[str, Any] | None = None
+    ) -> int:
+        """Return those of some rules whose conditions the data meet.
+
+        Args:
+          rules: the rules.
+          data: the arguments or the state.
+          read: arguments as the tool reads them; each form counts against the call.
+        """
+        values, is_dropped = select_values(data, self.steps), False
+        if read and self.steps[0] in read:
+            values_read = select_values(read, self.steps)
+            is_dropped = not values_read and bool(values)
+            values = [*values, *values_read]
+        if len(values) == 1 and not is_dropped:
             return self._keep_met_by(values[0], rules)
         if not values:
             return rules & self._missing
         some, every = 0, rules
+        if is_dropped:  # the tool does not get the value
+            some = every = rules & self._missing
         for value in values:
             met = self._keep_met_by(value, rules)
             some |= met
@@ -127,7 +140,7 @@ class _Test:
         self._restricting = _join_bits(one for one in clauses if one.restricts)
         self.others = ~self._all
 
-    def find_met(self, value: str | float, number: float | None, rules: int) -> int:
+    def find_met(self, value: str | float, number: Number | None, rules: int) -> int:
         """Return which of the rules a text or number meets; of others it may say anything."""
         raise NotImplementedError
 
@@ -141,7 +154,7 @@ class _EachTest(_Test):
         self._holds = OPERATORS[name]
         self._wanted = [(one.bit, getattr(one.condition, name)) for one in clauses]
 
-    def find_met(self, value: str | float, number: float | None, rules: int) -> int:
+    def find_met(self, value: str | float, number: Number | None, rules: int) -> int:
         met = 0
         for bit, wanted in self._wanted:
             if rules & bit:
@@ -159,35 +172,42 @@ class _EqualityTest(_Test):
         self._is_negated = name in NEGATIONS
         self._texts: dict[str, int] = {}
         self._numbers: dict[float, int] = {}
-        self._number_texts: dict[str, int] = {}  # numbers that look like such a text
-        self._text_numbers: dict[float | None, int] = {}  # texts that say such a number
+        # Numbers and texts that a tool may read as what is wanted, of a text and of a number.
+        self._of_text: dict[Number | str, int] = {}
+        self._of_number: dict[Number | str, int] = {}
         self._unsure = 0  # the rules that compare with true or false, which tools read from both
         for bit, condition, restricts in clauses:
             given: Any = getattr(condition, name)
             for one in cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,):
                 self._add(one, bit, counts_unsure=restricts is not self._is_negated)
-        self.reads_numbers = bool(self._text_numbers)
+        self.reads_numbers = bool(self._of_number)
 
     def _add(self, wanted: Any, bit: int, *, counts_unsure: bool) -> None:
         if isinstance(wanted, bool):
             self._unsure |= bit if counts_unsure else 0
-        elif isinstance(wanted, str):
-            _add_bit(self._texts, wanted, bit)
-            if counts_unsure:
-                _add_bit(self._number_texts, wanted.strip(), bit)
-        elif wanted is not None and not (isinstance(wanted, float) and math.isnan(wanted)):
-            _add_bit(self._numbers, wanted, bit)
-            if counts_unsure:
-                _add_bit(self._text_numbers, wanted, bit)
+            return
+        if wanted is None:
+            return
+        is_text = isinstance(wanted, str)
+        _add_bit(self._texts if is_text else self._numbers, wanted, bit)
+        if counts_unsure:
+            number = read_number(wanted)
+            for key in (str(wanted).strip(), number):
+                if key is not None:
+                    _add_bit(self._of_number, key, bit)
+                    if not is_text:
+                        _add_bit(self._of_text, key, bit)
 
-    def find_met(self, value: str | float, number: float | None, rules: int) -> int:
+    def find_met(self, value: str | float, number: Number | None, rules: int) -> int:
         met = self._unsure
         if isinstance(value, str):
-            met |= self._texts.get(value, 0) | self._text_numbers.get(number, 0)
+            met |= self._texts.get(value, 0)
+            if self._of_text:
+                met |= self._of_text.get(value if number is None else number, 0)
         else:
             met |= self._numbers.get(value, 0)
-            if self._number_texts:
-                met |= self._number_texts.get(str(value), 0)
+            if self._of_number:
+                met |= self._of_number.get(str(value) if number is None else number, 0)
         return self._all ^ met if self._is_negated else met
 
 
@@ -200,13 +220,13 @@ class _BoundTest(_Test):
         super().__init__(name, clauses)
         self._is_upper = name in ("lt", "lte")
         self._find_place = bisect_left if name in ("gt", "lte") else bisect_right
-        bounds = sorted((getattr(one.condition, name), one.bit) for one in clauses)
+        bounds = sorted((_read_bound(one.condition, name), one.bit) for one in clauses)
         self._bounds = [bound for bound, _ in bounds]
         self._below = [0]  # the rules with the lowest bounds, by how many they are
         for _, bit in bounds:
             self._below.append(self._below[-1] | bit)
 
-    def find_met(self, value: str | float, number: float | None, rules: int) -> int:
+    def find_met(self, value: str | float, number: Number | None, rules: int) -> int:
         if number is None:
             return self._restricting
         below = self._below[self._find_place(self._bounds, number)]
@@ -225,7 +245,7 @@ class _PatternTest(_Test):
         self._matchers = [(bits, _make_matcher(pattern)) for pattern, bits in by_pattern.items()]
         self.cost = len(self._matchers)
 
-    def find_met(self, value: str | float, number: float | None, rules: int) -> int:
+    def find_met(self, value: str | float, number: Number | None, rules: int) -> int:
         if not isinstance(value, str) or len(value) > LONGEST:
             return self._restricting
         met = 0
@@ -279,6 +299,13 @@ _METHODS = {
     (True, False): "endswith",
     (True, True): "__contains__",
 }
+
+
+def _read_bound(condition: Condition, name: str) -> Number:
+    """Return a bound of a condition."""
+    number = read_number(getattr(condition, name))
+    assert number is not None  # a bound is finite
+    return number
 
 
 def _add_bit(known: dict[Any, int], key: Any, bit: int) -> None:

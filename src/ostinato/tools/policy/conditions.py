@@ -8,21 +8,28 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
+from .exact_numbers import Number, read_number
+
 Scalar = str | int | float | bool | None
+Bound = (
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
 LONGEST = 100_000  # characters of a text that a pattern is compared with
-_DIGITS = 64  # characters of a text that is read as a number
 ANY_ITEM = "*"
 
 
 class Unreadable:
-    """Stands for what a pointer looks for within a text, which a tool may read as JSON."""
+    """Stands for what a pointer looks for where it cannot be, and a tool may find it all the same.
+
+    That is within a text, which may be JSON, or in a list or object in place of the other.
+    """
 
 
-_UNREADABLE = Unreadable()
+UNREADABLE = Unreadable()
 
 
 class Condition(BaseModel):
@@ -46,10 +53,10 @@ class Condition(BaseModel):
     not_equals: Scalar = None
     any_of: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
     not_in: tuple[Scalar, ...] | None = Field(default=None, min_length=1)
-    gt: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    gte: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    lt: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    lte: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    gt: Bound | None = None
+    gte: Bound | None = None
+    lt: Bound | None = None
+    lte: Bound | None = None
     like: str | None = None
     not_like: str | None = None
     contains: Scalar = None
@@ -69,7 +76,10 @@ class Condition(BaseModel):
         high = min((bound for bound in (self.lt, self.lte) if bound is not None), default=math.inf)
         is_open = low in (self.gt, self.lt) or high in (self.gt, self.lt)
         if low > high or (low == high and is_open):
-            raise ValueError(f"no number is between the bounds {low:g} and {high:g}")
+            raise ValueError(f"no number is between the bounds {low} and {high}")
+        excluded = self.not_like
+        if None not in (self.like, excluded) and covers_pattern(str(excluded), str(self.like)):
+            raise ValueError(f"no text fits {self.like!r} and not {self.not_like!r}")
         wanted = (self.equals,) if "equals" in given else self.any_of
         if wanted is not None and all(self.is_met_by(value) is False for value in wanted):
             raise ValueError("no value that it asks for meets its other operators")
@@ -136,9 +146,9 @@ def _is_equal(value: Any, wanted: Any) -> bool | None:
         return False
     if isinstance(value, bool) or isinstance(wanted, bool):
         return None  # tools read "yes", "1" and 1 as true
-    if isinstance(wanted, str):
-        return None if str(value) == wanted.strip() else False
-    return None if isinstance(value, str) and read_number(value) == wanted else False
+    number = read_number(value)
+    is_alike = number is not None and number == read_number(wanted)
+    return None if is_alike or str(value) == str(wanted).strip() else False
 
 
 def _is_any_of(value: Any, wanted: Sequence[Any]) -> bool | None:
@@ -148,19 +158,6 @@ def _is_any_of(value: Any, wanted: Sequence[Any]) -> bool | None:
 
 def _negate(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
-
-
-def read_number(value: Any) -> float | None:
-    """Return the finite number that a value is or that its text says, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, str) and len(value) > _DIGITS:
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _is_like(value: Any, pattern: str) -> bool | None:
@@ -183,13 +180,23 @@ def compile_pattern(pattern: str) -> Any:
     return re.compile(fnmatch.translate(pattern)).match
 
 
+def covers_pattern(wide: str, narrow: str) -> bool:
+    """Return whether a shell pattern surely fits whatever another one fits."""
+    if wide == narrow or (wide and not wide.strip("*")):
+        return True
+    is_plain = set(narrow).isdisjoint("*?[")
+    # What stands for other characters in the narrow one can only be met by a star of the wide one.
+    is_simple = set(wide).isdisjoint("?[]") and "[" not in narrow
+    return (is_plain or is_simple) and compile_pattern(wide)(narrow) is not None
+
+
 def _exists(value: Any, wanted: bool) -> bool:
     return wanted
 
 
-def _compare(value: Any, bound: float, holds: Callable[[float, float], bool]) -> bool | None:
-    number = read_number(value)
-    return None if number is None else holds(number, bound)
+def _compare(value: Any, bound: float, holds: Callable[[Number, Number], bool]) -> bool | None:
+    number, limit = read_number(value), read_number(bound)
+    return None if number is None or limit is None else holds(number, limit)
 
 
 OPERATORS: dict[str, Callable[[Any, Any], bool | None]] = {
@@ -230,7 +237,8 @@ def split_pointer(pointer: str) -> tuple[str, ...]:
 def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
     """Return the values that a pointer's steps select; none if there is no such value.
 
-    No condition can be said to hold for a value within a text.
+    No condition can be said to hold for a value below one of another kind than the pointer has it:
+    a text, a number, a list that has no such names, or an object that has no items.
     """
     if len(steps) == 1 and isinstance(data, dict):  # most pointers name an argument
         fields = cast("dict[str, Any]", data)
@@ -241,15 +249,21 @@ def select_values(data: Any, steps: Sequence[str]) -> list[Any]:
         for value in found:
             if isinstance(value, Mapping):
                 fields = cast("Mapping[str, Any]", value)
-                if step in fields:
+                if step in fields and (step != ANY_ITEM or value is data):
                     below.append(fields[step])
+                elif value is not data and (step == ANY_ITEM or step.isdecimal()):
+                    below.append(UNREADABLE)
             elif isinstance(value, list | tuple):
-                items = cast("Sequence[Any]", value)
-                if step == ANY_ITEM:
-                    below.extend(items)
-                elif step.isdecimal() and len(step) < 10 and int(step) < len(items):
-                    below.append(items[int(step)])
-            elif isinstance(value, str | Unreadable):
-                below.append(_UNREADABLE)
+                below += _select_items(cast("Sequence[Any]", value), step)
+            elif value is not None:
+                below.append(UNREADABLE)
         found = below
     return found
+
+
+def _select_items(items: Sequence[Any], step: str) -> Sequence[Any]:
+    if step == ANY_ITEM:
+        return items
+    if not step.isdecimal():
+        return (UNREADABLE,)
+    return items[int(step) : int(step) + 1] if len(step) < 10 else ()

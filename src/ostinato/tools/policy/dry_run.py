@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,8 @@ from ...sessions.log.event_log import STATE_DELTA, EventRecord
 from ...sessions.session import Session, log_of
 from ...sessions.state import State
 from .conditions import read_key
-from .ledger import read_amount
+from .exact_numbers import Number
+from .ledger import exceeds, read_amount
 from .notes import POLICY
 from .policy import Policy
 from .rule import Rule
@@ -260,7 +260,7 @@ class _Counts:
     """What limits have counted so far: time and amount of each call, by rule and subject."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, ...], deque[tuple[float, float]]] = {}
+        self._entries: dict[tuple[str, ...], deque[tuple[float, Number]]] = {}
 
     def allows(self, rule: Rule, call: RecordedCall) -> bool:
         """Return whether a rule's limit lets a call through."""
@@ -273,15 +273,14 @@ class _Counts:
             entries.popleft()
         if limit.count is not None and len(entries) >= limit.count:
             return False
-        total = math.fsum([*(value for _, value in entries), amount])
-        return limit.max is None or total <= limit.max
+        return not exceeds(limit, [*(value for _, value in entries), amount])
 
     def add(self, rule: Rule, call: RecordedCall) -> None:
         """Count a call."""
         amount = None if rule.limit is None else read_amount(rule.limit.sum, call.request.args)
-        self._read(rule, call).append((call.time, amount or 0.0))
+        self._read(rule, call).append((call.time, amount or 0))
 
-    def _read(self, rule: Rule, call: RecordedCall) -> deque[tuple[float, float]]:
+    def _read(self, rule: Rule, call: RecordedCall) -> deque[tuple[float, Number]]:
         by = "user" if rule.limit is None else rule.limit.by
         subject = {
             "app": (call.app_name,),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ... import types
@@ -14,11 +15,12 @@ from ...sessions.base_session_service import BaseSessionService
 from ...sessions.log.call_requests import find_decision
 from ..base_tool import BaseTool
 from ..function_tool import UNCONFIRMED, make_rejection
-from .conditions import read_key
+from .conditions import read_key, split_pointer
 from .ledger import Caller, PolicyLedger
 from .notes import ONCE, find_answered_note, record_decision
 from .policy import Policy, PolicyDecision, join_decisions
 from .rule import Rule
+from .tool_reading import read_as_tool
 from .tool_request import ToolRequest
 from .tool_source import describe_source, is_own_of_runtime, read_defaults
 
@@ -77,14 +79,8 @@ class PolicyGate:
         """
         if is_own_of_runtime(tool):
             return None
-        request = ToolRequest(
-            tool.name,
-            args,
-            ctx.agent.name,
-            describe_source(tool, args),
-            ctx.user_id,
-            context.state.to_dict,
-            lambda: read_defaults(tool),
+        request = make_request(tool, args)._replace(
+            agent=ctx.agent.name, user=ctx.user_id, state=context.state.to_dict
         )
         decision = join_decisions([policy.decide(request) for policy in self._policies])
         is_free = decision.rule is None and decision.verdict == "allow" and not decision.limits
@@ -109,6 +105,17 @@ class PolicyGate:
 
 
 _ASK: dict[str, Any] = {}
+
+
+def make_request(tool: BaseTool, args: dict[str, Any]) -> ToolRequest:
+    """Return a call of a tool, by nobody yet."""
+    return ToolRequest(
+        tool.name,
+        args,
+        source=describe_source(tool, args),
+        defaults=lambda: read_defaults(tool),
+        read=partial(read_as_tool, tool, args),
+    )
 
 
 class _Check:
@@ -200,7 +207,9 @@ class _Check:
         return None
 
     async def _is_granted(self, rule: Rule) -> bool:
-        grant = await self._ledger.find_grant(rule, self._caller, self._request.tool, self._args)
+        grant = await self._ledger.find_grant(
+            rule, self._caller, self._request.tool, self._args, self._read_as_tool(rule)
+        )
         if grant is not None:
             self._note("allow", rule, by="grant", grant=grant)
         return grant is not None
@@ -213,20 +222,32 @@ class _Check:
         for rule in rules:
             if isinstance(wanted, str) and wanted in rule.grants:
                 await self._ledger.add_grant(
-                    rule, self._caller, self._request.tool, self._args, wanted
+                    rule,
+                    self._caller,
+                    self._request.tool,
+                    self._args,
+                    wanted,
+                    self._read_as_tool(rule),
                 )
                 self._note("allow", rule, by="person", grant=wanted)
+
+    def _read_as_tool(self, rule: Rule) -> Mapping[str, Any]:
+        """Return the arguments that a rule counts or binds grants to, as the tool reads them."""
+        pointers = [*rule.same] if rule.limit is None else [*rule.same, rule.limit.sum or ""]
+        names = {split_pointer(one)[0] for one in pointers if one}
+        read = self._request.read
+        return {} if read is None or not names else read(names)
 
     async def _count(self, decision: PolicyDecision) -> dict[str, Any] | None:
         """Count the call under all limits, or under none."""
         counted: list[Rule] = []
         for rule in decision.limits:
-            limit = rule.limit
+            limit, read = rule.limit, self._read_as_tool(rule)
             asks = limit is not None and limit.over == "ask"
-            taken = await self._ledger.take(rule, self._caller, self._args)
+            taken = await self._ledger.take(rule, self._caller, self._args, read)
             if taken is False and asks and self._approval is not None and self._approval.confirmed:
                 self._note("allow", rule, by="person", grant=ONCE)
-                taken = await self._ledger.take(rule, self._caller, self._args, force=True)
+                taken = await self._ledger.take(rule, self._caller, self._args, read, force=True)
             if taken is False:
                 for other in counted:
                     await self._ledger.give_back(other, self._caller)

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from ... import _clock
 from ...errors import AlreadyExistsError, StaleSessionError, StoreError
 from ...events.event import Event
 from ...events.event_actions import EventActions
-from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService
+from ...sessions.base_session_service import HIDDEN_PREFIX, BaseSessionService, mark_id
 from ...sessions.session import GetSessionConfig, Session
-from .conditions import read_key, read_number, select_values, split_pointer
-from .rule import Rule, read_seconds
+from .conditions import read_key, select_values, split_pointer
+from .exact_numbers import Number, add_numbers, read_number, read_written, write_number
+from .rule import Limit, Rule, read_seconds
 
 _VERSION = "version"
+_MARK = "mark"
 _ATTEMPTS = 200
 _NO_EVENTS = GetSessionConfig(num_recent_events=0)
 _APP_USER = "ostinato:policy"
 _AUTHOR = "policy"
+_NONE: Mapping[str, Any] = {}
 
 
 class Caller:
@@ -59,7 +62,13 @@ class PolicyLedger:
         self._service = service
 
     async def take(
-        self, rule: Rule, caller: Caller, args: Mapping[str, Any], *, force: bool = False
+        self,
+        rule: Rule,
+        caller: Caller,
+        args: Mapping[str, Any],
+        read: Mapping[str, Any] = _NONE,
+        *,
+        force: bool = False,
     ) -> bool | None:
         """Count a call, once however often it runs, if the rule's limit allows it.
 
@@ -67,6 +76,7 @@ class PolicyLedger:
           rule: a rule with a limit.
           caller: whose call it is.
           args: its arguments.
+          read: arguments as the tool reads them; see `ToolRequest.read`. The larger amount counts.
           force: count it even if it exceeds the limit, for a person has approved it.
 
         Returns:
@@ -78,7 +88,7 @@ class PolicyLedger:
         limit = rule.limit
         if limit is None:
             return None
-        amount = read_amount(limit.sum, args)
+        amount = read_amount(limit.sum, args, read)
         if amount is None and not force:
             return False
         place = self._count_place(rule, caller)
@@ -91,14 +101,15 @@ class PolicyLedger:
             oldest = now - limit.seconds
             kept = [value for stamp, value in entries.values() if stamp > oldest]
             is_over = limit.count is not None and len(kept) >= limit.count
-            if limit.max is not None:
-                is_over = is_over or math.fsum([*kept, amount or 0.0]) > limit.max
+            is_over = is_over or exceeds(limit, [*kept, amount or 0])
             if is_over and not force:
                 return False
             delta: dict[str, Any] = {
                 key: None for key, (stamp, _) in entries.items() if stamp <= oldest
             }
-            if await self._write(session, delta | {caller.call_key: [now, amount or 0.0]}):
+            if await self._write(
+                session, delta | {caller.call_key: [now, write_number(amount or 0)]}
+            ):
                 return True
         raise self._make_congestion_error(rule)
 
@@ -114,12 +125,19 @@ class PolicyLedger:
         raise self._make_congestion_error(rule)
 
     async def add_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any], grant: str
+        self,
+        rule: Rule,
+        caller: Caller,
+        tool: str,
+        args: Mapping[str, Any],
+        grant: str,
+        read: Mapping[str, Any] = _NONE,
     ) -> None:
         """Store a person's grant; a grant for the single call needs none."""
         now = _clock.now()
         ends = None if grant in ("session", "user") else now + read_seconds(grant)
-        key = _grant_key(rule, tool, args, caller.session_id if grant == "session" else "")
+        scope = await self._make_scope(caller) if grant == "session" else ""
+        key = _grant_key(rule, tool, args, read, scope)
         for _ in range(_ATTEMPTS):
             session = await self._open(*_grant_place(caller))
             known: Any = session.state.get(key)
@@ -131,19 +149,47 @@ class PolicyLedger:
         raise self._make_congestion_error(rule)
 
     async def find_grant(
-        self, rule: Rule, caller: Caller, tool: str, args: Mapping[str, Any]
+        self,
+        rule: Rule,
+        caller: Caller,
+        tool: str,
+        args: Mapping[str, Any],
+        read: Mapping[str, Any] = _NONE,
     ) -> str | None:
         """Return the kind of the grant that covers a call: `session`, `user` or a duration."""
         session = await self._load(*_grant_place(caller))
         if session is None:
             return None
-        for session_id in (caller.session_id, ""):
-            known: Any = session.state.get(_grant_key(rule, tool, args, session_id))
+        scopes = [""]
+        if "session" in rule.grants:
+            scopes.insert(0, await self._find_scope(caller))
+        for scope in scopes:
+            known: Any = session.state.get(_grant_key(rule, tool, args, read, scope))
             if isinstance(known, dict):
                 ends = read_key(known, "ends")
                 if ends is None or ends > _clock.now():
                     return str(read_key(known, "grant"))
         return None
+
+    async def _find_scope(self, caller: Caller) -> str:
+        """Return what a grant for the session is bound to; empty if there is none."""
+        mark = await self._load(*_mark_place(caller))
+        return "" if mark is None else f"{caller.session_id}\n{mark.state.get(_MARK, '')}"
+
+    async def _make_scope(self, caller: Caller) -> str:
+        """Return what a grant for the session is bound to, and mark the session for it."""
+        found = await self._find_scope(caller)
+        while not found:
+            app_name, user_id, session_id = _mark_place(caller)
+            with suppress(AlreadyExistsError):  # another call marked it
+                await self._service.create_session(
+                    app_name=app_name,
+                    user_id=user_id,
+                    session_id=session_id,
+                    state={_MARK: _clock.new_id()},
+                )
+            found = await self._find_scope(caller)
+        return found
 
     async def revoke_grants(self, app_name: str, user_id: str, rule_id: str | None = None) -> int:
         """End a user's grants, those of the user's sessions included.
@@ -212,28 +258,65 @@ def _grant_place(caller: Caller) -> tuple[str, str, str]:
     return caller.app_name, caller.user_id, f"{HIDDEN_PREFIX}policy:grants"
 
 
-def _grant_key(rule: Rule, tool: str, args: Mapping[str, Any], session_id: str) -> str:
+def _mark_place(caller: Caller) -> tuple[str, str, str]:
+    return caller.app_name, caller.user_id, mark_id(caller.session_id)
+
+
+def _grant_key(
+    rule: Rule, tool: str, args: Mapping[str, Any], read: Mapping[str, Any], scope: str
+) -> str:
     """Return the key of a grant: what it is bound to, the rule's text included."""
-    same = [select_values(args, split_pointer(pointer)) for pointer in rule.same]
-    text = json.dumps([rule.id, rule.digest, tool, session_id, same], sort_keys=True, default=str)
+    same: list[Any] = []
+    for steps in map(split_pointer, rule.same):
+        values = select_values(args, steps)
+        if steps[0] in read:
+            values_read = select_values(read, steps)
+            if _write_json(values_read) != _write_json(values):
+                values = [values, values_read]
+        same.append(values)
+    text = _write_json([rule.id, rule.digest, tool, scope, same])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _read_entries(session: Session) -> dict[str, tuple[float, float]]:
+def _write_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _read_entries(session: Session) -> dict[str, tuple[float, Number]]:
     """Return time and amount of each counted call, by its key."""
-    found: dict[str, tuple[float, float]] = {}
+    found: dict[str, tuple[float, Number]] = {}
     for key, value in session.state.items():
         if isinstance(value, list):
-            stamp, amount = cast("list[float]", value)
-            found[key] = stamp, amount
+            stamp, amount = cast("list[Any]", value)
+            found[key] = stamp, read_written(amount)
     return found
 
 
-def read_amount(pointer: str | None, args: Mapping[str, Any]) -> float | None:
-    """Return what a call adds to a sum; None if that is no number of 0 or more."""
+def read_amount(
+    pointer: str | None, args: Mapping[str, Any], read: Mapping[str, Any] = _NONE
+) -> Number | None:
+    """Return what a call adds to a sum; None if that is no number of 0 or more.
+
+    Args:
+      pointer: to the argument; None to add nothing.
+      args: the arguments.
+      read: arguments as the tool reads them; the larger amount counts.
+    """
     if pointer is None:
-        return 0.0
-    numbers = [read_number(value) for value in select_values(args, split_pointer(pointer))]
-    if not numbers or any(number is None or number < 0 for number in numbers):
-        return None
-    return math.fsum(number for number in numbers if number is not None)
+        return 0
+    steps = split_pointer(pointer)
+    amounts: list[Number] = []
+    for form in (args, read):
+        found = [read_number(value) for value in select_values(form, steps)]
+        numbers = [number for number in found if number is not None and number >= 0]
+        if len(numbers) < len(found):
+            return None
+        if numbers:
+            amounts.append(add_numbers(numbers))
+    return max(amounts, default=None)
+
+
+def exceeds(limit: Limit, amounts: Sequence[Number]) -> bool:
+    """Return whether amounts exceed the sum that a limit lets through."""
+    most = read_number(limit.max)
+    return most is not None and add_numbers(amounts) > most

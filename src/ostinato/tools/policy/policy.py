@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
 
-from .rule import STRICTNESS, Rule, Verdict, fits
+from .rule import STRICTNESS, Rule, Verdict, fits, fits_nothing
 from .rule_table import RuleTable
 from .tool_request import ToolRequest
 
@@ -138,38 +138,59 @@ def find_conflicts(rules: Sequence[Rule]) -> list[tuple[int, Field, str]]:
     """
     found: list[tuple[int, Field, str]] = []
     ids: dict[str, int] = {}
-    by_scope: dict[str, Rule] = {}
+    by_scope: dict[str, list[Rule]] = {}
     scopes = [rule.model_dump_json(include={*_SCOPE, "args", "state"}) for rule in rules]
     wide_ones = [index for index, rule in enumerate(rules) if not rule.args and not rule.state]
     for index, rule in enumerate(rules):
         if ids.setdefault(rule.id, index) != index:
             found.append((index, "id", f"two rules have the id {rule.id!r}; rename one"))
             continue
-        other = by_scope.setdefault(scopes[index], rule)
-        if other.verdict != rule.verdict:
+        others = by_scope.setdefault(scopes[index], [])
+        other = next((one for one in others if _hides(one, rule) or _hides(rule, one)), None)
+        others.append(rule)
+        if other is not None:
             problem = (
                 f"rule {rule.id!r} says {rule.verdict}, and rule {other.id!r} says {other.verdict} "
                 "about the same calls; keep one"
             )
             found.append((index, "verdict", problem))
-        elif rule.limit is None:  # a limit counts, whichever rule decides
-            wide = next(
-                (
-                    rules[at]
-                    for at in wide_ones
-                    if scopes[at] != scopes[index]
-                    and STRICTNESS[rules[at].verdict] > STRICTNESS[rule.verdict]
-                    and _covers(rules[at], rule)
-                ),
-                None,
+            continue
+        wide = next(
+            (
+                rules[at]
+                for at in wide_ones
+                if scopes[at] != scopes[index]
+                and _hides(rules[at], rule)
+                and _covers(rules[at], rule)
+            ),
+            None,
+        )
+        if wide is not None:
+            problem = (
+                f"rule {rule.id!r} says {rule.verdict}, but never decides: rule {wide.id!r} "
+                f"says {wide.verdict} about all its calls, and the stricter verdict wins"
             )
-            if wide is not None:
-                problem = (
-                    f"rule {rule.id!r} says {rule.verdict}, but never decides: rule {wide.id!r} "
-                    f"says {wide.verdict} about all its calls, and the stricter verdict wins"
-                )
-                found.append((index, "verdict", problem))
+            found.append((index, "verdict", problem))
     return found
+
+
+def find_idle_rules(rules: Sequence[Rule]) -> list[tuple[int, str, str]]:
+    """Return rules that are about no call: index, field and problem.
+
+    A file must not have them; in a program, a list of tools may well be empty.
+    """
+    return [
+        (index, name, f"the patterns of rule {rule.id!r} fit nothing: they take out all")
+        for index, rule in enumerate(rules)
+        for name in _SCOPE
+        if fits_nothing(getattr(rule, name))
+    ]
+
+
+def _hides(strict: Rule, other: Rule) -> bool:
+    """Return whether one rule decides all calls that fit both; a limit counts what is approved."""
+    is_stricter = STRICTNESS[strict.verdict] > STRICTNESS[other.verdict]
+    return is_stricter and (other.limit is None or strict.verdict == "deny")
 
 
 _SCOPE = ("agent", "tool", "source", "user")

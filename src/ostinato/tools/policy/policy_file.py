@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...agent_files.document import Document, FieldPath, read_document
 from ...errors import AgentFileError
-from .policy import Policy, find_conflicts
+from .policy import Policy, find_conflicts, find_idle_rules
 from .rule import STRICTNESS, Rule, Verdict
 from .tool_request import ToolRequest
 
@@ -57,7 +57,7 @@ class _PolicyFields(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    version: Literal[1] = _VERSION
+    version: Annotated[int, Field(strict=True, ge=_VERSION, le=_VERSION)] = _VERSION
     default: Verdict | None = None
     include: list[str] = Field(default_factory=list[str])
     rules: list[Rule] = Field(default_factory=list[Rule])
@@ -118,7 +118,8 @@ def read_policy_file(file: str | Path) -> PolicyFile:
     """
     reading = _Reading()
     _read(Path(file).absolute(), reading, ())
-    conflicts = find_conflicts([rule for rule, _, _ in reading.rules])
+    rules = [rule for rule, _, _ in reading.rules]
+    conflicts = [*find_idle_rules(rules), *find_conflicts(rules)]
     faults = [
         reading.rules[index][1].fault(problem, ("rules", reading.rules[index][2], name))
         for index, name, problem in conflicts

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from .conditions import Condition, as_condition, compile_pattern, split_pointer
+from .conditions import (
+    Bound,
+    Condition,
+    as_condition,
+    compile_pattern,
+    covers_pattern,
+    split_pointer,
+)
 
 Verdict = Literal["allow", "ask", "deny"]
 STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -70,7 +77,7 @@ class Limit(BaseModel):
     per: str
     count: int | None = Field(default=None, ge=1, strict=True)
     sum: Pointer | None = None
-    max: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    max: Annotated[Bound, Field(ge=0)] | None = None
     by: Literal["user", "session", "app"] = "user"
     over: Literal["ask", "deny"] = "deny"
 
@@ -224,3 +231,10 @@ def fits(patterns: Sequence[str], text: str) -> bool:
         elif not found:
             found = compile_pattern(pattern)(text) is not None
     return found
+
+
+def fits_nothing(patterns: Sequence[str]) -> bool:
+    """Return whether the patterns that begin with `!` surely take out all that the others fit."""
+    taken = [one[1:] for one in patterns if one.startswith("!")]
+    given = [one for one in patterns if not one.startswith("!")] or ["*"]
+    return all(any(covers_pattern(wide, one) for wide in taken) for one in given)

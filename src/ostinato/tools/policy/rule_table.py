@@ -50,7 +50,8 @@ class RuleTable:
             args = request.args
             if not self._arg_names <= args.keys():
                 args = {**request.defaults(), **args}
-            met = _keep_met(met, self._args, args)
+            read = None if request.read is None else request.read(self._arg_names)
+            met = _keep_met(met, self._args, args, read)
         if met and self._state:
             state = request.state
             met = _keep_met(met, self._state, state() if callable(state) else state)
@@ -81,10 +82,15 @@ class RuleTable:
         return found
 
 
-def _keep_met(rules: int, indexes: Sequence[ConditionIndex], data: Mapping[str, Any]) -> int:
+def _keep_met(
+    rules: int,
+    indexes: Sequence[ConditionIndex],
+    data: Mapping[str, Any],
+    read: Mapping[str, Any] | None = None,
+) -> int:
     """Return those of some rules whose conditions the data meet."""
     for index in indexes:
-        rules = index.keep_met(rules, data)
+        rules = index.keep_met(rules, data, read)
         if not rules:
             break
     return rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 
@@ -17,6 +17,8 @@ class ToolRequest(NamedTuple):
       user: id of the user.
       state: the session's state, or a function that returns it.
       defaults: what the tool takes for arguments that are missing, by name.
+      read: returns some arguments, by name, as the tool reads them: validated by its models. Those
+        that it takes as given are left out. None if it takes all so.
     """
 
     tool: str
@@ -26,3 +28,4 @@ class ToolRequest(NamedTuple):
     user: str = ""
     state: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = {}
     defaults: Callable[[], Mapping[str, Any]] = dict
+    read: Callable[[Collection[str]], Mapping[str, Any]] | None = None

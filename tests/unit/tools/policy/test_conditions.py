@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -22,6 +23,14 @@ from ostinato.tools.policy.conditions import select_values, split_pointer
         ({"gt": 100}, 100.5, 100),
         ({"gte": 100, "lt": 200}, "100", 200),
         ({"lte": 5}, 5, "5.01"),
+        ({"gt": 2**53}, 2**53 + 1, 2**53),
+        ({"gt": 2**53}, str(2**53 + 1), str(2**53)),
+        ({"lte": 2**53 + 1}, 2**53 + 1, 2**53 + 2),
+        ({"lt": 10**99}, 10**99 - 1, 10**99),
+        ({"gte": 0.1, "lte": 0.1}, "0.1", "0.10000000000000001"),
+        ({"lt": 0.3}, Decimal("0.29999999999999999"), Decimal("0.3")),
+        ({"equals": 2**53 + 1}, 2**53 + 1, 2**53),
+        ({"in": [2**53, 2**53 + 1]}, 2**53 + 1, 2**53 + 2),
         ({"like": "/tmp/*"}, "/tmp/a/b", "/etc/passwd"),
         ({"not_like": "*.internal"}, "example.org", "db.internal"),
         ({"contains": ".."}, "a/../b", "a/b"),
@@ -47,6 +56,15 @@ def test_operators(fields: dict[str, Any], met: Any, unmet: Any) -> None:
         ({"lt": 100}, "9" * 5000),
         ({"equals": 100}, "100.0"),
         ({"equals": "100"}, 100),
+        ({"equals": "100"}, 100.0),
+        ({"equals": 2**60 + 1}, str(2**60 + 1)),
+        ({"equals": 2**60 + 1}, f" {2**60 + 1}.0"),
+        ({"equals": str(2**60 + 1)}, 2**60 + 1),
+        ({"equals": 10**99}, str(10**99)),
+        ({"gt": 100}, "1e400"),
+        ({"lt": 100}, "1e400"),
+        ({"gt": 0}, "1e-400"),
+        ({"lt": 100}, float("inf")),
         ({"equals": True}, "yes"),
         ({"equals": True}, 1),
         ({"not_equals": "EUR"}, ["EUR"]),
@@ -83,6 +101,9 @@ def test_a_missing_value_meets_no_condition_but_a_negation_in_a_rule_that_restri
         {"exists": False, "equals": 1},
         {"exists": 1},
         {"gt": float("inf")},
+        {"gt": float("nan")},
+        {"gt": 2**53 + 1, "lt": 2**53 + 1},
+        {"gt": 10**99, "lt": 10**99},
         {"near": 5},
         {"equals": {"a": 1}},
     ],
@@ -99,18 +120,46 @@ def test_pointers() -> None:
     assert select_values(data, split_pointer("/a~1b")) == [1]
     assert select_values(data, split_pointer("/~0")) == [2]
     assert select_values(data, split_pointer("/")) == [3]
-    for gone in ("/to/2/mail", "/to/-1", "/to/99999999999999999999", "/nothing/here"):
+    for gone in ("/to/2/mail", "/to/99999999999999999999", "/nothing/here"):
         assert select_values(data, split_pointer(gone)) == []
     for wrong in ("to", "", "/a~2", "/a~"):
         with pytest.raises(ValueError, match="no JSON pointer"):
             split_pointer(wrong)
 
 
-def test_what_is_within_a_text_cannot_be_said() -> None:
-    (value,) = select_values({"pay": '{"amount": 500}'}, split_pointer("/pay/amount/value"))
+@pytest.mark.parametrize(
+    ("data", "pointer"),
+    [
+        ({"pay": '{"amount": 500}'}, "/pay/amount/value"),
+        ({"pay": 5}, "/pay/amount"),
+        ({"pay": True}, "/pay/amount/value"),
+        ({"pay": [{"amount": 500}]}, "/pay/amount"),
+        ({"pay": []}, "/pay/-1"),
+        ({"pay": {"amount": 500}}, "/pay/*/amount"),
+        ({"pay": {"first": {"amount": 500}}}, "/pay/*/amount"),
+        ({"pay": {"first": 500}}, "/pay/*"),
+        ({"pay": {"*": 5}}, "/pay/*"),
+        ({"pay": {"amount": 500}}, "/pay/0/amount"),
+        ({"pay": [[{"amount": 500}]]}, "/pay/*/amount"),
+        ({"pay": [5]}, "/pay/0/amount"),
+    ],
+)
+def test_what_is_below_a_value_of_another_kind_cannot_be_said(data: Any, pointer: str) -> None:
+    (value,) = select_values(data, split_pointer(pointer))
     for condition in (Condition(gt=100), Condition(lt=9), Condition(equals=5), Condition(like="*")):
         assert condition.is_met([value], restricts=True)
         assert not condition.is_met([value], restricts=False)
+
+
+def test_nothing_is_below_null_and_items_that_are_no_such_keys() -> None:
+    for data, pointer in (
+        ({"pay": None}, "/pay/amount"),
+        ({"pay": [None]}, "/pay/*/amount"),
+        ({"pay": []}, "/pay/*"),
+        ({"pay": {}}, "/pay/amount"),
+        ({"pay": {"0": {}}}, "/pay/0/amount"),
+    ):
+        assert select_values(data, split_pointer(pointer)) == []
 
 
 def test_one_bad_item_is_enough_to_deny_and_all_have_to_be_good_to_allow() -> None:

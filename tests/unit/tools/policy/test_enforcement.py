@@ -282,6 +282,16 @@ async def test_agents_called_as_tools_obey_too() -> None:
     assert "denies" in str(responses(await chat.say("Pay")))
 
 
+async def test_the_model_is_told_that_a_call_of_an_agent_as_a_tool_requires_approval() -> None:
+    till = Till()
+    model = ScriptedModel([call("pay", amount=80), "Paid."])
+    inner = Agent(name="payer", description="Pays.", model=model, tools=[till.pay])
+    chat, _, _ = talk([call("payer", request="Pay"), "Done."], MIDDLE, tools=[AgentTool(inner)])
+    (answer,) = responses(await chat.say("Pay"))
+    assert "made a call of `pay`, which requires approval by a person" in str(answer)
+    assert till.paid == []
+
+
 @pytest.mark.parametrize("mode", ["task", "single_turn"])
 async def test_delegated_agents_obey_too(mode: Any) -> None:
     for rules in ([rule("no", "deny", source="agent:payer")], [BIG]):

@@ -59,6 +59,54 @@ async def test_limits_count_users_and_sessions_apart(two_owners: list[Owner]) ->
         assert await ledger.take(one, caller(3), ARGS) is False
 
 
+@pytest.mark.parametrize(
+    ("most", "amounts", "taken"),
+    [
+        (0.3, [0.1, 0.1, "0.1", "0.00000000000000001"], [True, True, True, False]),
+        (2**60, [2**60 - 1, "1", 1], [True, True, False]),
+        (2**60 + 1, [str(2**60), 2, 1], [True, False, True]),
+        (10**99, [10**99 - 1, 2, "1e400", 1], [True, False, False, True]),
+    ],
+)
+async def test_sums_are_exact(
+    two_owners: list[Owner], most: Any, amounts: list[Any], taken: list[bool]
+) -> None:
+    first, second = (PolicyLedger(owner.service) for owner in two_owners)
+    budget = rule(count=None, sum="/amount", max=most)
+    found = [
+        await (first, second)[at % 2].take(budget, caller(at), {"amount": amount})
+        for at, amount in enumerate(amounts)
+    ]
+    assert found == taken
+
+
+@pytest.mark.parametrize("way", ["session", "user", "old"])
+async def test_grants_for_a_session_end_with_it(two_owners: list[Owner], way: str) -> None:
+    service, other = (owner.service for owner in two_owners)
+    first, second = PolicyLedger(service), PolicyLedger(other)
+    ask = Rule(id="ask", verdict="ask", grants=["session", "user"])
+    place: dict[str, Any] = {"app_name": "talk", "user_id": "ann"}
+    for name in ("one", "two"):
+        await service.create_session(**place, session_id=name)
+        await first.add_grant(ask, caller(1, session=name), "pay", ARGS, "session")
+        assert await second.find_grant(ask, caller(2, session=name), "pay", ARGS) == "session"
+    if way == "session":
+        await service.delete_session(**place, session_id="one")
+    elif way == "user":
+        await service.delete_user("talk", "ann")
+    else:
+        assert await service.delete_sessions_before("talk", 1e11) > 0
+    await other.create_session(**place, session_id="one")
+    for ledger in (first, second):
+        assert await ledger.find_grant(ask, caller(3), "pay", ARGS) is None
+    left = "session" if way == "session" else None
+    assert await second.find_grant(ask, caller(3, session="two"), "pay", ARGS) == left
+    await second.add_grant(ask, caller(3), "pay", ARGS, "session")
+    assert await first.find_grant(ask, caller(4), "pay", ARGS) == "session"
+    assert await first.revoke_grants("talk", "ann") > 0
+    assert await second.find_grant(ask, caller(4), "pay", ARGS) is None
+
+
 async def test_the_window_slides(two_owners: list[Owner]) -> None:
     ledger = PolicyLedger(two_owners[0].service)
     few = rule(count=2, per="10m")

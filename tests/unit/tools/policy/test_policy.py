@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from ostinato.tools.policy import Limit, Policy, Rule, ToolRequest
-from ostinato.tools.policy.policy import join_decisions
+from ostinato.tools.policy.policy import find_idle_rules, join_decisions
 
 
 def rule(id: str, verdict: str, **fields: Any) -> Rule:
@@ -87,6 +87,9 @@ def test_a_limit_applies_to_calls_that_its_rule_cannot_judge() -> None:
     assert not made.decide(ToolRequest("pay", {"amount": 10})).limits
 
 
+FEW = {"count": 1, "per": "hour"}
+
+
 @pytest.mark.parametrize(
     ("rules", "problem"),
     [
@@ -97,11 +100,31 @@ def test_a_limit_applies_to_calls_that_its_rule_cannot_judge() -> None:
             [rule("a", "deny", tool=["x", "y"]), rule("b", "ask", tool="y", args={"/n": 1})],
             "never decides",
         ),
+        ([rule("a", "deny", tool="x"), rule("b", "allow", tool="x", limit=FEW)], "the same calls"),
+        ([rule("b", "ask", tool="x", limit=FEW), rule("a", "deny")], "never decides"),
+        ([rule("a", "deny"), rule("b", "ask", tool="x", limit=FEW)], "never decides"),
+        (
+            [
+                rule("a", "ask", tool="x"),
+                rule("b", "allow", tool="x", limit=FEW),
+                rule("c", "deny", tool="x"),
+            ],
+            "the same calls",
+        ),
     ],
 )
 def test_contradictions_are_refused(rules: list[Rule], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         policy(*rules)
+
+
+@pytest.mark.parametrize("tool", ["*", "x"])
+def test_a_limit_counts_what_a_person_approves(tool: str) -> None:
+    ask = rule("a", "ask", tool=tool)
+    limit = rule("b", "allow", tool="x", limit=FEW)
+    for rules in ([ask, limit], [limit, ask]):
+        decision = policy(*rules).decide(ToolRequest("x", {}))
+        assert (decision.verdict, [one.id for one in decision.limits]) == ("ask", ["b"])
 
 
 def test_rules_that_only_overlap_stand_beside_each_other() -> None:
@@ -136,11 +159,40 @@ def test_rules_that_only_overlap_stand_beside_each_other() -> None:
         {"limit": {"count": 1, "per": "hour"}, "verdict": "deny"},
         {"message": "never seen"},
         {"tools": "x"},
+        {"args": {"/a": {"like": "a*", "not_like": "*"}}},
+        {"args": {"/a": {"like": "abc", "not_like": "a?c"}}},
     ],
 )
 def test_rules_that_cannot_work_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Rule.model_validate({"id": "r", "verdict": "allow", **fields})
+
+
+@pytest.mark.parametrize(
+    "patterns", [["a*", "!ab*"], ["[ab]", "!a"], ["a*", "!a?"], ["*", "!x"], ["[bc]", "!*b*"], "!x"]
+)
+def test_patterns_that_leave_something_are_taken(patterns: Any) -> None:
+    made = rule("a", "deny", tool=patterns, args={"/a": {"like": "a*", "not_like": "a?"}})
+    assert find_idle_rules([made]) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool": ["y", "!y"]},
+        {"tool": ["*", "!*"]},
+        {"tool": ["y*", "!*"]},
+        {"tool": "!*"},
+        {"tool": ["a", "ab*", "!a*"]},
+        {"agent": ["y", "!y"]},
+        {"user": ["y?", "!y*"]},
+        {"source": ["mcp:a/b", "!mcp:*"]},
+    ],
+)
+def test_patterns_that_leave_nothing_are_found(fields: dict[str, Any]) -> None:
+    made = [rule("a", "deny"), rule("b", "deny", **fields)]
+    assert [(index, name) for index, name, _ in find_idle_rules(made)] == [(1, *fields)]
+    assert policy(*made).decide(ToolRequest("x", {})).verdict == "deny"
 
 
 def test_rules_are_added_and_policies_joined() -> None:

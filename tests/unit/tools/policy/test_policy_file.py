@@ -70,6 +70,9 @@ def test_a_test_that_fails_names_its_line_and_what_decided(tmp_path: Path) -> No
         ),
         ("rule: []\n", 1, "rule", "no such field"),
         ("version: 2\n", 1, "version", "1"),
+        ("version: true\n", 1, "version", "integer"),
+        ("version: 1.0\n", 1, "version", "integer"),
+        ("version: '1'\n", 1, "version", "integer"),
         ("rules:\n  - id: a\n    verdict: maybe\n", 3, "rules[0].verdict", "'allow'"),
         ("rules:\n  - verdict: deny\n", 2, "rules[0].id", "required"),
         (
@@ -101,6 +104,12 @@ def test_a_test_that_fails_names_its_line_and_what_decided(tmp_path: Path) -> No
             5,
             "rules[1].verdict",
             "never decides",
+        ),
+        (
+            "rules:\n  - id: a\n    verdict: deny\n    tool: [y, '!y']\n",
+            4,
+            "rules[0].tool",
+            "fit nothing",
         ),
         ("include: [gone.yaml]\n", 1, "include[0]", "no such file"),
         ("include: [policy.yaml]\n", 1, "include[0]", "include each other"),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ostinato.tools.policy import Policy, PolicyDecision, Rule, ToolRequest
+from ostinato.tools.policy import Condition, Policy, PolicyDecision, Rule, ToolRequest
 from ostinato.tools.policy.conditions import select_values, split_pointer
 from ostinato.tools.policy.rule import STRICTNESS, fits
 
@@ -22,10 +22,45 @@ class Color(StrEnum):
     RED = "red"
 
 
-TEXTS = ["", "a", "abc", "red", "1", " 1 ", "1.0", "1e0", "true", "nan", "a/b", "x\ny", "none"]
-NUMBERS = [0, 1, -1, 2, 1.0, 0.5, -0.0, 2**53 + 1, 10**400, 1e300, math.nan, math.inf]
+TEXTS = [
+    str(2**53),
+    str(2**53 + 1),
+    "0.1",
+    "1e400",
+    "9" * 70,
+    "",
+    "a",
+    "abc",
+    "red",
+    "1",
+    " 1 ",
+    "1.0",
+    "1e0",
+    "true",
+    "nan",
+    "a/b",
+    "x\ny",
+    "none",
+]
+NUMBERS = [
+    2**53,
+    0.1,
+    int("9" * 70),
+    0,
+    1,
+    -1,
+    2,
+    1.0,
+    0.5,
+    -0.0,
+    2**53 + 1,
+    10**400,
+    1e300,
+    math.nan,
+    math.inf,
+]
 SCALARS = st.sampled_from([*TEXTS, *NUMBERS, True, False, None])
-BOUNDS = st.sampled_from([-1, 0, 0.5, 1, 2, 1e9])
+BOUNDS = st.sampled_from([-1, 0, 0.1, 0.5, 1, 2, 1e9, 2**53, 2**53 + 1, 10**400])
 PATTERNS = st.sampled_from(
     ["*", "", "a*", "*c", "*b*", "abc", "a?c", "[a-m]*", "**", "1*", "*\n*", "[", "*a*c*"]
 )
@@ -82,11 +117,22 @@ def make_policy(drawn: list[dict[str, Any]]) -> Policy:
 
 def does_fit(rule: Rule, request: ToolRequest, *, restricts: bool) -> bool:
     args = {**request.defaults(), **request.args}
+    read = request.read(set(args)) if request.read is not None else {}
     return fits(rule.user, request.user) and all(
-        condition.is_met(select_values(data, split_pointer(pointer)), restricts=restricts)
-        for data, conditions in ((args, rule.args), (request.state, rule.state))
+        is_met(condition, pointer, data, form, restricts=restricts)
+        for data, form, conditions in ((args, read, rule.args), (request.state, {}, rule.state))
         for pointer, condition in conditions.items()
     )
+
+
+def is_met(condition: Condition, pointer: str, data: Any, read: Any, *, restricts: bool) -> bool:
+    """Whether a value meets a condition as it is given and as the tool reads it."""
+    steps = split_pointer(pointer)
+    given, values = select_values(data, steps), select_values(read, steps)
+    if not given or steps[0] not in read:
+        return condition.is_met([*given, *values], restricts=restricts)
+    answers = [condition.is_met(one, restricts=restricts) for one in (given, values)]
+    return any(answers) if restricts else all(answers)
 
 
 def decide_one_by_one(policy: Policy, request: ToolRequest) -> PolicyDecision:
@@ -112,15 +158,22 @@ def name_rules(decision: PolicyDecision) -> tuple[Any, ...]:
 @settings(max_examples=100, deadline=None)
 @given(
     drawn=st.lists(FIELDS, max_size=8),
-    calls=st.lists(st.tuples(DATA, DATA, DATA), min_size=1, max_size=4),
+    calls=st.lists(st.tuples(DATA, DATA, DATA, DATA), min_size=1, max_size=4),
     user=st.sampled_from(["ann", "bob", ""]),
 )
 def test_all_rules_at_once_decide_as_one_by_one(
-    drawn: list[dict[str, Any]], calls: list[tuple[Any, Any, Any]], user: str
+    drawn: list[dict[str, Any]], calls: list[tuple[Any, Any, Any, Any]], user: str
 ) -> None:
     policy = make_policy(drawn)
-    for args, state, defaults in calls:
-        request = ToolRequest("pay", args, user=user, state=state, defaults=lambda d=defaults: d)
+    for args, state, defaults, read in calls:
+        request = ToolRequest(
+            "pay",
+            args,
+            user=user,
+            state=state,
+            defaults=lambda d=defaults: d,
+            read=lambda names, form=read: form,
+        )
         decision = policy.decide(request)
         assert name_rules(decision) == name_rules(decide_one_by_one(policy, request))
         fitting = {rule.id for rule in policy.find_rules(request)}
