@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._aborted_tool import ABORTS, as_tool_error
@@ -21,9 +21,16 @@ logger = get_logger(__name__)
 class AgentTools:
     """Creates the tool objects of one agent and keeps them for later runs."""
 
-    __slots__ = ("_finish_tool", "_function_tools", "_sub_agent_tools", "_wrapped_tools")
+    __slots__ = (
+        "_finish_tool",
+        "_function_tools",
+        "_sub_agent_tools",
+        "_warned",
+        "_wrapped_tools",
+    )
 
     def __init__(self) -> None:
+        self._warned: set[tuple[str, str]] = set()
         self._function_tools: dict[int, FunctionTool] = {}
         self._wrapped_tools: dict[int, tuple[BaseTool, BaseTool]] = {}
         self._sub_agent_tools: dict[str, TaskTool | SingleTurnTool] = {}
@@ -32,7 +39,11 @@ class AgentTools:
     async def list_tools(
         self, agent: Any, ctx: ReadonlyContext | None, make_agent: Callable[..., Any]
     ) -> list[BaseTool]:
-        """Return the agent's tools: functions wrapped, toolsets expanded.
+        """Return the agent's tools: functions wrapped, toolsets expanded, each name once.
+
+        A tool of a toolset never replaces another tool, because a server or a document chose its
+        name: it is left out with a warning. Of the developer's own tools with one name the last
+        counts, as in google-adk.
 
         Args:
           agent: the agent.
@@ -40,6 +51,7 @@ class AgentTools:
           make_agent: creates an agent for a tool that requests cannot combine with others.
         """
         tools: list[BaseTool] = []
+        offered: list[tuple[BaseTool, BaseToolset]] = []
         for tool in agent.tools:
             wrapped = self._function_tools.get(id(tool))
             if wrapped is not None and wrapped.func is tool:
@@ -48,7 +60,9 @@ class AgentTools:
                 is_alone = tool.wants_own_agent and len(agent.tools) > 1
                 tools.append(self._wrap_in_agent(tool, make_agent) if is_alone else tool)
             elif isinstance(tool, BaseToolset):
-                tools += await _list_toolset(tool, ctx, agent.name)
+                listed = await _list_toolset(tool, ctx, agent.name)
+                offered += [(one, tool) for one in listed]
+                tools += listed
             else:
                 wrapped = self._function_tools[id(tool)] = FunctionTool(tool)
                 tools.append(wrapped)
@@ -56,7 +70,38 @@ class AgentTools:
             tools.append(agent.finish_tool)
         for sub_agent in agent.delegates.values():
             tools.append(self._wrap_sub_agent(sub_agent))
-        return tools
+        if len({tool.name for tool in tools}) == len(tools):
+            return tools
+        return self._drop_repeated(tools, offered, agent.name)
+
+    def _drop_repeated(
+        self,
+        tools: list[BaseTool],
+        offered: Sequence[tuple[BaseTool, BaseToolset]],
+        agent: str,
+    ) -> list[BaseTool]:
+        """Return the tools with each name once: the developer's own before those of toolsets."""
+        sources = {id(tool): toolset for tool, toolset in offered}
+        chosen = {tool.name: tool for tool in tools if id(tool) not in sources}
+        for tool, toolset in offered:
+            kept = chosen.setdefault(tool.name, tool)
+            if kept is not tool:
+                other = sources.get(id(kept))
+                owner = "the agent itself" if other is None else _describe_toolset(other)
+                self._warn_once(agent, tool.name, _describe_toolset(toolset), owner)
+        return [*{id(tool): tool for tool in tools if chosen[tool.name] is tool}.values()]
+
+    def _warn_once(self, agent: str, name: str, source: str, owner: str) -> None:
+        if (name, source) not in self._warned:
+            self._warned.add((name, source))
+            logger.warning(
+                "Agent %r: the tool %r of %s is left out, because %s has a tool of that name. Give "
+                "the toolset a tool_name_prefix or a tool_filter.",
+                agent,
+                name,
+                source,
+                owner,
+            )
 
     def get_finish_tool(self, output_schema: Any) -> FinishTaskTool:
         """Return the tool that finishes a task with an output of this schema."""
@@ -99,3 +144,10 @@ async def _list_toolset(
             error,
         )
         return []
+
+
+def _describe_toolset(toolset: BaseToolset) -> str:
+    """Return the name of a toolset for messages: its class, and its server if it has one."""
+    label: Any = getattr(toolset, "label", "")
+    kind = type(toolset).__name__
+    return f"{kind} {label}" if label and isinstance(label, str) else kind

@@ -12,6 +12,7 @@ from typing import Any, cast
 from .._optional import need
 from ..errors import AgentConfigError, ToolTimeoutError
 from ..tools.mcp.annotations import choose_in_doubt, read_annotations
+from ..tools.mcp.connection import McpConnection
 from ..tools.mcp.connection_params import (
     EXTRA,
     ConnectionParams,
@@ -20,6 +21,7 @@ from ..tools.mcp.connection_params import (
     StreamableHTTPConnectionParams,
 )
 from ..tools.mcp.server_call import PendingQuestions, ServerCall
+from ..tools.mcp.server_lists import ListKind
 from ..tools.mcp.session_manager import MCPSessionManager
 from ..tools.mcp.tool_result import dump_result, read_text
 from ..tools.mcp.toolset_config import read_server_file
@@ -86,15 +88,25 @@ async def list_server(params: ConnectionParams, headers: dict[str, str]) -> int:
         for tool in sorted(await connection.lists.load("tools", run), key=lambda one: one.name):
             policy = _POLICIES[choose_in_doubt(read_annotations(tool))]
             print(f"tool      {tool.name} ({policy}): {_first_line(tool.description)}")
-        for one in await connection.lists.load("resources", run):
+        for one in await _load_optional(connection, "resources", run):
             print(f"resource  {one.name}: {one.uri}")
-        for one in await connection.lists.load("templates", run):
+        for one in await _load_optional(connection, "templates", run):
             print(f"template  {one.name}: {one.uri_template}")
-        for one in await connection.lists.load("prompts", run):
+        for one in await _load_optional(connection, "prompts", run):
             print(f"prompt    {one.name}: {_first_line(one.description)}")
     finally:
         await manager.close()
     return 0
+
+
+async def _load_optional(connection: McpConnection, kind: ListKind, run: Any) -> Sequence[Any]:
+    """Return a list of a server; nothing if it does not know such lists."""
+    try:
+        return await connection.lists.load(kind, run)
+    except need("mcp", extra=EXTRA).MCPError as error:
+        if error.code == need("mcp.types", extra=EXTRA).METHOD_NOT_FOUND:
+            return ()
+        raise CliError(f"The server's list of {kind} cannot be read: {error}.") from error
 
 
 async def call_tool(

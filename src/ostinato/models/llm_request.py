@@ -121,22 +121,29 @@ class LlmRequest(BaseModel):
         """Add tools and their declarations (Spec 2 §3.9).
 
         Declarations go into the one `types.Tool` that holds function declarations; tools without a
-        declaration are left out.
+        declaration are left out. A tool replaces one of its name, whose declaration is dropped.
         """
-        declarations: list[types.FunctionDeclaration] = []
+        declared: dict[str, types.FunctionDeclaration] = {}
+        replaced: set[Any] = set()
         for tool in tools:
             declaration = own(tool._get_declaration())  # pyright: ignore[reportPrivateUsage]
             if declaration is not None:
-                declarations.append(declaration)
+                if tool.name in self.tools_dict:
+                    replaced.add(declaration.name)
+                declared[tool.name] = declaration
                 self.tools_dict[tool.name] = tool
+        declarations = [*declared.values()]
         if not declarations:
             return
         present: list[Any] = own(self.config.tools or [])
         for index, entry in enumerate(present):
             if isinstance(entry, types.Tool) and entry.function_declarations:
+                kept = entry.function_declarations
+                if replaced:
+                    kept = [one for one in kept if one.name not in replaced]
                 # A copy: the one that is there may be shared with other requests.
                 present[index] = entry.model_copy(
-                    update={"function_declarations": [*entry.function_declarations, *declarations]}
+                    update={"function_declarations": [*kept, *declarations]}
                 )
                 break
         else:

@@ -19,6 +19,25 @@ InDoubt = Literal["rerun", "at_most_once", "ask"]
 CheckInDoubt = Callable[[dict[str, Any], Any], Any]
 
 
+# Calls of these names are the runtime's own.
+RESERVED_NAMES = frozenset(
+    (
+        "adk_request_credential",
+        "adk_request_confirmation",
+        "adk_request_input",
+        "adk_framework",
+        "transfer_to_agent",
+        "set_model_response",
+        "finish_task",
+    )
+)
+
+
+def is_reserved_name(name: str) -> bool:
+    """Return whether calls of a name are the runtime's own."""
+    return name in RESERVED_NAMES or name.startswith("adk_request_")
+
+
 class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overrides neither method
     """A tool of an agent (Spec 1 §10, FEATURES row 128).
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import copy
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Protocol, Self, final, runtime_checkable
 
+from .._log import get_logger
 from ..agent_files.file_reading import FieldFault
 from ..context.context import Context as ToolContext
 from ..context.readonly import ReadonlyContext
 from ..models.llm_request import LlmRequest
-from .base_tool import BaseTool
+from .base_tool import BaseTool, is_reserved_name
 from .tool_configs import ToolArgsConfig
 
 if TYPE_CHECKING:
     from ..auth.auth_tool import AuthConfig
     from .policy.policy import Policy
+
+_log = get_logger(__name__)
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @runtime_checkable
@@ -31,9 +36,10 @@ class BaseToolset(ABC):
     """A group of tools (Spec 1 §10, FEATURES row 130).
 
     Args:
-      tool_filter: names of the tools to offer, or a predicate; all where None. `get_tools` of a
-        subclass asks `_is_tool_selected`.
-      tool_name_prefix: put before each tool's name, with an underscore between.
+      tool_filter: names of the tools to offer, with or without the prefix, or a predicate; all
+        where None. `get_tools` of a subclass asks `_is_tool_selected`.
+      tool_name_prefix: put before each tool's name, with an underscore between. Characters that no
+        model accepts in a name become `_`. A tool whose name would be the runtime's is left out.
       defer: tell the model of each tool only once it has searched for it with `search_tools`.
 
     Attributes:
@@ -95,12 +101,33 @@ class BaseToolset(ABC):
             return self._listed[1]
         tools = await self.get_tools(readonly_context)
         if self.tool_name_prefix:
-            tools = [tool.copy_as(f"{self.tool_name_prefix}_{tool.name}") for tool in tools]
+            tools = self._copy_prefixed(tools)
         if self.defer is True:
             tools = self._defer(tools)
         if place is not None:
             self._listed = (place, tools)
         return tools
+
+    def _add_prefix(self, name: str) -> str:
+        """Return the name that the model is told for one of the toolset's tools."""
+        prefix = self.tool_name_prefix
+        return f"{_UNFIT.sub('_', prefix)}_{name}" if prefix else name
+
+    def _copy_prefixed(self, tools: Iterable[BaseTool]) -> list[BaseTool]:
+        copies: list[BaseTool] = []
+        for tool in tools:
+            name = self._add_prefix(tool.name)
+            if is_reserved_name(name):
+                _log.warning(
+                    "%s: its tool %.200r is left out: with the prefix %r it has a name that the "
+                    "runtime reserves.",
+                    type(self).__name__,
+                    tool.name,
+                    self.tool_name_prefix,
+                )
+                continue
+            copies.append(tool.copy_as(name))
+        return copies
 
     def _defer(self, tools: list[BaseTool]) -> list[BaseTool]:
         """Return deferred copies of the tools, the same ones for the same tools."""
@@ -136,8 +163,30 @@ class BaseToolset(ABC):
         if not self.tool_filter:
             return True
         if isinstance(self.tool_filter, list):
-            return tool.name in self.tool_filter
+            names = self._names_of(tool)
+            return any(name in self.tool_filter for name in names)
         return self.tool_filter(tool, readonly_context)
+
+    def _names_of(self, tool: BaseTool) -> Iterable[str]:
+        """Return the names by which settings may name a tool: its own, and the one with prefix."""
+        return tool.name, self._add_prefix(tool.name)
+
+    def _warn_of_unknown(
+        self, setting: str, given: Iterable[str], tools: Iterable[BaseTool]
+    ) -> None:
+        """Warn of names in a setting that no tool has, as a misspelt one would have no effect."""
+        known = {name for tool in tools for name in self._names_of(tool)}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            label = getattr(self, "label", "")
+            _log.warning(
+                "%s%s: %s names %s, but there is no such tool. There are: %s.",
+                type(self).__name__,
+                f" {label}" if label else "",
+                setting,
+                ", ".join(map(repr, unknown[:20])),
+                ", ".join(sorted({tool.name for tool in tools})[:50]) or "none",
+            )
 
 
 def _copy_deferred(tool: BaseTool) -> BaseTool:

@@ -227,11 +227,11 @@ def _readonly(made: LlmAgent) -> ReadonlyContext:
 
 @pytest.mark.spec(56)
 async def test_tools_may_be_functions_tools_and_toolsets() -> None:
-    search, pair = Search(), Pair()
+    search, pair = Search(), Pair(tool_name_prefix="pair")
     made = agent(tools=[weather, search, pair])
     context = _readonly(made)
     tools = await made.canonical_tools(context)
-    assert [t.name for t in tools] == ["weather", "search", "weather", "search"]
+    assert [t.name for t in tools] == ["weather", "search", "pair_weather", "pair_search"]
     assert isinstance(tools[0], FunctionTool) and tools[1] is search
     assert pair.asked_with is context
     assert (await made.canonical_tools())[0] is tools[0]

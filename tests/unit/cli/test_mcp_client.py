@@ -5,8 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp import MCPError
 
+from ostinato.cli.cli_error import CliError
 from ostinato.cli.main import main
+from ostinato.cli.mcp_client import _load_optional
 from ostinato.cli.parser import parse_arguments
 from tests.support.mcp import RAW_SERVER
 
@@ -87,3 +90,19 @@ def test_a_folder_still_offers_its_agents():
     args = parse_arguments(["mcp", "./list"])
     assert (args.command, args.path) == ("mcp", "./list")
     assert parse_arguments(["mcp"]).path == "."
+
+
+class Refusing:
+    """A connection whose lists end with an error."""
+
+    def __init__(self, code: int) -> None:
+        self.lists, self.code = self, code
+
+    async def load(self, kind: str, run: object) -> None:
+        raise MCPError(self.code, "no")
+
+
+async def test_lists_that_a_server_does_not_know_are_empty():
+    assert await _load_optional(Refusing(-32_601), "prompts", None) == ()
+    with pytest.raises(CliError, match="list of prompts cannot be read: no"):
+        await _load_optional(Refusing(-32_603), "prompts", None)

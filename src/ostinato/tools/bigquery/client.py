@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,8 @@ _EMULATOR = "BIGQUERY_EMULATOR_HOST"
 _MOST_IDS = 10_000
 _PAGE = 1_000
 _WAIT_MS = 10_000
-_MOST_WAITS = 360  # of 10 s each
+_MOST_WAITS = 360  # of 10 s each, but for the first ones
+_sleep = time.sleep
 _EXISTS = 409
 
 
@@ -141,6 +143,7 @@ class BigQueryClient:
         token: str | None = None
         waits = 0
         while True:
+            asked_at = time.monotonic()
             answer = self._get(
                 ["projects", self._project, "queries", job_id],
                 {
@@ -158,12 +161,19 @@ class BigQueryClient:
                         f"The query still runs after an hour as job {job_id!r}. Look at it with "
                         "get_job_info."
                     )
+                # A server may answer at once, although it is asked to wait.
+                _sleep(max(min(2.0**waits, 10.0) - (time.monotonic() - asked_at), 0.0))
                 continue
             fields = answer.get("schema", {}).get("fields", [])
             rows += decode_rows(fields, answer.get("rows", []))
             earlier, token = token, answer.get("pageToken")
-            if not token or token == earlier or len(rows) >= max_rows:
+            if not token or len(rows) >= max_rows:
                 return rows[:max_rows]
+            if token == earlier:
+                raise GoogleApiError(
+                    f"BigQuery repeats a page of the result of job {job_id!r}, so that only "
+                    f"{len(rows)} rows could be read. Ask for fewer, or read the job again."
+                )
 
     def _insert_job(self, job: QueryJob, *, dry_run: bool) -> dict[str, Any]:
         query: dict[str, Any] = {"query": job.query, "useLegacySql": False}

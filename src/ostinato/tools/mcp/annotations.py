@@ -7,7 +7,7 @@ says that a tool may run again.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ...context.context import Context
@@ -60,11 +60,18 @@ def choose_policy(in_doubt: InDoubt, annotations: Mapping[str, Any], *, asks: bo
     return "idempotent" if annotations.get("idempotentHint") is True else "rerun"
 
 
-def condition_of(conditions: Conditions, tool: str) -> Condition:
-    """Return the condition of one tool; a mapping has one for each name, and none for others."""
+def condition_of(conditions: Conditions, names: Iterable[str]) -> Condition:
+    """Return the condition of one tool; a mapping has one for each name, and none for others.
+
+    Args:
+      conditions: the setting.
+      names: the names of the tool: the server's, and those by which models call it. If the mapping
+        has several of them, the one that asks counts.
+    """
     if isinstance(conditions, bool) or callable(conditions):
         return conditions
-    return conditions.get(tool, False)
+    found = [conditions[name] for name in names if name in conditions]
+    return next((one for one in found if one is not False), False)
 
 
 async def needs_confirmation(

@@ -16,6 +16,7 @@ from typing import Any, TextIO, cast
 
 from ..._log import get_logger
 from ..._optional import need
+from ..._secrets import redact_values, secrets_of_headers
 from ...version import __version__
 from .connection_params import (
     EXTRA,
@@ -123,6 +124,7 @@ class McpConnection:
       errlog: where a server on standard input and output writes its errors.
       idle_seconds: after how long without requests it closes itself.
       on_end: called once it has ended.
+      on_idle: called whenever its last request under way has ended.
 
     Attributes:
       label: the server's name for messages.
@@ -139,6 +141,7 @@ class McpConnection:
         errlog: TextIO | None,
         idle_seconds: float,
         on_end: Callable[[McpConnection], None],
+        on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.label = server_label(params)
         self.headers: Mapping[str, str] = {}
@@ -150,6 +153,7 @@ class McpConnection:
         self._errlog = errlog
         self._idle_seconds = idle_seconds
         self._on_end = on_end
+        self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._anyio = need("anyio", extra=EXTRA)
         self._queue, self._received = self._anyio.create_memory_object_stream(math.inf)
@@ -216,6 +220,15 @@ class McpConnection:
             trace.never_sent = True
             raise McpConnectionError(f"MCP server {self.label}: {self._lost or 'closed'}.")
         request = Request(work, trace, seconds)
+
+        def fail(reason: str) -> None:
+            error = need("mcp", extra=EXTRA).MCPError
+            request.fail(error(need("mcp.types", extra=EXTRA).INTERNAL_ERROR, reason))
+            request.cancel()
+            if trace.status is None:  # the server is not there any more
+                self._lose(reason)
+
+        trace.on_fault = fail
         self._in_flight += 1
         self._requests.add(request)
         try:
@@ -252,9 +265,22 @@ class McpConnection:
         """
         self._lose(reason)
 
+    def redact(self, text: str, headers: Mapping[str, str] | None = None) -> str:
+        """Return what a server said, without the secrets that it was sent.
+
+        Args:
+          text: the server's text, such as an error that repeats the request.
+          headers: the caller's headers.
+        """
+        own: Any = getattr(self._params, "headers", None) or {}
+        sent = [{name: str(value) for name, value in own.items()}, self.headers, headers or {}]
+        return redact_values(text, [one for some in sent for one in secrets_of_headers(some)])
+
     def _finish_use(self) -> None:
         self._in_flight -= 1
         self._used_at = self._loop.time()
+        if self.is_idle:
+            self._on_idle()
 
     def _note_end(self) -> None:
         self._lose("the server has ended the connection")
@@ -409,7 +435,7 @@ class McpConnection:
             return f"{self._lost or 'the connection was closed'}."
         if type(error).__module__.startswith("httpx"):  # its text holds the whole address
             return f"{type(error).__name__}."
-        return f"{str(error)[:500] or type(error).__name__}."
+        return f"{self.redact(str(error))[:500] or type(error).__name__}."
 
 
 def find_first_error(error: BaseException | None) -> BaseException | None:

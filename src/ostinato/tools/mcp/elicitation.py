@@ -9,7 +9,9 @@ is cancelled, unless the program gave an `elicitation_callback`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from ..._log import get_logger
 from ..._optional import need
@@ -26,6 +28,10 @@ _log = get_logger(__name__)
 
 WAITING = "Waiting for the user's answer to a question of the MCP server."
 MAX_ROUNDS = 20
+_CHECKED = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format enum "
+    "const minItems maxItems".split()
+)
 
 
 class Resumption(NamedTuple):
@@ -70,14 +76,88 @@ def ask_user(
     Returns:
       The call's response until then.
     """
-    open_requests = {
+    open_requests: dict[str, dict[str, Any]] = {
         key: _read_request(request, server)
         for key, request in result.input_requests.items()
         if key not in answered
     }
+    for one in open_requests.values():
+        fault = "" if SAMPLING in one else find_question_fault(one)
+        if fault:
+            return {"error": f"The question of MCP server {server} cannot be asked: {fault}."}
     state = {"state": result.request_state, "answered": dict(answered), "open": open_requests}
     request_answer(state, tool_context)
     return {"status": WAITING}
+
+
+def find_question_fault(asked: Mapping[str, Any]) -> str:
+    """Return why a question cannot be put to the user; empty if it can.
+
+    Args:
+      asked: the question's parameters, as JSON of the protocol.
+    """
+    if asked.get("url") is not None:
+        try:
+            parts = urlsplit(str(asked["url"]))
+            is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            is_web = False
+        return "" if is_web else "it names an address that is not one of http or https"
+    for name, one in _properties_of(asked.get("requestedSchema")).items():
+        holder = _dict_of(one)
+        inner = _dict_of(holder.get("items")).get("type")
+        if "$ref" in holder or holder.get("type") == "object" or inner in ("object", "array"):
+            return f"its form nests the field {name[:100]!r}, which MCP does not allow"
+    return ""
+
+
+def _check_content(content: Any, schema: Mapping[str, Any]) -> None:
+    """Check the bounds and formats of a form; a server's `pattern` is left to the server.
+
+    Raises:
+      ValueError: the content does not fit; the message says where.
+    """
+    validators = need("jsonschema", extra=EXTRA)
+    properties = {
+        name: {key: value for key, value in _dict_of(one).items() if key in _CHECKED}
+        for name, one in _properties_of(schema).items()
+    }
+    known = {"type": "object", "properties": properties, "additionalProperties": False}
+    checker = validators.FormatChecker(formats=())
+    for name, check in _FORMATS.items():
+        checker.checks(name, ValueError)(check)
+    try:
+        validators.Draft202012Validator.check_schema(known)
+    except validators.SchemaError:
+        return  # the server's own bounds make no sense, so it has to judge
+    validator = validators.Draft202012Validator(known, format_checker=checker)
+    for error in validator.iter_errors(content):
+        place = "".join(f"[{step!r}]" for step in error.absolute_path)
+        raise ValueError(f"the answer{place}: {str(error.message)[:200]}")
+
+
+def _properties_of(schema: Any) -> dict[str, Any]:
+    return _dict_of(_dict_of(schema).get("properties"))
+
+
+def _dict_of(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _is_date(value: object) -> bool:
+    return not isinstance(value, str) or bool(date.fromisoformat(value))
+
+
+def _is_time(value: object) -> bool:
+    return not isinstance(value, str) or bool(datetime.fromisoformat(value))
+
+
+def _is_address(value: object) -> bool:
+    return not isinstance(value, str) or bool(urlsplit(value).scheme)
+
+
+def _is_email(value: object) -> bool:
+    return not isinstance(value, str) or "@" in value.strip("@")
 
 
 def _read_request(request: Any, server: str) -> dict[str, Any]:
@@ -99,6 +179,10 @@ def ask_to_visit(elicitations: list[Any], tool_context: ToolContext) -> dict[str
       elicitations: the questions in the server's error, as JSON.
       tool_context: the call's context.
     """
+    for one in elicitations:
+        fault = find_question_fault(_dict_of(one))
+        if fault:
+            return {"error": f"The question of the MCP server cannot be asked: {fault}."}
     opened = {str(number): one for number, one in enumerate(elicitations)}
     request_answer({"state": None, "answered": {}, "open": opened, "anew": True}, tool_context)
     return {"status": WAITING}
@@ -179,6 +263,7 @@ def read_answer(question: dict[str, Any], answer: ToolConfirmation) -> Resumptio
             schema: dict[str, Any] = asked.get("requestedSchema") or {"type": "object"}
             fitting = fit_schema(given, schema, "the answer")
             if SAMPLING not in asked:
+                _check_content(fitting, schema)
                 responses[key]["content"] = fitting
                 continue
             if not fitting:
@@ -220,3 +305,6 @@ async def answer_at_once(
             raise sdk.MCPError.from_error_data(answer)
         answers[key] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
     return answers
+
+
+_FORMATS = {"date": _is_date, "date-time": _is_time, "email": _is_email, "uri": _is_address}

@@ -51,13 +51,16 @@ class RequestTrace:
       challenge: the server's `WWW-Authenticate` header, or an empty text.
       never_sent: whether the request failed before it was sent.
       fault: why HTTP carried no answer of the protocol, or an empty text.
+      on_fault: called with the fault of a request whose answer would come by another response;
+        None before the connection is ready.
     """
 
-    __slots__ = ("challenge", "fault", "has_sent", "headers", "never_sent", "status")
+    __slots__ = ("challenge", "fault", "has_sent", "headers", "never_sent", "on_fault", "status")
 
     def __init__(self, headers: Mapping[str, str] | None = None) -> None:
         self.headers = dict(headers or {})
         self.has_sent = False
+        self.on_fault: Callable[[str], None] | None = None
         self.begin()
 
     def begin(self) -> None:
@@ -143,7 +146,11 @@ class HttpClient:
         if response.status_code >= 400:
             trace.status = response.status_code
             trace.challenge = response.headers.get("www-authenticate", "")
-            self._report_loss(f"the server answered with HTTP {response.status_code}")
+            reason = f"the server answered with HTTP {response.status_code}"
+            if self._fails_caller(trace, built, reason):
+                await response.aclose()
+                return _make_accepted(request)
+            self._report_loss(reason)
         elif response.next_request is None and request.url != built.url:
             self._moved[built.place] = request.url
         kind = response.headers.get("content-type", "").lower()
@@ -171,8 +178,24 @@ class HttpClient:
 
     def _fail(self, request: Any, trace: RequestTrace, reason: str) -> Any:
         trace.fault = reason
+        if self._fails_caller(trace, request.extensions[_BUILT], reason):
+            return _make_accepted(request)
         self._report_loss(reason)
         return _make_failure(request, reason)
+
+    def _fails_caller(self, trace: RequestTrace, built: _Built, reason: str) -> bool:
+        """Fail the request of one caller, where the transport would end the connection instead.
+
+        Returns:
+          Whether it is done; a notification of a caller is lost without a word.
+        """
+        caller = TRACE.get()
+        if self._on_lost is None or caller is None or caller.on_fault is None:
+            return False
+        if built.method:
+            trace.fault = reason
+            caller.on_fault(reason)
+        return True
 
     def _report_loss(self, reason: str) -> None:
         if self._on_lost is not None:
@@ -241,6 +264,11 @@ def _read_method(message: Any) -> str:
 def _describe_place(url: Any) -> str:
     """Return an address without what may be secret in it."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _make_accepted(request: Any) -> Any:
+    """Return an answer after which the transport goes on to the next message."""
+    return need("httpx2").Response(202, request=request)
 
 
 def _make_failure(request: Any, reason: str) -> Any:

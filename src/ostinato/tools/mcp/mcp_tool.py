@@ -120,7 +120,7 @@ class McpTool(BaseAuthenticatedTool):
         self._mcp_tool = mcp_tool
         self._mcp_session_manager = mcp_session_manager
         self._annotations = read_annotations(mcp_tool)
-        self._condition = condition_of(require_confirmation, mcp_tool.name)
+        self._condition = condition_of(require_confirmation, (mcp_tool.name, name or ""))
         self._progress_callback = progress_callback
         self._sampling = sampling
         self._needs_list = has_header_parameters(mcp_tool)

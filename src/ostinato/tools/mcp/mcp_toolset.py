@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
@@ -16,11 +16,11 @@ from ...errors import AgentConfigError, NotFoundError
 from ..base_tool import BaseTool
 from ..base_toolset import BaseToolset, ToolPredicate
 from ..tool_configs import ToolArgsConfig
-from .annotations import Conditions
+from .annotations import Conditions, condition_of
 from .caller import Callers, HeaderProvider, IdentityProvider
 from .connection import McpConnection, ServerCallbacks
 from .connection_params import EXTRA
-from .errors import McpCallError
+from .errors import McpCallError, McpConnectionError
 from .http_client import RequestTrace
 from .load_resource_tool import LoadMcpResourceTool
 from .mcp_tool import McpTool
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...auth.auth_schemes import AuthScheme
 
 T = TypeVar("T")
+_MAX_RECONNECTS = 3
 
 
 class McpToolset(BaseToolset):
@@ -46,7 +47,8 @@ class McpToolset(BaseToolset):
     Args:
       connection_params: StdioConnectionParams, SseConnectionParams or
         StreamableHTTPConnectionParams; or bare `mcp.StdioServerParameters`.
-      tool_filter: names of the tools to offer, or a predicate.
+      tool_filter: names of the tools to offer, or a predicate. Here and in `require_confirmation`
+        the server's names and those that models are told count, with and without the prefix.
       tool_name_prefix: put before each tool's name, with an underscore between.
       tool_list_cache_ttl_seconds: how long a list counts; 0 reads it anew in each invocation. By
         default the server's hint counts, else a list counts until the server announces a change,
@@ -182,6 +184,7 @@ class McpToolset(BaseToolset):
             prefix = self.tool_name_prefix or ""
             tools = await list_tools(raw, self._make_tool, self.label, prefix)
             made = self._made[identity] = (raw, tools)
+            self._check_settings(tools)
             while len(self._made) > MAX_CONNECTIONS:
                 del self._made[next(iter(self._made))]
         selected: list[BaseTool] = [
@@ -299,11 +302,26 @@ class McpToolset(BaseToolset):
         """Return the credential that requests need, or None."""
         return self._auth_config or None
 
+    def _names_of(self, tool: BaseTool) -> Iterable[str]:
+        """Return the names of a tool: the server's, the one that models take, and with prefix."""
+        raw = [tool.raw_mcp_tool.name] if isinstance(tool, McpTool) else []
+        return *raw, *super()._names_of(tool)
+
+    def _check_settings(self, tools: Sequence[McpTool]) -> None:
+        """Warn of names in the settings that the server's list does not have."""
+        if isinstance(self.tool_filter, list):
+            self._warn_of_unknown("tool_filter", self.tool_filter, tools)
+        conditions = self._require_confirmation
+        if not isinstance(conditions, bool) and not callable(conditions):
+            self._warn_of_unknown("require_confirmation", conditions, tools)
+
     def _make_tool(self, raw: Any, name: str) -> McpTool:
         return McpTool(
             mcp_tool=raw,
             mcp_session_manager=self._manager,
-            require_confirmation=self._require_confirmation,
+            require_confirmation=condition_of(
+                self._require_confirmation, (raw.name, name, self._add_prefix(name))
+            ),
             progress_callback=self._progress_callback,
             callers=self._callers,
             name=name,
@@ -349,8 +367,17 @@ class McpToolset(BaseToolset):
         """
         headers = await self._callers.make_headers(context)
         trace = RequestTrace(headers)
-        connection = await self._manager.connect(self._callers.identify(context), headers)
+        identity = self._callers.identify(context)
+        connection = await self._manager.connect(identity, headers)
         try:
+            for _ in range(_MAX_RECONNECTS):
+                try:
+                    return await use(connection, trace)
+                except McpConnectionError:
+                    if not trace.never_sent or connection.is_open:
+                        raise
+                    # It made room for another caller before the request was sent.
+                    connection = await self._manager.connect(identity, headers)
             return await use(connection, trace)
         except TimeoutError as error:
             problem = f"no answer within {self._manager.call_seconds:g} s"
@@ -363,7 +390,7 @@ class McpToolset(BaseToolset):
         except need("mcp", extra=EXTRA).MCPError as error:
             if trace.status == 404:
                 connection.retire("the server has ended the session")
-            problem = trace.fault or str(error.message)[:1_000]
+            problem = trace.fault or connection.redact(str(error.message), headers)[:1_000]
             raise self._describe_failure(what, problem, trace) from error
 
     def _describe_failure(self, what: str, problem: str, trace: RequestTrace) -> McpCallError:

@@ -107,6 +107,8 @@ class ServerCall:
         try:
             connection = await self._connect(trace)
             await before()
+            if not connection.is_open:  # it made room for another caller meanwhile
+                connection = await self._connect(trace)
             work = partial(self._converse, request, on_progress, resumption, sampler)
             return await self._run(connection, work, trace, resumption)
         except McpConnectionError as error:
@@ -233,7 +235,8 @@ class ServerCall:
         return str(error.message)[:4_000]
 
     def _describe_failure(self, connection: McpConnection, problem: str) -> dict[str, Any]:
-        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {problem}"}
+        told = connection.redact(problem, self._headers)
+        return {"error": f"{FAILED}{self._tool.name} of {connection.label}: {told}"}
 
 
 def _has_forgotten(error: Any) -> bool:

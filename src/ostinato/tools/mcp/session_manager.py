@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TextIO
@@ -37,7 +38,8 @@ class MCPSessionManager:
 
     A connection belongs to an identity, not to a token: new headers are used by the connection that
     is there. It is closed after `idle_seconds` without requests, and the least recently used
-    one makes room if there are `max_connections`.
+    one makes room if there are `max_connections`; if all are busy, the caller waits for one within
+    the time that connecting may take.
 
     Args:
       connection_params: how to reach the server.
@@ -76,6 +78,9 @@ class MCPSessionManager:
         self._max_connections = max_connections
         self._idle_seconds = idle_seconds
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, McpConnection]] = (
+            WeakKeyDictionary()
+        )
+        self._waiters: WeakKeyDictionary[asyncio.AbstractEventLoop, deque[asyncio.Future[None]]] = (
             WeakKeyDictionary()
         )
 
@@ -164,6 +169,7 @@ class MCPSessionManager:
         def forget(ended: McpConnection) -> None:
             if pool.get(identity) is ended:
                 del pool[identity]
+            self._wake_next()
 
         connection = McpConnection(
             self.params,
@@ -171,6 +177,7 @@ class MCPSessionManager:
             errlog=self._errlog or sys.stderr,
             idle_seconds=self._idle_seconds,
             on_end=forget,
+            on_idle=self._wake_next,
         )
         connection.headers = dict(headers or {})
         return connection
@@ -179,24 +186,46 @@ class MCPSessionManager:
         """Close the least recently used idle connection if there are as many as there may be.
 
         Raises:
-          McpConnectionError: all of them are busy.
+          McpConnectionError: all of them stay busy for as long as connecting may take.
         """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.params.timeout
         while len(pool) >= self._max_connections:
             idle = [entry for entry in pool.items() if entry[1].is_idle]
-            if not idle:
+            if idle:
+                identity, oldest = min(idle, key=lambda entry: entry[1].used_at)
+                del pool[identity]
+                await oldest.close()
+            elif not await self._wait_idle(deadline - loop.time()):
                 raise McpConnectionError(
-                    f"MCP server {self.label}: all {self._max_connections} connections are busy. "
-                    "Try again later, or allow more: McpToolset(max_connections=...)."
+                    f"MCP server {self.label}: all {self._max_connections} connections have been "
+                    f"busy for {self.params.timeout:g} s. Try again later, or allow more: "
+                    "McpToolset(max_connections=...)."
                 )
-            identity, oldest = min(idle, key=lambda entry: entry[1].used_at)
-            del pool[identity]
-            await oldest.close()
+
+    async def _wait_idle(self, seconds: float) -> bool:
+        """Return whether a connection of this event loop becomes idle or ends in time."""
+        loop = asyncio.get_running_loop()
+        waiters = self._waiters.setdefault(loop, deque())
+        woken: asyncio.Future[None] = loop.create_future()
+        waiters.append(woken)
+        try:
+            done, _ = await asyncio.wait([woken], timeout=max(seconds, 0))
+        finally:
+            if woken in waiters:
+                waiters.remove(woken)
+        return bool(done)
+
+    def _wake_next(self) -> None:
+        waiters = self._waiters.get(asyncio.get_running_loop())
+        if waiters:
+            waiters.popleft().set_result(None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_errlog": None, "_pools": None}
+        return {**self.__dict__, "_errlog": None, "_pools": None, "_waiters": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _pools=WeakKeyDictionary())
+        self.__dict__.update(state, _pools=WeakKeyDictionary(), _waiters=WeakKeyDictionary())
 
 
 class McpSession:

@@ -11,23 +11,13 @@ from typing import Any
 
 from ..._log import get_logger
 from ..._optional import need
+from ..base_tool import is_reserved_name
 from .connection_params import EXTRA
 from .mcp_tool import McpTool, read_schema
 
 _log = get_logger(__name__)
 
-RESERVED_NAMES = frozenset(
-    {
-        "adk_request_credential",
-        "adk_request_confirmation",
-        "adk_request_input",
-        "adk_framework",
-        "transfer_to_agent",
-        "set_model_response",
-        "finish_task",
-        "load_mcp_resource",
-    }
-)
+_OWN_TOOL = "load_mcp_resource"
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 _CHECKED_AT_ONCE = 10
@@ -76,7 +66,7 @@ def _find_fault(raw: Any, name: str, found: dict[str, McpTool]) -> str:
     """Return why a tool cannot be offered; empty if it can."""
     if not raw.name:
         return "it has no name"
-    if raw.name in RESERVED_NAMES or name.startswith("adk_request_"):
+    if is_reserved_name(name) or name == _OWN_TOOL:
         return "the runtime reserves this name"
     if name in found:
         return f"another tool of the server has the name {name!r} already"

@@ -48,7 +48,7 @@ class OpenAPIToolset(BaseToolset):
       server_variables: values for the variables of server addresses.
       auth_credentials: credentials by the names of the document's security schemes, for services
         with several.
-      fields: JSON pointers of what is kept of a result, by the tools' names without prefix.
+      fields: JSON pointers of what is kept of a result, by the tools' names.
       max_response_chars: length of a result; a longer one becomes an artifact, or is cut.
       timeout_seconds: how long to wait for the next bytes of a response.
       strict: whether an operation that cannot be read is an error; else it is left out with a
@@ -108,6 +108,7 @@ class OpenAPIToolset(BaseToolset):
             keeps_connections=True,
         )
         self._strict = strict
+        self._is_checked = False
         self._fields = {name: _as_list(one) for name, one in (fields or {}).items()}
         self._credentials = dict(auth_credentials or {})
         self._tools: list[RestApiTool] = []
@@ -136,6 +137,9 @@ class OpenAPIToolset(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Return the tools that the filter selects, in the document's order."""
+        if isinstance(self.tool_filter, list) and not self._is_checked:
+            self._is_checked = True
+            self._warn_of_unknown("tool_filter", self.tool_filter, self._tools)
         return [one for one in self._tools if self._is_tool_selected(one, readonly_context)]
 
     def get_tool(self, tool_name: str) -> RestApiTool | None:
@@ -154,7 +158,7 @@ class OpenAPIToolset(BaseToolset):
                 parsed,
                 header_provider=header_provider,
                 client=self._client,
-                fields=self._fields.get(parsed.name, ()),
+                fields=self._find_fields(parsed.name),
                 max_response_chars=max_chars,
             )
         except AgentConfigError as error:  # a name that the runtime reserves
@@ -165,9 +169,12 @@ class OpenAPIToolset(BaseToolset):
         tool.configure_security(_read_alternatives(parsed), self._credentials)
         self._tools.append(tool)
 
+    def _find_fields(self, name: str) -> list[str]:
+        return self._fields.get(name) or self._fields.get(self._add_prefix(name)) or []
+
     def _check_names(self, parsed: list[ParsedOperation]) -> None:
         """Refuse settings for tools and security schemes that the document does not have."""
-        names = {one.name for one in parsed}
+        names = {name for one in parsed for name in (one.name, self._add_prefix(one.name))}
         schemes = {name for one in parsed for group in _read_alternatives(one) for name in group}
         for what, given, known in (
             ("fields", self._fields.keys(), names),

@@ -19,6 +19,21 @@ _RESTRICTIONS = frozenset(
 _OPEN = ("additionalProperties", "patternProperties", "propertyNames")
 # OpenAPI says of these headers that a parameter of their name is ignored.
 _IGNORED_HEADERS = ("accept", "content-type", "authorization")
+# What the HTTP library writes itself; another value would break the connection's framing.
+CONNECTION_HEADERS = frozenset(
+    (
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
 
 
 class OperationParser:
@@ -153,7 +168,7 @@ class OperationParser:
             name, location = raw.get("name"), raw.get("in")
             if not name or not location:
                 continue  # an unresolved reference
-            if location == "header" and name.lower() in _IGNORED_HEADERS:
+            if location == "header" and name.lower() in (*_IGNORED_HEADERS, *CONNECTION_HEADERS):
                 continue
             content_type = next(iter(raw.get("content") or ()), None)
             given: Any = raw["content"][content_type] if content_type else raw

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from ..._clock import new_id
 from .media_types import BodyKind, body_kind
+from .name_guard import NameGuard, decode_names
 from .param_styles import Pairs, ParamStyle, to_text
 from .spec_record import dict_of
 
@@ -57,6 +58,9 @@ class BodyWriter:
             return json.dumps(value, ensure_ascii=False).encode(), sent
         if kind in ("form", "multipart") and not isinstance(value, dict):
             raise ValueError(f"A body of the type {self._media_type} is an object of its fields.")
+        if kind in ("form", "multipart"):
+            declared = dict_of(self._schema.get("properties"))
+            NameGuard(declared).check("", dict_of(value).keys() - declared.keys())
         if kind == "form":
             fields = self._write_fields(cast("dict[str, Any]", value))
             return "&".join(f"{name}={text}" for name, text in fields).encode(), self._media_type
@@ -70,6 +74,7 @@ class BodyWriter:
 
     def _write_fields(self, value: dict[str, Any]) -> Pairs:
         pairs: Pairs = []
+        guard = NameGuard([*value, *dict_of(self._schema.get("properties"))])
         for name, one in value.items():
             if one is None:
                 continue
@@ -85,8 +90,10 @@ class BodyWriter:
                 encoding.get("explode"),
                 bool(encoding.get("allowReserved")),
             )
+            found = style.write_pairs(one)
+            guard.check(name, decode_names(found))
             # A form writes a space as a plus; the encoding leaves no other plus sign.
-            pairs += [(key, text.replace("%20", "+")) for key, text in style.write_pairs(one)]
+            pairs += [(key, text.replace("%20", "+")) for key, text in found]
         return pairs
 
     async def _write_parts(self, value: dict[str, Any]) -> tuple[bytes, str]:

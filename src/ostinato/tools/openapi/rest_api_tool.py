@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ... import types
 from ..._clock import new_id
-from ..._secrets import is_secret_name
+from ..._secrets import redact_values, secrets_of_headers
 from ...auth.auth_credential import AuthCredential
 from ...auth.auth_schemes import AuthScheme, as_scheme
 from ...context.context import Context as ToolContext
@@ -23,6 +23,7 @@ from ..base_tool import BaseTool, InDoubt
 from .api_parameter import ApiParameter
 from .auth_helpers import credential_to_param, dict_to_auth_scheme
 from .credential_exchangers import AutoAuthCredentialExchanger, BaseAuthCredentialExchanger
+from .name_guard import ArgumentError
 from .operation_parser import MAX_NAME, OperationParser, read_operation
 from .parsed_operation import OperationEndpoint, ParsedOperation
 from .request_body import FileContent
@@ -32,9 +33,14 @@ from .rest_client import (
     RequestFailed,
     RestClient,
     SslVerify,
-    redact,
 )
-from .rest_request import ArgumentError, RequestBuilder, RestRequest, check_header
+from .rest_request import (
+    RequestBuilder,
+    RestRequest,
+    check_header,
+    drop_replaced,
+    set_header,
+)
 from .rest_result import ResultShaper, error_text
 from .spec_record import Operation, dict_of
 from .tool_auth_handler import ToolAuthHandler
@@ -327,7 +333,7 @@ class RestApiTool(BaseTool):
         except (ArgumentError, RequestFailed) as error:
             secrets = request.secrets if request else []
             about = f" ({self._document})" if self._document else ""
-            return {"error": error_text(self.name, f"{redact(str(error), secrets)}{about}")}
+            return {"error": error_text(self.name, f"{redact_values(str(error), secrets)}{about}")}
         shaper = ResultShaper(self.name, self._fields, self._max_response_chars)
         return await shaper.shape(response, request.secrets, tool_context)
 
@@ -398,12 +404,13 @@ class RestApiTool(BaseTool):
         for one in self._idempotency_parameters():
             given[str(one.py_name)] = _make_idempotency_key(tool_context)
         secrets: list[str] = []
+        credentials: list[ApiParameter] = []
         agent = f"ostinato/{__version__} (tool: {self.name})"
         headers: dict[str, str] = {"User-Agent": agent.encode("ascii", "replace").decode()}
         for scheme, credential in auth:
             parameter, values = credential_to_param(scheme, credential)
             if parameter is not None and values:
-                parameters.append(parameter)
+                credentials.append(parameter)
                 given |= values
                 secrets += map(str, values.values())
             if credential.http is not None:
@@ -413,6 +420,7 @@ class RestApiTool(BaseTool):
             return await _load_artifact(name, tool_context)
 
         body = self.operation.raw.get("requestBody")
+        parameters = drop_replaced(parameters, credentials)
         builder = RequestBuilder(self.endpoint, body, parameters, load_file)
         request = await builder.build(given)
         known = {name.lower() for name in request.headers}
@@ -423,7 +431,7 @@ class RestApiTool(BaseTool):
         await self._add_provided_headers(request, tool_context)
         for name, value in request.headers.items():
             check_header(name, value)
-        request.secrets = secrets + _secrets_of_headers(request.headers)
+        request.secrets = secrets + secrets_of_headers(request.headers)
         return request
 
     async def _add_provided_headers(
@@ -435,9 +443,7 @@ class RestApiTool(BaseTool):
         if inspect.isawaitable(provided):
             provided = await provided
         for name, value in dict_of(provided).items():
-            for known in [one for one in request.headers if one.lower() == name.lower()]:
-                del request.headers[known]
-            request.headers[name] = str(value)
+            set_header(request.headers, name, str(value))
 
 
 def snake_to_lower_camel(snake_case_string: str) -> str:
@@ -464,15 +470,6 @@ def _make_idempotency_key(tool_context: ToolContext | None) -> str:
     digest = hashlib.sha256(tool_context.idempotency_key.encode()).hexdigest()
     parts = digest[:8], digest[8:12], f"8{digest[13:16]}", f"a{digest[17:20]}", digest[20:32]
     return "-".join(parts)
-
-
-def _secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
-    """Return the values of headers that hold secrets, and the tokens within them."""
-    found: list[str] = []
-    for name, value in headers.items():
-        if is_secret_name(name) or name.lower() in ("cookie", "authorization"):
-            found += [value, value.partition(" ")[2] or value]
-    return found
 
 
 async def _load_artifact(name: str, tool_context: ToolContext | None) -> FileContent:

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 from ..._optional import need
 from ..._public_address import RefusedAddress, is_public, public_addresses, resolve
-from ..._secrets import REDACTED, redact_text
+from ..._secrets import redact_values
 from ...models.client_per_loop import ClientPerLoop
 from ...models.http.client import (
     connect_to,
@@ -33,10 +33,12 @@ _CONNECT_SECONDS = 10.0
 _MAX_REDIRECTS = 5
 _MAX_ADDRESSES = 3  # of one host that are tried
 _MAX_BODY = 32 * 2**20  # bytes of a response after decompression
-_SHORTEST_SECRET = 4  # characters; a shorter one would redact words of the message
 # What a request to another origin keeps; all else may hold a secret.
 _HARMLESS = ("accept", "accept-encoding", "accept-language", "user-agent")
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError")
+_NOT_WRITTEN = ("InvalidURL", "UnsupportedProtocol", "LocalProtocolError")
+# Libraries below the HTTP library, which passes some of their errors on unmapped.
+_LOWER_LIBRARIES = ("h11", "h2", "hpack", "httpcore", "httpcore2")
 
 
 class RequestFailed(Exception):
@@ -126,7 +128,8 @@ class RestClient:
             if not 300 <= response.status < 400 or response.status == 304 or not location:
                 return response
             url, headers = _follow_redirect(request, url, headers, response.status, location)
-        raise RequestFailed(f"the server redirects more than {_MAX_REDIRECTS} times")
+        repeated = "" if request.method in SAFE_METHODS else ". It may have been carried out"
+        raise RequestFailed(f"the server redirects more than {_MAX_REDIRECTS} times{repeated}")
 
     async def _send_once(
         self, request: RestRequest, url: str, headers: dict[str, str]
@@ -144,15 +147,21 @@ class RestClient:
             try:
                 return await self._exchange(request, url, headers, origin, address)
             except Exception as error:  # boundary: map the HTTP library's errors to ours
-                if not is_library_error(error):
+                is_ours = is_library_error(error)
+                if not is_ours and type(error).__module__.partition(".")[0] not in _LOWER_LIBRARIES:
                     raise
                 names = {kind.__name__ for kind in type(error).__mro__}
                 never_sent = bool(names & {*_NOT_CONNECTED})
+                if is_ours and names & {*_NOT_WRITTEN}:
+                    raise RequestFailed(
+                        f"{place_of(url)}: the request could not be written "
+                        f"({redact_values(str(error), request.secrets)}). It was not sent"
+                    ) from error
                 timed_out = "TimeoutException" in names and not never_sent
                 if is_last or timed_out or not (never_sent or is_safe):
                     reason = _explain_failure(error, never_sent, timed_out, is_safe)
                     raise RequestFailed(
-                        f"{place_of(url)}: {redact(reason, request.secrets)}"
+                        f"{place_of(url)}: {redact_values(reason, request.secrets)}"
                     ) from error
         raise AssertionError  # the last attempt returns or raises
 
@@ -252,14 +261,6 @@ class RestClient:
         return RestResponse(response.status_code, found, bytes(body[:_MAX_BODY]), is_cut)
 
 
-def redact(text: str, secrets: list[str]) -> str:
-    """Return a text without a request's secrets and without what looks like one."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
-    return redact_text(text)
-
-
 async def _close_clients(clients: dict[tuple[Origin, SslVerify], Any]) -> None:
     for client in clients.values():
         await client.aclose()
@@ -290,14 +291,17 @@ def _follow_redirect(
       RequestFailed: it may not be followed.
     """
     is_safe = request.method in SAFE_METHODS
-    target = urljoin(url, location)
-    shown = place_of(target)
+    carried_out = "" if is_safe else ". It may have been carried out"
     try:
+        target = urljoin(url, location)
         there, here = origin_of(target), origin_of(url)
-    except HttpRequestError as error:
-        raise RequestFailed(f"the server redirects to no valid URL (HTTP {status})") from error
+    except (HttpRequestError, ValueError) as error:
+        raise RequestFailed(
+            f"the server redirects to no valid URL (HTTP {status}){carried_out}"
+        ) from error
+    shown = place_of(target)
     if here.scheme == "https" and there.scheme != "https":
-        raise RequestFailed(f"the server redirects to {shown}, which is not encrypted")
+        raise RequestFailed(f"the server redirects to {shown}, which is not encrypted{carried_out}")
     if not is_safe and status not in (307, 308):
         raise RequestFailed(
             f"the server redirects to {shown} (HTTP {status}), which a {request.method} does not "
@@ -308,7 +312,7 @@ def _follow_redirect(
     if not is_safe:
         raise RequestFailed(
             f"the server redirects to another origin, {shown} (HTTP {status}), which gets no "
-            "body and no credentials. Set base_url to where the API is"
+            f"body and no credentials. Set base_url to where the API is{carried_out}"
         )
     kept = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
     return target, kept

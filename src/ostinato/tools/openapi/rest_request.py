@@ -12,7 +12,8 @@ from urllib.parse import quote, urlsplit
 from ...errors import AgentConfigError
 from .api_parameter import ApiParameter
 from .media_types import body_kind, choose_media_type
-from .operation_parser import BODY, is_open_object
+from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fold_name
+from .operation_parser import BODY, CONNECTION_HEADERS, is_open_object
 from .param_styles import ParamStyle, to_text
 from .parsed_operation import OperationEndpoint
 from .request_body import BodyWriter, LoadFile
@@ -20,14 +21,12 @@ from .spec_record import dict_of
 
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
 _MISSING = object()
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LONGEST_URL = 65_536  # characters that the HTTP library takes
 
 
 # A name, and its value; None for a name that stands alone.
 QueryPair = tuple[str, str | None]
-
-
-class ArgumentError(ValueError):
-    """Arguments of a call do not fit its operation; the message is for the model."""
 
 
 @dataclass(slots=True)
@@ -80,6 +79,15 @@ class RequestBuilder:
         self._load_file = load_file
         self._paths: dict[str, str] = {}
         self._cookies: list[tuple[str, str]] = []
+        self._guards = {
+            place: NameGuard(
+                [
+                    *(one.original_name for one in parameters if one.param_location == place),
+                    *(self._fixed_names() if place == "query" else ()),
+                ]
+            )
+            for place in ("query", "cookie", "path")
+        }
 
     async def build(self, args: Mapping[str, Any]) -> RestRequest:
         """Return the request of a call.
@@ -102,11 +110,16 @@ class RequestBuilder:
                 continue
             if parameter.param_location == BODY:
                 body_given[str(parameter.py_name)] = (parameter, value)
-            elif value is not None:
+            elif value is not None and not _belongs_to_connection(parameter):
                 self._add_parameter(request, parameter, value)
         request.base_url = self._write_url(request)
         if self._cookies:
-            request.headers["Cookie"] = "; ".join(f"{name}={text}" for name, text in self._cookies)
+            cookies = "; ".join(f"{name}={text}" for name, text in self._cookies)
+            set_header(request.headers, "Cookie", cookies)
+        if len(request.url) > _LONGEST_URL:
+            raise ArgumentError(
+                f"The address is longer than {_LONGEST_URL:,} characters. Give shorter values."
+            )
         await self._add_body(request, list(body_given.values()))
         for name, value in request.headers.items():
             check_header(name, value)
@@ -124,10 +137,14 @@ class RequestBuilder:
     def _write_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
         location, name = parameter.param_location, parameter.original_name
         if location == "querystring":
-            request.query += _write_query_string(parameter, value)
+            pairs = _write_query_string(parameter, value)
+            self._guards["query"].check("", decode_names(pairs))
+            request.query += pairs
             return
         if parameter.content_type is not None:
             value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        else:
+            check_shape(parameter, value)
         try:
             style = ParamStyle(
                 name, location, parameter.style, parameter.explode, parameter.allow_reserved
@@ -135,13 +152,25 @@ class RequestBuilder:
         except (KeyError, ValueError) as error:
             raise AgentConfigError(f"The parameter {name!r} cannot be sent: {error}") from error
         if location == "query":
-            request.query += style.write_pairs(value)
+            found = style.write_pairs(value)
+            self._guards["query"].check(name, decode_names(found))
+            request.query += found
         elif location == "cookie":
-            self._cookies += _write_cookies(style, value)
+            found = _write_cookies(style, value)
+            self._guards["cookie"].check(name, decode_names(found))
+            self._cookies += found
         elif location == "header":
-            request.headers[name] = style.write_text(value)
+            set_header(request.headers, name, style.write_text(value))
         else:
+            if parameter.style == "matrix" and isinstance(value, dict):
+                self._guards["path"].check(name, map(str, dict_of(value)))
             self._paths[name] = style.write_text(value)
+
+    def _fixed_names(self) -> list[str]:
+        """Return the names in the queries of the server's address and of the path."""
+        places = self._endpoint.base_url, self._endpoint.path
+        queries = [one.partition("#")[0].partition("?")[2] for one in places]
+        return [pair.partition("=")[0] for query in queries for pair in query.split("&") if pair]
 
     def _write_url(self, request: RestRequest) -> str:
         """Return the URL without its query; a query in the address or the path joins the others."""
@@ -202,6 +231,32 @@ class RequestBuilder:
             raise ArgumentError(f"The body cannot be written: {error}") from error
 
 
+def _belongs_to_connection(parameter: ApiParameter) -> bool:
+    is_header = parameter.param_location == "header"
+    return is_header and parameter.original_name.lower() in CONNECTION_HEADERS
+
+
+def set_header(headers: dict[str, str], name: str, value: str) -> None:
+    """Set a header in place of one whose name differs in case only."""
+    for known in [one for one in headers if one.lower() == name.lower()]:
+        del headers[known]
+    headers[name] = value
+
+
+def drop_replaced(
+    parameters: list[ApiParameter], credentials: list[ApiParameter]
+) -> list[ApiParameter]:
+    """Return the parameters without those that a credential takes the place of, and credentials.
+
+    A document may declare a header for a key both as a parameter and as a security scheme.
+    """
+    taken = {(one.param_location, fold_name(one.original_name)) for one in credentials}
+    kept = [
+        one for one in parameters if (one.param_location, fold_name(one.original_name)) not in taken
+    ]
+    return [*kept, *credentials]
+
+
 def check_header(name: str, value: str) -> None:
     """Refuse a header that would break the request.
 
@@ -209,11 +264,17 @@ def check_header(name: str, value: str) -> None:
     so that text of other scripts has no form that all services read.
 
     Raises:
-      ArgumentError: the value holds a line break, another control character, or a character that
-        is not ASCII.
+      ArgumentError: the header is the connection's own, its name is none, or the value holds a
+        line break, another control character, a space at an end, or a character that is not ASCII.
     """
+    if name.lower() in CONNECTION_HEADERS:
+        raise ArgumentError(f"The header {name!r} belongs to the connection and cannot be set.")
+    if not _HEADER_NAME.fullmatch(name):
+        raise ArgumentError(f"{name!r} is no name of a header.")
     if any((ord(char) < 32 and char != "\t") or ord(char) == 127 for char in value):
         raise ArgumentError(f"The header {name!r} has a line break or a control character.")
+    if value != value.strip(" \t"):
+        raise ArgumentError(f"The header {name!r} begins or ends with a space.")
     if not (name + value).isascii():
         raise ArgumentError(
             f"The header {name!r} can hold ASCII characters only. Write the value in the way that "

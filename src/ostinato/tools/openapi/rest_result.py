@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterable
@@ -10,8 +11,9 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ... import types
+from ..._secrets import redact_values
 from ..stored_result import save_result
-from .rest_client import RestResponse, redact
+from .rest_client import RestResponse
 
 _PREVIEW = 2_000  # characters of a response that is an artifact
 _MAX_ERROR = 8_000  # characters of an error response that the model reads
@@ -19,6 +21,10 @@ _TEXT_TYPES = ("application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES = ("+json", "+xml", "json-seq", "/x-ndjson", "/yaml", "/x-yaml", "/csv")
 _EXPONENT = re.compile(r"[eE]\+?\d{3}")
 _NOTHING = object()
+_UNSELECTED = (
+    "The response is not JSON, or too long, so that the fields that the program chose cannot be "
+    "selected; it is not shown. The call succeeded; do not repeat it"
+)
 _EXTENSIONS = {"application/json": "json", "text/csv": "csv", "text/plain": "txt"}
 
 
@@ -51,12 +57,17 @@ class ResultShaper:
             return self._describe_error(response, secrets)
         if response.body and not _is_text(response):
             return await self._save_bytes(response, tool_context)
-        text = response.body.decode("utf-8", "replace")
+        text = _decode(response.body)
         try:
             value = None if response.is_cut else _read_json(text)
         except ValueError:
-            return await self._bound({"text": text}, text, response, tool_context)
-        if response.is_cut:
+            value = None
+            is_json = False
+        else:
+            is_json = not response.is_cut
+        if self._pointers and not is_json and text:
+            return {"error": error_text(self._tool_name, _UNSELECTED)}  # it would show all fields
+        if not is_json:
             return await self._bound({"text": text}, text, response, tool_context)
         if self._pointers:
             value = select_fields(value, self._pointers)
@@ -64,7 +75,7 @@ class ResultShaper:
         return await self._bound(value, text, response, tool_context)
 
     def _describe_error(self, response: RestResponse, secrets: list[str]) -> dict[str, Any]:
-        details = redact(response.body.decode("utf-8", "replace"), secrets)
+        details = redact_values(response.body.decode("utf-8", "replace"), secrets)
         if len(details) > _MAX_ERROR:
             details = f"{details[:_MAX_ERROR]}... ({len(details):,} characters)"
         return {"error": error_text(self._tool_name, f"Status Code: {response.status}, {details}")}
@@ -112,6 +123,13 @@ class ResultShaper:
         kind = response.media_type
         last = _EXTENSIONS.get(kind) or re.sub(r"[^a-z0-9]", "", kind.rpartition("/")[2]) or "bin"
         return f"{self._tool_name}_{call}.{last}"
+
+
+def _decode(body: bytes) -> str:
+    """Return a body as text; by its byte order mark, else as UTF-8."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return body.decode("utf-16", "replace")
+    return body.decode("utf-8-sig", "replace")
 
 
 def _read_json(text: str) -> Any:

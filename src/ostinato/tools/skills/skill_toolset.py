@@ -263,7 +263,7 @@ class SkillToolset(BaseToolset):
         names = {tool.name for tool in tools}
         if LOAD not in names:
             return
-        text = build_instruction(names, self.tool_name_prefix)
+        text = build_instruction(names, self._add_prefix("").removesuffix("_"))
         if RUN in names and self._scripts.environment is not None:
             text += _PLACE.format(folder=self._scripts.environment.shown_folder)
         if self._is_eager and self.catalog.skills:
@@ -284,9 +284,6 @@ class SkillToolset(BaseToolset):
             if listed & self._offered != names:
                 self._listed = None
                 ctx.canonical_tools_cache = None
-
-    def _add_prefix(self, name: str) -> str:
-        return f"{self.tool_name_prefix}_{name}" if self.tool_name_prefix else name
 
     async def _restate(self, context: ToolContext, llm_request: LlmRequest) -> list[str]:
         """Return the instructions of active skills that the contents no longer hold."""

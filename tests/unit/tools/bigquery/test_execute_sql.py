@@ -53,15 +53,21 @@ async def test_rows_beyond_the_limit_are_left_out(
     assert found["result_is_likely_truncated"] is True
 
 
-async def test_a_result_is_waited_for(bigquery: FakeBigQuery, call_tool: CallTool) -> None:
+async def test_a_result_is_waited_for_with_pauses(
+    bigquery: FakeBigQuery, call_tool: CallTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("ostinato.tools.bigquery.client._sleep", pauses.append)
     bigquery.unfinished = 3
     assert (await call_tool("execute_sql", ask(SELECT)))["status"] == "SUCCESS"
+    assert len(pauses) == 3 and all(0 < one <= 10 for one in pauses)
 
 
 async def test_a_query_that_never_ends_is_reported_with_its_job(
     bigquery: FakeBigQuery, call_tool: CallTool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ostinato.tools.bigquery.client._MOST_WAITS", 3)
+    monkeypatch.setattr("ostinato.tools.bigquery.client._sleep", lambda seconds: None)
     bigquery.unfinished = 3
     found = await call_tool("execute_sql", ask(SELECT))
     assert "get_job_info" in found["error_details"] and "adk_" in found["error_details"]

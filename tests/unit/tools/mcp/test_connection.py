@@ -9,12 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 
 from ostinato.errors import AgentConfigError
 from ostinato.tools.mcp import stray_output
 from ostinato.tools.mcp.connection_params import make_connection_params, server_label
-from ostinato.tools.mcp.session_manager import MCPSessionManager
+from ostinato.tools.mcp.http_client import RequestTrace
+from ostinato.tools.mcp.session_manager import McpSession, MCPSessionManager
 from ostinato.tools.mcp_tool import (
+    InProcessConnectionParams,
     McpConnectionError,
     SseConnectionParams,
     StdioConnectionParams,
@@ -194,11 +197,31 @@ async def test_all_connections_busy_is_refused():
     session = await manager.create_session()
     hanging = asyncio.ensure_future(session.call_tool("hang", {}))
     await session.call_tool("echo", {})
-    with pytest.raises(McpConnectionError, match="all 1 connections are busy"):
+    manager.params.timeout = 0.01
+    with pytest.raises(McpConnectionError, match=r"all 1 connections have been busy for 0\.01 s"):
         await manager.connect("ann")
     await manager.close()
     with pytest.raises(McpConnectionError):
         await hanging
+
+
+async def test_more_users_than_connections_wait_for_one():
+    server = MCPServer("shop")
+
+    @server.tool()
+    async def who(name: str) -> str:
+        await asyncio.sleep(0)
+        return name
+
+    manager = MCPSessionManager(InProcessConnectionParams(server=server), max_connections=2)
+
+    async def use(name: str) -> str:
+        session = McpSession(await manager.connect(name), RequestTrace(), None)
+        return (await session.call_tool("who", {"name": name})).content[0].text
+
+    names = [f"user {number}" for number in range(12)]
+    assert await asyncio.gather(*map(use, names)) == names
+    await manager.close()
 
 
 @pytest.mark.long

@@ -13,11 +13,13 @@ from pydantic import BaseModel
 
 from ostinato import types
 from ostinato.agents import Agent
+from ostinato.auth.tool_confirmation import ToolConfirmation
 from ostinato.errors import CallAlreadyAnsweredError, InvalidAnswerError
 from ostinato.runners import Runner
 from ostinato.sessions import SqliteSessionService
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools import request_input
+from ostinato.tools.mcp.elicitation import ask_to_visit, find_question_fault, read_answer
 from ostinato.tools.mcp_tool import InProcessConnectionParams, McpToolset
 from tests.unit.tools.contexts import make_context
 
@@ -303,3 +305,64 @@ async def test_destructive_tool_tells_the_server_of_a_declined_question():
     await talk.say("Order")
     await talk.answer(talk.pending()[0], {"action": "decline"})
     assert shop.ordered == [("state-1", "decline", None)]
+
+
+BOUNDED = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer", "minimum": 36, "maximum": 48},
+        "name": {"type": "string", "minLength": 2, "maxLength": 5},
+        "mail": {"type": "string", "format": "email"},
+        "day": {"type": "string", "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "home": {"type": "string", "format": "uri"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "fits"),
+    [
+        ({"size": 42, "name": "Ann", "mail": "a@b.example", "day": "2026-11-24"}, True),
+        ({"at": "2026-11-24T10:00:00+00:00", "home": "https://a.example"}, True),
+        ({"size": 35}, False),
+        ({"size": 49}, False),
+        ({"name": "A"}, False),
+        ({"name": "Annika"}, False),
+        ({"mail": "nobody"}, False),
+        ({"day": "tomorrow"}, False),
+        ({"at": "noon"}, False),
+        ({"home": "here"}, False),
+    ],
+)
+def test_an_answer_keeps_to_the_bounds_and_formats_of_the_form(content: Any, fits: bool):
+    question = {"state": None, "answered": {}, "open": {"a": {"requestedSchema": BOUNDED}}}
+    answer = ToolConfirmation(confirmed=True, payload=content)
+    if fits:
+        found = read_answer(question, answer)
+        assert found is not None and found.responses["a"]["content"] == content
+    else:
+        with pytest.raises(ValueError, match="the answer"):
+            read_answer(question, answer)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"url": "javascript:alert(1)"},
+        {"url": "file:///etc/passwd"},
+        {"url": "http://[::1"},
+        {"url": "https:///nowhere"},
+        {"requestedSchema": {"properties": {"a": {"type": "object"}}}},
+        {"requestedSchema": {"properties": {"a": {"$ref": "http://x.example/y"}}}},
+        {"requestedSchema": {"properties": {"a": {"type": "array", "items": {"type": "object"}}}}},
+    ],
+)
+def test_a_question_that_no_user_should_answer_is_refused(asked: dict[str, Any]):
+    assert find_question_fault(asked)
+    assert "cannot be asked" in ask_to_visit([asked], make_context())["error"]
+
+
+def test_questions_of_the_protocol_are_asked():
+    assert find_question_fault({"url": "https://pay.example/1"}) == ""
+    assert find_question_fault({"requestedSchema": BOUNDED}) == ""

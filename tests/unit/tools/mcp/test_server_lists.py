@@ -1,11 +1,13 @@
 """The lists of MCP servers: whole, bounded, kept, forgotten, sorted and checked."""
 
 import asyncio
+import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp import types as mcp_types
 from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import Context as ServerContext
@@ -252,3 +254,77 @@ async def test_prefix_and_predicate():
 )
 def test_names_fit_all_providers(name: str, prefix: str, fitted: str):
     assert fit_name(name, prefix) == fitted
+
+
+@pytest.mark.parametrize("name", ["a.b", "a_b", "x_a_b"])
+async def test_settings_take_every_spelling_of_a_name(name: str):
+    made = Listing("a.b", "other")
+    toolset = made.toolset(
+        tool_filter=[name], require_confirmation={name: True}, tool_name_prefix="x"
+    )
+    (tool,) = await toolset.get_tools_with_prefix()
+    assert tool.name == "x_a_b" and await tool.asks_user({}, make_context())
+    await toolset.close()
+
+
+async def test_the_setting_that_asks_counts_of_two_for_one_tool():
+    toolset = Listing("a.b").toolset(require_confirmation={"a.b": False, "a_b": True})
+    (tool,) = await toolset.get_tools()
+    assert await tool.asks_user({}, make_context())
+    await toolset.close()
+
+
+async def test_a_name_that_no_tool_has_is_warned_of(caplog: pytest.LogCaptureFixture):
+    made = Listing("pay")
+    toolset = made.toolset(require_confirmation={"payy": True}, tool_filter=["nope", "pay"])
+    with caplog.at_level(logging.WARNING, "ostinato"):
+        await toolset.get_tools()
+        await toolset.get_tools()
+    told = "\n".join(record.getMessage() for record in caplog.records)
+    assert told.count("require_confirmation names 'payy', but there is no such tool") == 1
+    assert told.count("tool_filter names 'nope', but there is no such tool") == 1
+    await toolset.close()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name"),
+    [
+        ("adk", "request_confirmation"),
+        ("adk", "framework"),
+        ("transfer", "to_agent"),
+        ("transfer", "to.agent"),
+        (None, "transfer.to.agent"),
+        (None, "adk.framework"),
+    ],
+)
+async def test_a_reserved_name_is_left_out_however_it_comes_about(
+    prefix: str | None, name: str, caplog: pytest.LogCaptureFixture
+):
+    toolset = Listing(name, "other").toolset(tool_name_prefix=prefix)
+    with caplog.at_level(logging.WARNING, "ostinato"):
+        tools = await toolset.get_tools_with_prefix()
+    assert len(tools) == 1 and tools[0].name.endswith("other")
+    assert "is left out" in caplog.text and "reserves" in caplog.text
+    await toolset.close()
+
+
+async def test_a_prefix_has_only_characters_that_models_take():
+    toolset = Listing("pay").toolset(tool_name_prefix="a b/é")
+    (tool,) = await toolset.get_tools_with_prefix()
+    assert tool.name == "a_b___pay"
+    await toolset.close()
+
+
+async def test_an_error_does_not_repeat_the_caller_s_secrets(caplog: pytest.LogCaptureFixture):
+    headers = {"Authorization": "Bearer tok-s3cr3t", "X-Key": "k-s3cr3t"}
+    made = Listing("pay")
+
+    async def refuse(context: Any, params: Any) -> Any:
+        raise MCPError(-32_000, f"bad {json.dumps(headers)}")
+
+    made.server = Server("shop", on_list_tools=made._list, on_call_tool=refuse)
+    toolset = made.toolset(header_provider=lambda _: headers)
+    (tool,) = await toolset.get_tools()
+    answer = await tool.run_async(args={}, tool_context=make_context())
+    assert "bad" in answer["error"] and "s3cr3t" not in answer["error"] + caplog.text
+    await toolset.close()

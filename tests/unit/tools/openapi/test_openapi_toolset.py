@@ -144,3 +144,15 @@ def test_programs_for_google_adk_find_their_names() -> None:
         assert toolset is OpenAPIToolset
     finally:
         compat.uninstall()
+
+
+async def test_settings_take_names_with_the_prefix(caplog: pytest.LogCaptureFixture) -> None:
+    toolset = OpenAPIToolset(
+        spec_dict=make_operation(),
+        tool_name_prefix="shop",
+        tool_filter=["shop_do_it", "nope"],
+        fields={"shop_do_it": ["/id"]},
+    )
+    (tool,) = await toolset.get_tools_with_prefix()
+    assert tool.name == "shop_do_it" and toolset.tools[0]._fields == ["/id"]
+    assert "tool_filter names 'nope', but there is no such tool" in caplog.text

@@ -409,3 +409,39 @@ def test_a_body_of_two_kinds_is_described() -> None:
     assert tool is not None
     schema: Any = tool._get_declaration().parameters_json_schema
     assert schema["properties"]["file"]["description"].endswith("artifact.")
+
+
+CONNECTION = [param(name, "header") for name in ("Content-Length", "host", "Transfer-Encoding")]
+
+
+async def test_headers_of_the_connection_are_no_arguments(server: RecordingServer) -> None:
+    document = make_document({"/x": {"get": operation("fixed", *CONNECTION)}})
+    toolset = make_toolset(server, spec_dict=document)
+    tool = toolset.get_tool("fixed")
+    assert tool is not None and tool.make_arguments_schema()["properties"] == {}
+    await toolset.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("Content-Length", "7", "belongs to the connection"),
+        ("transfer-encoding", "chunked", "belongs to the connection"),
+        ("X-Own", " lead", "begins or ends with a space"),
+        ("X Own", "1", "is no name of a header"),
+    ],
+)
+async def test_a_header_that_would_break_the_request_is_not_sent(
+    server: RecordingServer, name: str, value: str, wanted: str
+) -> None:
+    toolset = make_toolset(server, header_provider=lambda _: {name: value})
+    tool = toolset.get_tool("fixed")
+    assert tool is not None
+    answer = await tool.call(args={}, tool_context=await make_artifact_context())
+    assert wanted in answer["error"] and not server.requests
+    await toolset.close()
+
+
+async def test_a_query_that_is_too_long_is_an_error_for_the_model(server: RecordingServer) -> None:
+    answer = await call(server, "fixed", q="a" * 70_000)
+    assert "The address is longer than" in answer["error"]

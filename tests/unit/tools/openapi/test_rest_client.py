@@ -12,8 +12,9 @@ import httpx2
 import pytest
 
 from ostinato._public_address import RefusedAddress
+from ostinato._secrets import redact_values
 from ostinato.tools.openapi import rest_client
-from ostinato.tools.openapi.rest_client import RequestFailed, RestClient, redact
+from ostinato.tools.openapi.rest_client import RequestFailed, RestClient
 from ostinato.tools.openapi.rest_request import RestRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -287,7 +288,39 @@ async def test_a_client_of_a_factory_resolves_names_itself(
 
 
 def test_secrets_are_taken_out_of_messages() -> None:
-    text = redact("got k-12345 and Bearer abcdefgh", ["k-12345", ""])
+    text = redact_values("got k-12345 and Bearer abcdefgh", ["k-12345", ""])
     assert "k-12345" not in text and "abcdefgh" not in text
     request = RestRequest("GET", "https://x/a", [("key", "s1")], {"A": "s2"}, b"s3", ["s4"])
     assert not any(secret in repr(request) for secret in ("s1", "s2", "s3", "s4"))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("location", ["http://[::1", "//[", "ftp://x/y", "http://a:99999/"])
+async def test_a_redirect_to_no_url_is_an_error(method: str, location: str) -> None:
+    async with scripted(redirect(307, location)) as script:
+        with pytest.raises(RequestFailed, match="redirects to no valid URL") as caught:
+            await send(script, method)
+    assert ("may have been carried out" in str(caught.value)) is (method == "POST")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "wanted"),
+    [
+        ({"Content-Length": "3"}, b"hello", "after the request was sent"),
+        ({"X": " lead"}, b"", "It was not sent"),
+        ({"X Y": "1"}, b"", "It was not sent"),
+    ],
+)
+async def test_what_the_library_cannot_write_is_an_error(
+    headers: dict[str, str], body: bytes, wanted: str
+) -> None:
+    async with scripted() as script:
+        with pytest.raises(RequestFailed, match=wanted):
+            await send(script, "POST", headers=headers, body=body)
+
+
+async def test_an_address_that_is_too_long_is_not_sent() -> None:
+    async with scripted() as script:
+        with pytest.raises(RequestFailed, match="It was not sent"):
+            await send(script, base_url=f"http://127.0.0.1:{script.port}/{'a' * 70_000}")
+    assert not script.heads

@@ -126,3 +126,17 @@ async def test_large_numbers_and_hashes_are_json() -> None:
         "a": 1e300,
         "b": "feb3e123456",
     }
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+async def test_fields_are_selected_of_json_with_a_byte_order_mark(encoding: str) -> None:
+    body = '{"id": 1, "ssn": "x"}'.encode(encoding)
+    response = RestResponse(200, {"content-type": "application/json"}, body)
+    assert await ResultShaper("t", ["/id"], 1_000).shape(response, [], None) == {"id": 1}
+
+
+@pytest.mark.parametrize("body", [b'{"id": 1, "ssn": "x", "n": NaN}', b"id=1&ssn=x"])
+async def test_what_fields_cannot_be_selected_of_is_not_shown(body: bytes) -> None:
+    response = RestResponse(200, {"content-type": "application/json"}, body)
+    answer = await ResultShaper("t", ["/id"], 1_000).shape(response, [], None)
+    assert "ssn" not in str(answer) and "is not shown" in answer["error"]
