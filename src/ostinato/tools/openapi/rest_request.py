@@ -16,8 +16,9 @@ from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fol
 from .operation_parser import BODY, CONNECTION_HEADERS, is_open_object
 from .param_styles import ParamStyle, to_text
 from .parsed_operation import OperationEndpoint
+from .read_only import READ_ONLY, refuse_read_only
 from .request_body import BodyWriter, LoadFile
-from .spec_record import dict_of
+from .spec_record import dict_of, list_of
 
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
 _MISSING = object()
@@ -224,6 +225,8 @@ class RequestBuilder:
             return
         else:
             value = given[0][1]
+        is_form = body_kind(media_type) in ("form", "multipart")
+        refuse_read_only(list_of(media.get(READ_ONLY)), value, is_form=is_form)
         try:
             writer = BodyWriter(media_type, media, self._load_file)
             request.body, request.headers["Content-Type"] = await writer.write(value)

@@ -16,6 +16,7 @@ from .auth_helpers import dict_to_auth_scheme
 from .media_types import choose_media_type
 from .operation_parser import MAX_NAME, OperationParser
 from .parsed_operation import OperationEndpoint, ParsedOperation
+from .read_only import READ_ONLY, find_read_only
 from .schema_reader import SchemaReader, TooLargeInline
 from .spec_document import LoadReference, SpecDocument, SpecError
 from .spec_record import Operation, dict_of, list_of
@@ -290,6 +291,8 @@ class _OperationReader:
         found: dict[str, Any] = {"schema": self._schemas.read_open(media.get("schema", True))}
         if isinstance(media.get("encoding"), dict):
             found["encoding"] = media["encoding"]
+        if self._schemas.has_read_only:
+            found[READ_ONLY] = find_read_only(self.document, media.get("schema"))
         return read | {"content": {chosen: found}}
 
     def _read_responses(self, responses: dict[str, Any]) -> dict[str, Any]:
