@@ -59,7 +59,8 @@ class OpenAPIToolset(BaseToolset):
 
     Raises:
       SpecError: the document cannot be read.
-      AgentConfigError: a name in `fields` or `auth_credentials` is unknown.
+      AgentConfigError: a name in `fields` or `auth_credentials` is unknown, or a credential does
+        not fit its scheme.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class OpenAPIToolset(BaseToolset):
         self._credentials = dict(auth_credentials or {})
         self._tools: list[RestApiTool] = []
         parsed = parser.parse(spec_dict)
-        self._check_names(parsed)
+        self._check_names(parsed, parser.scheme_names)
         for one in parsed:
             self._add_tool(one, header_provider, max_response_chars)
         for tool in self._tools:
@@ -172,10 +173,9 @@ class OpenAPIToolset(BaseToolset):
     def _find_fields(self, name: str) -> list[str]:
         return self._fields.get(name) or self._fields.get(self._add_prefix(name)) or []
 
-    def _check_names(self, parsed: list[ParsedOperation]) -> None:
+    def _check_names(self, parsed: list[ParsedOperation], schemes: set[str]) -> None:
         """Refuse settings for tools and security schemes that the document does not have."""
         names = {name for one in parsed for name in (one.name, self._add_prefix(one.name))}
-        schemes = {name for one in parsed for group in _read_alternatives(one) for name in group}
         for what, given, known in (
             ("fields", self._fields.keys(), names),
             ("auth_credentials", self._credentials.keys(), schemes),

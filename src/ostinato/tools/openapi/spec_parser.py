@@ -42,6 +42,9 @@ class OpenApiSpecParser:
         warning that names it.
       load_reference: permits references to other documents: takes an address and returns the
         document. They are refused without it.
+
+    Attributes:
+      scheme_names: the names of the security schemes of the document that was parsed last.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class OpenApiSpecParser:
         self._server_variables = dict(server_variables or {})
         self._strict = strict
         self._load_reference = load_reference
+        self.scheme_names: set[str] = set()
 
     def parse(self, openapi_spec_dict: Mapping[str, Any]) -> list[ParsedOperation]:
         """Return the operations of a document, in its order, under names of their own.
@@ -69,6 +73,8 @@ class OpenApiSpecParser:
           SpecError: the document or, with `strict`, an operation cannot be read.
         """
         document = SpecDocument(openapi_spec_dict, load_reference=self._load_reference)
+        components = dict_of(document.root.get("components"))
+        self.scheme_names = set(dict_of(components.get("securitySchemes")))
         recursive: dict[str, bool] = {}
         taken = dict.fromkeys(_RESERVED, 1)
         parsed: list[ParsedOperation] = []
