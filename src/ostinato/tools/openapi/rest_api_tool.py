@@ -214,7 +214,7 @@ class RestApiTool(BaseTool):
         if policy == "rerun":
             known = self._operation_parser is not None and self._idempotency_parameters()
             policy = "read_only" if method in SAFE_METHODS else "idempotent" if known else "rerun"
-        source = self._document or urlsplit(endpoint.base_url).hostname or ""
+        source = self._document or _host_of(endpoint.base_url)
         return ToolOrigin("openapi", source, f"{method} {endpoint.path}", policy)
 
     def configure_auth_scheme(
@@ -471,6 +471,13 @@ def _read_endpoint(endpoint: Any) -> OperationEndpoint:
     if isinstance(endpoint, str):
         return OperationEndpoint.model_validate_json(endpoint)
     return OperationEndpoint.model_validate(endpoint, from_attributes=True)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _make_idempotency_key(tool_context: ToolContext | None) -> str:

@@ -107,6 +107,8 @@ class RequestBuilder:
         body_given: dict[str, tuple[ApiParameter, Any]] = {}
         for parameter in self._parameters:
             value = args.get(str(parameter.py_name), _MISSING)
+            if value is None or value is _MISSING:
+                self._check_optional(parameter)
             if value is _MISSING:
                 continue
             if parameter.param_location == BODY:
@@ -125,6 +127,19 @@ class RequestBuilder:
         for name, value in request.headers.items():
             check_header(name, value)
         return request
+
+    def _check_optional(self, parameter: ApiParameter) -> None:
+        """Refuse a call without a query parameter that it has to have.
+
+        Headers and cookies may come from a header_provider, and paths are checked as a whole.
+
+        Raises:
+          ArgumentError: the parameter is required.
+        """
+        name = parameter.original_name
+        is_query = parameter.required and parameter.param_location == "query"
+        if is_query and fold_name(name) not in map(fold_name, self._fixed_names()):
+            raise ArgumentError(f"The query parameter {name!r} is missing.")
 
     def _add_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
         try:
@@ -188,9 +203,10 @@ class RequestBuilder:
         path = _PATH_PARAMETER.sub(fill, self._endpoint.path)
         path, _, fixed = path.partition("#")[0].partition("?")
         base, _, base_query = self._endpoint.base_url.partition("#")[0].partition("?")
-        if not urlsplit(base).netloc:
+        fault = _find_fault(base)
+        if fault:
             raise AgentConfigError(
-                f"The server {self._endpoint.base_url!r} names no host. Pass base_url= with the "
+                f"The server {self._endpoint.base_url!r} {fault}. Pass base_url= with the "
                 "address of the API, such as 'https://api.example.com'."
             )
         named = {name for name, _ in request.query}
@@ -232,6 +248,14 @@ class RequestBuilder:
             request.body, request.headers["Content-Type"] = await writer.write(value)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"The body cannot be written: {error}") from error
+
+
+def _find_fault(url: str) -> str:
+    """Return why an address cannot be that of a server; empty if it can."""
+    try:
+        return "" if urlsplit(url).netloc else "names no host"
+    except ValueError:
+        return "is no valid address"
 
 
 def _belongs_to_connection(parameter: ApiParameter) -> bool:

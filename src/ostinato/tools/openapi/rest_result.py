@@ -122,7 +122,8 @@ class ResultShaper:
         artifact = None if name is None else await save_result(text, name, kind, tool_context)
         if artifact is None:
             return {**short, "preview": text[: self._max_chars]}
-        told = f"The response is too long; it is the artifact {name!r}, and this is its beginning."
+        kept = "its first part is" if response.is_cut else "it is"
+        told = f"The response is too long; {kept} the artifact {name!r}, and this is its beginning."
         preview = text[: min(_PREVIEW, self._max_chars)]
         artifact["artifact"] = artifact.pop("name")
         return short | {"message": told, **artifact, "preview": preview}

@@ -97,8 +97,15 @@ class OpenApiSpecParser:
         self, document: SpecDocument
     ) -> Iterator[tuple[str, str, dict[str, Any], Any]]:
         """Yield path, method, path item and operation of each operation."""
-        for path, given in dict_of(document.root.get("paths")).items():
-            if given is None or path.startswith("x-"):
+        paths: Any = document.root.get("paths") or {}
+        if not isinstance(paths, dict):
+            raise SpecError(f"Its paths are not an object but {type(paths).__name__}.")
+        for path, given in cast("dict[Any, Any]", paths).items():
+            if given is None or str(path).startswith("x-"):
+                continue
+            if not isinstance(path, str):
+                error = SpecError("its path is not a text.")
+                self._report_broken(document, repr(path), "every method", error)
                 continue
             try:
                 item = _resolve_path_item(document, given)
@@ -149,7 +156,9 @@ class OpenApiSpecParser:
         for holder in (raw, item, document.root):
             servers = holder.get("servers")
             if isinstance(servers, list) and servers:
-                return self._read_server(document.resolve(cast("list[Any]", servers)[0]))
+                url = self._read_server(document.resolve(cast("list[Any]", servers)[0]))
+                _check_server(url)
+                return url
         return self._base_url or ""
 
     def _read_server(self, server: dict[str, Any]) -> str:
@@ -329,6 +338,18 @@ class _OperationReader:
                 for name, one in known["properties"].items()
             }
         return kept
+
+
+def _check_server(url: str) -> None:
+    """Refuse the address of a server that is no URL.
+
+    Raises:
+      SpecError: it is none, such as `http://[::1`.
+    """
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise SpecError(f"The server {url!r} is no valid address: {error}.") from error
 
 
 def _resolve_path_item(document: SpecDocument, given: Any) -> dict[str, Any]:

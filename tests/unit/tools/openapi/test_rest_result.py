@@ -128,6 +128,12 @@ async def test_large_numbers_and_hashes_are_json() -> None:
     }
 
 
+async def test_the_artifact_of_a_cut_response_is_called_a_part() -> None:
+    response = RestResponse(200, {"content-type": "text/plain"}, b"x" * 100, True)
+    answer = await shape(response, make_context())
+    assert "its first part is the artifact" in answer["message"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 async def test_fields_are_selected_of_json_with_a_byte_order_mark(encoding: str) -> None:
     body = '{"id": 1, "ssn": "x"}'.encode(encoding)
