@@ -63,6 +63,8 @@ class OpenAPIToolset(BaseToolset):
         not fit its scheme.
     """
 
+    _is_checked = False  # whether the names in tool_filter were looked at
+
     def __init__(
         self,
         *,
@@ -109,7 +111,6 @@ class OpenAPIToolset(BaseToolset):
             keeps_connections=True,
         )
         self._strict = strict
-        self._is_checked = False
         self._fields = {name: _as_list(one) for name, one in (fields or {}).items()}
         self._credentials = dict(auth_credentials or {})
         self._tools: list[RestApiTool] = []

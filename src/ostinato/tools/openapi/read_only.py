@@ -126,7 +126,7 @@ def _widen(nodes: list[Node], active: Iterable[int]) -> set[int]:
 
 
 def _read_object(text: str) -> Any:
-    """Return the object or list that a text is as JSON; the text if it is none."""
+    """Return the object or list that a text is as JSON; the text if it is neither."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:

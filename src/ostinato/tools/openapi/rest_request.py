@@ -291,7 +291,7 @@ def check_header(name: str, value: str) -> None:
     so that text of other scripts has no form that all services read.
 
     Raises:
-      ArgumentError: the header is the connection's own, its name is none, or the value holds a
+      ArgumentError: the header is the connection's own, its name is not one, or the value holds a
         line break, another control character, a space at an end, or a character that is not ASCII.
     """
     if name.lower() in CONNECTION_HEADERS:

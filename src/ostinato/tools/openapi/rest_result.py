@@ -155,7 +155,7 @@ class ResultShaper:
 
 
 def _pick_said(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of an error that say what is wrong, as far as they are single values."""
+    """Return the members of an error that say what is wrong and are single values."""
     return {
         name: one
         for name, one in members.items()

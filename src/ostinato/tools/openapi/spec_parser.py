@@ -344,7 +344,7 @@ def _check_server(url: str) -> None:
     """Refuse the address of a server that is no URL.
 
     Raises:
-      SpecError: it is none, such as `http://[::1`.
+      SpecError: it is not one, such as `http://[::1`.
     """
     try:
         _ = urlsplit(url).port
