@@ -14,7 +14,9 @@ from ..tools.base_toolset import BaseToolset
 from ..tools.finish_task_tool import FinishTaskTool
 from ..tools.function_tool import FunctionTool
 from ..tools.single_turn_tool import SingleTurnTool
+from ..tools.stored_result import READ_RESULT
 from ..tools.task_tool import TaskTool
+from ..tools.tool_search import NAME as SEARCH_TOOLS
 
 logger = get_logger(__name__)
 
@@ -71,26 +73,35 @@ class AgentTools:
             tools.append(agent.finish_tool)
         for sub_agent in agent.delegates.values():
             tools.append(self._wrap_sub_agent(sub_agent))
-        if len({tool.name for tool in tools}) == len(tools):
+        names = {tool.name for tool in tools}
+        added = _names_added(tools, ctx) & names if offered else set[str]()
+        if len(names) == len(tools) and not added:
             return tools
-        return self._drop_repeated(tools, offered, agent.name)
+        return self._drop_repeated(tools, offered, agent.name, added)
 
     def _drop_repeated(
         self,
         tools: list[BaseTool],
         offered: Sequence[tuple[BaseTool, BaseToolset]],
         agent: str,
+        added: set[str],
     ) -> list[BaseTool]:
-        """Return the tools with each name once: the developer's own before those of toolsets."""
+        """Return the tools with each name once: the developer's own before those of toolsets.
+
+        Toolsets have no tool of a name in `added`, the names of tools that the runtime adds.
+        """
         sources = {id(tool): toolset for tool, toolset in offered}
         chosen = {tool.name: tool for tool in tools if id(tool) not in sources}
         for tool, toolset in offered:
+            if tool.name in added:
+                self._warn_once(agent, tool.name, _describe_toolset(toolset), "the runtime")
+                continue
             kept = chosen.setdefault(tool.name, tool)
             if kept is not tool:
                 other = sources.get(id(kept))
                 owner = "the agent itself" if other is None else _describe_toolset(other)
                 self._warn_once(agent, tool.name, _describe_toolset(toolset), owner)
-        return [*{id(tool): tool for tool in tools if chosen[tool.name] is tool}.values()]
+        return [*{id(tool): tool for tool in tools if chosen.get(tool.name) is tool}.values()]
 
     def _warn_once(self, agent: str, name: str, source: str, owner: str) -> None:
         if (name, source) not in self._warned:
@@ -152,6 +163,19 @@ async def _list_toolset(
                 "not a BaseTool. Wrap a function in FunctionTool."
             )
     return tools
+
+
+def _names_added(tools: Sequence[BaseTool], ctx: ReadonlyContext | None) -> set[str]:
+    """Return the names of the tools that the runtime adds to these in a run."""
+    run: Any = getattr(ctx, "_invocation_context", None)
+    names: set[str] = set()
+    if getattr(run, "live_request_queue", None) is None and any(
+        tool.defer is True for tool in tools
+    ):
+        names.add(SEARCH_TOOLS)
+    if run is not None and run.services.context_policy is not None:
+        names.add(READ_RESULT)
+    return names
 
 
 def _describe_toolset(toolset: BaseToolset) -> str:

@@ -23,6 +23,7 @@ from ..tools.mcp.connection_params import (
 from ..tools.mcp.server_call import PendingQuestions, ServerCall
 from ..tools.mcp.server_lists import ListKind
 from ..tools.mcp.session_manager import MCPSessionManager
+from ..tools.mcp.tool_listing import fit_name
 from ..tools.mcp.tool_result import dump_result, read_text
 from ..tools.mcp.toolset_config import read_server_file
 from .cli_error import FAILED, USAGE, CliError
@@ -87,7 +88,9 @@ async def list_server(params: ConnectionParams, headers: dict[str, str]) -> int:
 
         for tool in sorted(await connection.lists.load("tools", run), key=lambda one: one.name):
             policy = _POLICIES[choose_in_doubt(read_annotations(tool))]
-            print(f"tool      {tool.name} ({policy}): {_first_line(tool.description)}")
+            known = fit_name(tool.name)
+            name = tool.name if known == tool.name else f"{tool.name}, to agents {known}"
+            print(f"tool      {name} ({policy}): {_first_line(tool.description)}")
         for one in await _load_optional(connection, "resources", run):
             print(f"resource  {one.name}: {one.uri}")
         for one in await _load_optional(connection, "templates", run):

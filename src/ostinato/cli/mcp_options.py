@@ -56,6 +56,12 @@ def parse_client_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if "--" in words:
         at = words.index("--")
         words, command = words[:at], words[at + 1 :]
-    args = build_client_parser().parse_args(words)
+    parser = build_client_parser()
+    args, rest = parser.parse_known_args(words)
+    # argparse reads all ARGUMENTs at once, those before the options, and misses those behind them.
+    if args.action == "call" and not any(one.startswith("-") for one in rest):
+        args.argument += rest
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     args.command, args.server_command = "mcp list", command
     return args

@@ -73,8 +73,18 @@ class LangchainTool(SchemaTool):
 
         Returns:
           What the function returned; or a dict with `error` if an argument is missing or does not
-          fit the schema.
+          fit the schema, or if the function raised a ToolException that the tool's
+          `handle_tool_error` takes.
         """
+        try:
+            return await self._run(args, tool_context)
+        except Exception as error:  # boundary: the tool says which errors are the model's
+            handler: Any = getattr(self._langchain_tool, "handle_tool_error", False)
+            if not handler or not _is_tool_exception(error):
+                raise
+            return {"error": _describe_error(error, handler)}
+
+    async def _run(self, args: dict[str, Any], tool_context: ToolContext) -> Any:
         try:
             result = await super().run_async(args=args, tool_context=tool_context)
         except NotImplementedError:
@@ -99,6 +109,17 @@ class LangchainTool(SchemaTool):
             name=settings.name or None,
             description=settings.description or None,
         )
+
+
+def _is_tool_exception(error: Exception) -> bool:
+    return "ToolException" in {kind.__name__ for kind in type(error).__mro__}
+
+
+def _describe_error(error: Exception, handler: Any) -> Any:
+    """Return what a tool's `handle_tool_error` makes of an error, as LangChain reads it."""
+    if handler is True:
+        return error.args[0] if error.args else "Tool execution error"
+    return handler(error) if callable(handler) else str(handler)
 
 
 def _find_function(tool: Any) -> Callable[..., Any]:

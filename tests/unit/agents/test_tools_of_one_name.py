@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from ostinato.agents import LlmAgent
+from ostinato.apps import App
+from ostinato.context.context_policy import ContextPolicy
+from ostinato.errors import AgentConfigError
 from ostinato.testing import Conversation, ScriptedModel, call
 from ostinato.tools.base_tool import BaseTool
 from ostinato.tools.base_toolset import BaseToolset
@@ -97,3 +100,40 @@ async def test_a_tool_or_toolset_that_is_given_twice_is_declared_once() -> None:
     tool, outside = FunctionTool(pay), Outside("shop")
     assert (await run([tool, tool]))[1] == ["Pay by the program."]
     assert (await run([outside, outside]))[1] == ["shop"]
+
+
+class Named(Outside):
+    """A toolset whose server names its tool as the runtime names one that it adds."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__("shop", **options)
+        self._pay = FunctionTool(make_pay("shop")).copy_as(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "app"),
+    [
+        ("search_tools", {"defer": True}, {}),
+        ("read_result", {}, {"context": ContextPolicy()}),
+    ],
+)
+async def test_a_tool_that_the_runtime_adds_stays_its_own(
+    name: str, options: Any, app: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(tools: list[Any]) -> Any:
+        model = ScriptedModel(["Done."])
+        agent = LlmAgent(name="clerk", model=model, tools=tools)
+        await Conversation(App(name="shop", root_agent=agent, **app)).say("Pay.")
+        declared = [tool.function_declarations or [] for tool in model.requests[0].config.tools]
+        return {one.name: one.description for listed in declared for one in listed}
+
+    with caplog.at_level(logging.WARNING, "ostinato"):
+        told = await ask([Named(name, **options), FunctionTool(pay, defer="defer" in options)])
+    assert told[name] not in ("shop", "Pay by the program.")
+    (record,) = caplog.records
+    wanted = f"{name!r} of Named shop is left out, because the runtime has"
+    assert wanted in record.getMessage()
+    own = FunctionTool(make_pay("mine"), defer="defer" in options).copy_as(name)
+    with pytest.raises(AgentConfigError, match=f"has a tool {name!r}"):
+        await ask([own, Named(name, **options), pay])
+    assert name in (await ask([Named(name), FunctionTool(pay)]))

@@ -35,6 +35,18 @@ async def order(size: Annotated[Size, Resolve(ask)]) -> str:
 app.run()
 """
 
+DOTTED = """
+from mcp.server.mcpserver import MCPServer
+
+app = MCPServer("sums")
+
+@app.tool(name="sums.add")
+async def add() -> str:
+    'Adds.'
+
+app.run()
+"""
+
 
 def test_list_prints_tools_with_their_policy(capsys: pytest.CaptureFixture[str]):
     assert main(["mcp", "list", *SERVER]) == 0
@@ -49,6 +61,20 @@ def test_call_prints_the_result(capsys: pytest.CaptureFixture[str]):
     assert json.loads(capsys.readouterr().out)["args"] == {"a": 1, "b": "two"}
     assert main(["mcp", "call", "echo", '{"a": [1]}', *SERVER]) == 0
     assert json.loads(capsys.readouterr().out)["args"] == {"a": [1]}
+
+
+def test_arguments_may_stand_behind_options(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "call", "echo", "a=1", "--timeout", "60", "b=two", "c=-3", *SERVER]) == 0
+    assert json.loads(capsys.readouterr().out)["args"] == {"a": 1, "b": "two", "c": -3}
+    for words in (["call", "echo", "--wrong", "a=1"], ["list", "a=1"]):
+        with pytest.raises(SystemExit) as left:
+            main(["mcp", *words, *SERVER])
+        assert left.value.code == 2 and "unrecognized arguments" in capsys.readouterr().err
+
+
+def test_list_prints_the_names_that_agents_know(capsys: pytest.CaptureFixture[str]):
+    assert main(["mcp", "list", "--", sys.executable, "-c", DOTTED]) == 0
+    assert "tool      sums.add, to agents sums_add (once): Adds." in capsys.readouterr().out
 
 
 def test_failed_call_and_unknown_server_are_errors(capsys: pytest.CaptureFixture[str]):

@@ -36,6 +36,7 @@ class StructuredTool(BaseTool):
     ) -> None:
         self.name, self.description = "add", "Adds."
         self.func, self.coroutine, self.args_schema = func, coroutine, args_schema
+        self.handle_tool_error: Any = False
 
 
 class Tool(BaseTool):
@@ -109,6 +110,57 @@ async def test_an_async_structured_tool_is_awaited() -> None:
     tool = LangchainTool(StructuredTool(None, schema, add_later))
     assert await run(tool, a=1, unknown=2) == {"a": 1}
     assert "\na\n" in (await run(tool))["error"]
+
+
+async def test_a_schema_in_json_checks_and_converts_the_arguments() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"$ref": "#/$defs/B"}, "c": True},
+        "required": ["a"],
+        "$defs": {"B": {"type": "array", "items": {"type": "string"}}},
+    }
+    tool = LangchainTool(StructuredTool(lambda **values: values, schema))
+    assert await run(tool, a="1", b=None, c=3) == {"a": 1, "b": None, "c": 3}
+    assert "a is 'x', not of type integer" in (await run(tool, a="x"))["error"]
+    assert "b[0] is 1" in (await run(tool, a=1, b=[1]))["error"]
+    assert "\na\n" in (await run(tool, b=["x"]))["error"]
+
+
+class ToolException(Exception):
+    """As LangChain names the errors that its tools may handle."""
+
+
+@pytest.mark.parametrize(
+    ("handler", "wanted"),
+    [(True, "no such tide"), ("Try later.", "Try later."), (repr, "ToolException('no such tide')")],
+)
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_tool_exception_is_told_as_the_tool_says(
+    handler: Any, wanted: str, is_async: bool
+) -> None:
+    def fail(a: int, b: int = 2, place: Place | None = None) -> Any:
+        raise ToolException("no such tide")
+
+    async def fail_later(a: int, b: int = 2, place: Place | None = None) -> Any:
+        raise ToolException("no such tide")
+
+    made = StructuredTool(None, Sum, fail_later) if is_async else StructuredTool(fail, Sum)
+    made.handle_tool_error = handler
+    assert await run(LangchainTool(made), a=1) == {"error": wanted}
+
+
+async def test_other_errors_of_a_tool_are_raised() -> None:
+    def fail(a: int, b: int = 2, place: Place | None = None) -> Any:
+        raise (ToolException if b == 2 else ValueError)
+
+    made = StructuredTool(fail, Sum)
+    made.handle_tool_error = False
+    with pytest.raises(ToolException):
+        await run(LangchainTool(made), a=1)
+    made.handle_tool_error = True
+    assert await run(LangchainTool(made), a=1) == {"error": "Tool execution error"}
+    with pytest.raises(ValueError):
+        await run(LangchainTool(made), a=1, b=3)
 
 
 async def test_a_tool_of_one_input_takes_it_without_a_name() -> None:

@@ -16,6 +16,7 @@ from ...errors import AgentConfigError
 from .._schema import declaration_of
 from ..base_tool import BaseTool, read_record
 from ..function_tool import FunctionTool
+from ..json_fit import fit_schema
 from ..model_mistake import describe_mismatch, wrong_arguments
 from .function_signature import CONTEXT_PARAMETER, EMPTY, Parameter, Signature, target_of
 
@@ -36,7 +37,7 @@ class SchemaTool(FunctionTool):
       func: the function, plain or async.
       name: what the model calls it by.
       description: what the model is told about it.
-      schema: of the arguments; those of a pydantic model are validated and converted by it. If
+      schema: of the arguments, which are checked and converted by it. If
         None, the function's signature describes them, as for a FunctionTool.
       injected: parameters that the model is not told of.
 
@@ -68,6 +69,10 @@ class SchemaTool(FunctionTool):
           fit the schema.
         """
         if self._model is None:
+            if self._schema is not None:
+                args, complaints = _fit_arguments(self.pick_known(args), self._schema)
+                if complaints:
+                    return wrong_arguments(self.name, complaints)
             return await super().run_async(args=args, tool_context=tool_context)
         given = self.pick_known(args)
         try:
@@ -157,6 +162,28 @@ def describe_arguments(schema: ArgumentsSchema, tool: str) -> dict[str, Any]:
     required = [name for name in whole.get("required", ()) if name in properties]
     described = {**whole, "type": "object", "properties": properties, "required": required}
     return {name: value for name, value in described.items() if name != "required" or value}
+
+
+def _fit_arguments(
+    args: dict[str, Any], schema: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return arguments in the form that a JSON schema asks for, and what does not fit it."""
+    fitted: dict[str, Any] = {}
+    complaints: list[str] = []
+    shared = {"$defs": schema.get("$defs", {})}
+    for name, value in args.items():
+        wanted: Any = schema["properties"].get(name)
+        fitted[name] = value
+        # None stands for an argument that is not given.
+        if not isinstance(wanted, dict) or (
+            value is None and name not in schema.get("required", ())
+        ):
+            continue
+        try:
+            fitted[name] = fit_schema(value, cast("dict[str, Any]", wanted) | shared, name)
+        except ValueError as error:
+            complaints.append(str(error))
+    return fitted, complaints
 
 
 def _read_parameters(func: Callable[..., Any]) -> frozenset[str]:

@@ -267,7 +267,7 @@ def _describe_place(url: Any) -> str:
 
 
 def _make_accepted(request: Any) -> Any:
-    """Return an answer after which the transport goes on to the next message."""
+    """Return an answer after which the transport continues to the next message."""
     return need("httpx2").Response(202, request=request)
 
 

@@ -69,6 +69,7 @@ class _WatchedReader:
 
     def _check(self, message: Any) -> Any:
         self._pages.clean(message)
+        _drop_huge_progress(message)
         return _answer_broken(message)
 
     def close(self) -> None:
@@ -85,6 +86,27 @@ class _WatchedReader:
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self._inner.__aexit__(*error)
+
+
+def _drop_huge_progress(message: Any) -> None:
+    """Take numbers out of a notification of progress that no float can hold.
+
+    The SDK converts them outside of any call, so that the failure would end the connection.
+    """
+    notification = getattr(message, "message", None)
+    if getattr(notification, "method", "") != "notifications/progress":
+        return
+    params: Any = getattr(notification, "params", None)
+    if not isinstance(params, dict):
+        return
+    fields = cast("dict[str, Any]", params)
+    for name in ("progress", "total"):
+        value = fields.get(name)
+        if isinstance(value, int):
+            try:
+                float(value)
+            except OverflowError:
+                fields[name] = None
 
 
 def _answer_broken(message: Any) -> Any:

@@ -219,6 +219,45 @@ def credential_to_param(
     return _make_parameter("Authorization", "header", headers["Authorization"], auth_scheme)
 
 
+def check_credential(name: str, auth_scheme: AuthScheme, credential: AuthCredential) -> None:
+    """Refuse a credential of another kind than a scheme of the document needs.
+
+    Args:
+      name: the scheme's name, for the message.
+      auth_scheme: how the service authenticates.
+      credential: what the developer gave for it, before it is exchanged for a token.
+
+    Raises:
+      AgentConfigError: it would not be sent, or not in the scheme's form.
+    """
+    takes_key = isinstance(auth_scheme, APIKey)
+    fits = takes_key == (credential.auth_type is AuthCredentialTypes.API_KEY)
+    needed = "an API key" if takes_key else "a credential of another type"
+    if isinstance(auth_scheme, HTTPBase):
+        needed = f"an HTTP credential of the scheme {auth_scheme.scheme!r}"
+        given = credential.http
+        if given is not None and given.scheme.lower() != auth_scheme.scheme.lower():
+            fits = False
+        if given is not None and given.credentials.username is not None:
+            # Of the schemes that take a password, only Basic is sent.
+            fits = fits and auth_scheme.scheme.lower() == "basic"
+    if not fits:
+        given_kind = credential.auth_type.value
+        if credential.http is not None:
+            given_kind = f"{given_kind} {credential.http.scheme}"
+        raise AgentConfigError(
+            f"auth_credentials[{name!r}] has the type {given_kind!r}, but the security scheme "
+            f"needs {needed}."
+        )
+
+
+def place_of(auth_scheme: AuthScheme) -> tuple[str, str]:
+    """Return where a credential is sent: the location, and the name in lower case."""
+    if isinstance(auth_scheme, APIKey):
+        return auth_scheme.in_.value, auth_scheme.name.lower()
+    return "header", "authorization"
+
+
 def dict_to_auth_scheme(data: Mapping[str, Any]) -> AuthScheme:
     """Return a security scheme of a document as a record.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -9,6 +10,7 @@ BodyKind = Literal["json", "form", "multipart", "text", "binary", "other"]
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([^\s\";]+)", re.IGNORECASE)
 _ORDER: tuple[BodyKind, ...] = ("json", "form", "multipart", "text", "binary", "other")
 
 
@@ -24,6 +26,21 @@ def body_kind(media_type: str) -> BodyKind:
     if plain.startswith("text/"):
         return "text"
     return "binary" if plain == "application/octet-stream" else "other"
+
+
+def encode_text(text: str, media_type: str) -> bytes:
+    """Return a text in the charset that a media type names; in UTF-8 if it names none.
+
+    Raises:
+      ValueError: the charset is unknown, or lacks a character of the text.
+    """
+    found = _CHARSET.search(media_type)
+    if found is None:
+        return text.encode()
+    try:
+        return text.encode(found[1])
+    except LookupError as error:
+        raise ValueError(f"the media type {media_type} has an unknown charset") from error
 
 
 def choose_media_type(media_types: Iterable[str]) -> str | None:

@@ -28,7 +28,7 @@ class NameGuard:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {fold_name(name): name for name in taken}
-        self._bases = {_cut(name): known for name, known in self._taken.items()}
+        self._bases = {cut_name(name): known for name, known in self._taken.items()}
 
     def check(self, own: str, names: Iterable[str]) -> None:
         """Check the names that the value of one parameter writes.
@@ -40,13 +40,13 @@ class NameGuard:
         Raises:
           ArgumentError: one of them belongs to another parameter.
         """
-        place, base = fold_name(own), _cut(fold_name(own))
+        place, base = fold_name(own), cut_name(fold_name(own))
         for name in map(fold_name, names):
             if name == place:
                 continue
             known = self._taken.get(name)
-            if known is None and _cut(name) != base:
-                known = self._bases.get(_cut(name))
+            if known is None and cut_name(name) != base:
+                known = self._bases.get(cut_name(name))
             if known is not None and fold_name(known) != place:
                 place = f" of the parameter {own!r}" if own else ""
                 raise ArgumentError(
@@ -112,5 +112,6 @@ def _kinds_of(schema: dict[str, Any]) -> str:
     return " or ".join(str(one) for one in names if one != "null")
 
 
-def _cut(name: str) -> str:
+def cut_name(name: str) -> str:
+    """Return a name as far as its first bracket."""
     return name.partition("[")[0].strip()

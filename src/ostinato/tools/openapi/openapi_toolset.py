@@ -59,8 +59,11 @@ class OpenAPIToolset(BaseToolset):
 
     Raises:
       SpecError: the document cannot be read.
-      AgentConfigError: a name in `fields` or `auth_credentials` is unknown.
+      AgentConfigError: a name in `fields` or `auth_credentials` is unknown, or a credential does
+        not fit its scheme.
     """
+
+    _is_checked = False  # whether the names in tool_filter were looked at
 
     def __init__(
         self,
@@ -108,12 +111,11 @@ class OpenAPIToolset(BaseToolset):
             keeps_connections=True,
         )
         self._strict = strict
-        self._is_checked = False
         self._fields = {name: _as_list(one) for name, one in (fields or {}).items()}
         self._credentials = dict(auth_credentials or {})
         self._tools: list[RestApiTool] = []
         parsed = parser.parse(spec_dict)
-        self._check_names(parsed)
+        self._check_names(parsed, parser.scheme_names)
         for one in parsed:
             self._add_tool(one, header_provider, max_response_chars)
         for tool in self._tools:
@@ -172,10 +174,9 @@ class OpenAPIToolset(BaseToolset):
     def _find_fields(self, name: str) -> list[str]:
         return self._fields.get(name) or self._fields.get(self._add_prefix(name)) or []
 
-    def _check_names(self, parsed: list[ParsedOperation]) -> None:
+    def _check_names(self, parsed: list[ParsedOperation], schemes: set[str]) -> None:
         """Refuse settings for tools and security schemes that the document does not have."""
         names = {name for one in parsed for name in (one.name, self._add_prefix(one.name))}
-        schemes = {name for one in parsed for group in _read_alternatives(one) for name in group}
         for what, given, known in (
             ("fields", self._fields.keys(), names),
             ("auth_credentials", self._credentials.keys(), schemes),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..._clock import new_id
-from .media_types import BodyKind, body_kind
+from .media_types import BodyKind, body_kind, encode_text
 from .name_guard import NameGuard, decode_names
 from .param_styles import Pairs, ParamStyle, to_text
 from .spec_record import dict_of
@@ -55,7 +55,7 @@ class BodyWriter:
         if kind == "json":
             # A wildcard is not a media type that can be sent.
             sent = _JSON if "*" in self._media_type else self._media_type
-            return json.dumps(value, ensure_ascii=False).encode(), sent
+            return encode_text(json.dumps(value, ensure_ascii=False), sent), sent
         if kind in ("form", "multipart") and not isinstance(value, dict):
             raise ValueError(f"A body of the type {self._media_type} is an object of its fields.")
         if kind in ("form", "multipart"):
@@ -70,7 +70,7 @@ class BodyWriter:
             found = await self._load_file(value.removeprefix(_ARTIFACT))
             concrete = found.media_type if "*" in self._media_type else self._media_type
             return found.data, concrete
-        return to_text(value).encode(), self._media_type
+        return encode_text(to_text(value), self._media_type), self._media_type
 
     def _write_fields(self, value: dict[str, Any]) -> Pairs:
         pairs: Pairs = []
@@ -119,7 +119,8 @@ class BodyWriter:
         elif isinstance(value, dict):
             media_type, data = wanted or _JSON, json.dumps(value, ensure_ascii=False).encode()
         else:
-            media_type, data = wanted or _TEXT, to_text(value).encode()
+            media_type = wanted or _TEXT
+            data = encode_text(to_text(value), media_type)
         place = f'; filename="{_quote_name(file_name)}"' if file_name else ""
         head = (
             f'Content-Disposition: form-data; name="{_quote_name(name)}"{place}\r\n'

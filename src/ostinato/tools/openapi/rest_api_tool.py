@@ -21,7 +21,7 @@ from ...events.tool_origin import ToolOrigin, ToolPolicy
 from ...version import __version__
 from ..base_tool import BaseTool, InDoubt
 from .api_parameter import ApiParameter
-from .auth_helpers import credential_to_param, dict_to_auth_scheme
+from .auth_helpers import check_credential, credential_to_param, dict_to_auth_scheme, place_of
 from .credential_exchangers import AutoAuthCredentialExchanger, BaseAuthCredentialExchanger
 from .name_guard import ArgumentError
 from .operation_parser import MAX_NAME, OperationParser, read_operation
@@ -214,7 +214,7 @@ class RestApiTool(BaseTool):
         if policy == "rerun":
             known = self._operation_parser is not None and self._idempotency_parameters()
             policy = "read_only" if method in SAFE_METHODS else "idempotent" if known else "rerun"
-        source = self._document or urlsplit(endpoint.base_url).hostname or ""
+        source = self._document or _host_of(endpoint.base_url)
         return ToolOrigin("openapi", source, f"{method} {endpoint.path}", policy)
 
     def configure_auth_scheme(
@@ -251,9 +251,22 @@ class RestApiTool(BaseTool):
         Args:
           alternatives: dicts of the schemes that are required together, by name.
           credentials: credentials by the names of their schemes.
+
+        Raises:
+          AgentConfigError: a credential does not fit its scheme, or two that are required together
+            would have to be in the same header.
         """
         covered = [one for one in alternatives if one and one.keys() <= credentials.keys()]
-        required = [*covered, *alternatives]
+        for name, scheme in [pair for one in covered for pair in one.items()]:
+            check_credential(name, scheme, credentials[name])
+        possible = [one for one in covered if len({*map(place_of, one.values())}) == len(one)]
+        if covered and not possible:
+            raise AgentConfigError(
+                f"Tool {self.name!r}: the security schemes {', '.join(map(repr, covered[0]))} are "
+                "required together, but their credentials would be in the same place of a request. "
+                "Give auth_credentials for another alternative, or a header_provider."
+            )
+        required = [*possible, *alternatives]
         if not required or (not covered and not all(alternatives)):
             return
         self._together = required[0]
@@ -458,6 +471,13 @@ def _read_endpoint(endpoint: Any) -> OperationEndpoint:
     if isinstance(endpoint, str):
         return OperationEndpoint.model_validate_json(endpoint)
     return OperationEndpoint.model_validate(endpoint, from_attributes=True)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _make_idempotency_key(tool_context: ToolContext | None) -> str:

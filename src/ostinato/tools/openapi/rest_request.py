@@ -16,8 +16,9 @@ from .name_guard import ArgumentError, NameGuard, check_shape, decode_names, fol
 from .operation_parser import BODY, CONNECTION_HEADERS, is_open_object
 from .param_styles import ParamStyle, to_text
 from .parsed_operation import OperationEndpoint
+from .read_only import READ_ONLY, refuse_read_only
 from .request_body import BodyWriter, LoadFile
-from .spec_record import dict_of
+from .spec_record import dict_of, list_of
 
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}")
 _MISSING = object()
@@ -106,6 +107,8 @@ class RequestBuilder:
         body_given: dict[str, tuple[ApiParameter, Any]] = {}
         for parameter in self._parameters:
             value = args.get(str(parameter.py_name), _MISSING)
+            if value is None or value is _MISSING:
+                self._check_optional(parameter)
             if value is _MISSING:
                 continue
             if parameter.param_location == BODY:
@@ -124,6 +127,19 @@ class RequestBuilder:
         for name, value in request.headers.items():
             check_header(name, value)
         return request
+
+    def _check_optional(self, parameter: ApiParameter) -> None:
+        """Refuse a call without a query parameter that it has to have.
+
+        Headers and cookies may come from a header_provider, and paths are checked as a whole.
+
+        Raises:
+          ArgumentError: the parameter is required.
+        """
+        name = parameter.original_name
+        is_query = parameter.required and parameter.param_location == "query"
+        if is_query and fold_name(name) not in map(fold_name, self._fixed_names()):
+            raise ArgumentError(f"The query parameter {name!r} is missing.")
 
     def _add_parameter(self, request: RestRequest, parameter: ApiParameter, value: Any) -> None:
         try:
@@ -187,9 +203,10 @@ class RequestBuilder:
         path = _PATH_PARAMETER.sub(fill, self._endpoint.path)
         path, _, fixed = path.partition("#")[0].partition("?")
         base, _, base_query = self._endpoint.base_url.partition("#")[0].partition("?")
-        if not urlsplit(base).netloc:
+        fault = _find_fault(base)
+        if fault:
             raise AgentConfigError(
-                f"The server {self._endpoint.base_url!r} names no host. Pass base_url= with the "
+                f"The server {self._endpoint.base_url!r} {fault}. Pass base_url= with the "
                 "address of the API, such as 'https://api.example.com'."
             )
         named = {name for name, _ in request.query}
@@ -224,11 +241,21 @@ class RequestBuilder:
             return
         else:
             value = given[0][1]
+        is_form = body_kind(media_type) in ("form", "multipart")
+        refuse_read_only(list_of(media.get(READ_ONLY)), value, is_form=is_form)
         try:
             writer = BodyWriter(media_type, media, self._load_file)
             request.body, request.headers["Content-Type"] = await writer.write(value)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"The body cannot be written: {error}") from error
+
+
+def _find_fault(url: str) -> str:
+    """Return why an address cannot be that of a server; empty if it can."""
+    try:
+        return "" if urlsplit(url).netloc else "names no host"
+    except ValueError:
+        return "is no valid address"
 
 
 def _belongs_to_connection(parameter: ApiParameter) -> bool:
@@ -264,7 +291,7 @@ def check_header(name: str, value: str) -> None:
     so that text of other scripts has no form that all services read.
 
     Raises:
-      ArgumentError: the header is the connection's own, its name is none, or the value holds a
+      ArgumentError: the header is the connection's own, its name is not one, or the value holds a
         line break, another control character, a space at an end, or a character that is not ASCII.
     """
     if name.lower() in CONNECTION_HEADERS:

@@ -14,6 +14,7 @@ from ... import types
 from ..._secrets import redact_values
 from ..stored_result import save_result
 from .rest_client import RestResponse
+from .spec_record import dict_of
 
 _PREVIEW = 2_000  # characters of a response that is an artifact
 _MAX_ERROR = 8_000  # characters of an error response that the model reads
@@ -24,6 +25,9 @@ _NOTHING = object()
 _UNSELECTED = (
     "The response is not JSON, or too long, so that the fields that the program chose cannot be "
     "selected; it is not shown. The call succeeded; do not repeat it"
+)
+_ERROR_MEMBERS = frozenset(
+    "type title status detail error error_description message code reason".split()
 )
 _EXTENSIONS = {"application/json": "json", "text/csv": "csv", "text/plain": "txt"}
 
@@ -75,10 +79,34 @@ class ResultShaper:
         return await self._bound(value, text, response, tool_context)
 
     def _describe_error(self, response: RestResponse, secrets: list[str]) -> dict[str, Any]:
-        details = redact_values(response.body.decode("utf-8", "replace"), secrets)
+        text = _decode(response.body)
+        if self._pointers and text:
+            text = self._select_of_error(text, is_cut=response.is_cut)
+        details = redact_values(text, secrets)
         if len(details) > _MAX_ERROR:
             details = f"{details[:_MAX_ERROR]}... ({len(details):,} characters)"
         return {"error": error_text(self._tool_name, f"Status Code: {response.status}, {details}")}
+
+    def _select_of_error(self, text: str, *, is_cut: bool) -> str:
+        """Return what is shown of a refusal beside its status where fields are selected.
+
+        Errors rarely have the fields of a result; the members by which services say what is wrong
+        (RFC 9457 §3.1 and common habit) are shown if they are single values.
+        """
+        try:
+            value = None if is_cut else _read_json(text)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict | list):
+            return "the response is not JSON, or too long, so that it is not shown."
+        selected = select_fields(value, self._pointers)
+        if isinstance(value, dict):
+            members = cast("dict[str, Any]", value)
+            told = _pick_said(members)
+            if said := _pick_said(dict_of(members.get("error"))):
+                told["error"] = said
+            selected = told | selected
+        return json.dumps(selected, ensure_ascii=False)
 
     async def _bound(self, value: Any, text: str, response: RestResponse, tool_context: Any) -> Any:
         """Return a result, or its beginning if it is too long."""
@@ -94,7 +122,8 @@ class ResultShaper:
         artifact = None if name is None else await save_result(text, name, kind, tool_context)
         if artifact is None:
             return {**short, "preview": text[: self._max_chars]}
-        told = f"The response is too long; it is the artifact {name!r}, and this is its beginning."
+        kept = "its first part is" if response.is_cut else "it is"
+        told = f"The response is too long; {kept} the artifact {name!r}, and this is its beginning."
         preview = text[: min(_PREVIEW, self._max_chars)]
         artifact["artifact"] = artifact.pop("name")
         return short | {"message": told, **artifact, "preview": preview}
@@ -123,6 +152,15 @@ class ResultShaper:
         kind = response.media_type
         last = _EXTENSIONS.get(kind) or re.sub(r"[^a-z0-9]", "", kind.rpartition("/")[2]) or "bin"
         return f"{self._tool_name}_{call}.{last}"
+
+
+def _pick_said(members: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of an error that say what is wrong and are single values."""
+    return {
+        name: one
+        for name, one in members.items()
+        if name in _ERROR_MEMBERS and not isinstance(one, dict | list)
+    }
 
 
 def _decode(body: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+from .read_only import is_read_only
 from .schema_merge import merge_schemas
 from .spec_document import SpecDocument, SpecError
 
@@ -39,6 +40,7 @@ class SchemaReader:
 
     Attributes:
       definitions: the definitions that the schemas refer to, by name.
+      has_read_only: whether a schema that was read has a read-only property.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class SchemaReader:
         self._names: dict[str, str] = {}
         self._count = 0
         self.definitions: dict[str, Any] = {}
+        self.has_read_only = False
 
     def read(self, schema: Any) -> dict[str, Any]:
         """Return a schema as the JSON schema of what is sent; read-only properties are left out.
@@ -169,14 +172,9 @@ class SchemaReader:
         }
 
     def _is_read_only(self, schema: Any) -> bool:
-        known = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
-        if known.get("readOnly") is True:
-            return True
-        reference = known.get("$ref")
-        if not isinstance(reference, str):
-            return False
-        target = self._document.find_target(reference)
-        return isinstance(target, dict) and cast("Any", target).get("readOnly") is True
+        found = is_read_only(self._document, schema)
+        self.has_read_only = self.has_read_only or found
+        return found
 
     def _drop_read_only(self, schema: dict[str, Any], found: dict[str, Any]) -> None:
         required, given = found.get("required"), schema.get("properties")

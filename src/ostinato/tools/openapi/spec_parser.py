@@ -16,6 +16,7 @@ from .auth_helpers import dict_to_auth_scheme
 from .media_types import choose_media_type
 from .operation_parser import MAX_NAME, OperationParser
 from .parsed_operation import OperationEndpoint, ParsedOperation
+from .read_only import READ_ONLY, find_read_only
 from .schema_reader import SchemaReader, TooLargeInline
 from .spec_document import LoadReference, SpecDocument, SpecError
 from .spec_record import Operation, dict_of, list_of
@@ -41,6 +42,9 @@ class OpenApiSpecParser:
         warning that names it.
       load_reference: permits references to other documents: takes an address and returns the
         document. They are refused without it.
+
+    Attributes:
+      scheme_names: the names of the security schemes of the document that was parsed last.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class OpenApiSpecParser:
         self._server_variables = dict(server_variables or {})
         self._strict = strict
         self._load_reference = load_reference
+        self.scheme_names: set[str] = set()
 
     def parse(self, openapi_spec_dict: Mapping[str, Any]) -> list[ParsedOperation]:
         """Return the operations of a document, in its order, under names of their own.
@@ -68,6 +73,8 @@ class OpenApiSpecParser:
           SpecError: the document or, with `strict`, an operation cannot be read.
         """
         document = SpecDocument(openapi_spec_dict, load_reference=self._load_reference)
+        components = dict_of(document.root.get("components"))
+        self.scheme_names = set(dict_of(components.get("securitySchemes")))
         recursive: dict[str, bool] = {}
         taken = dict.fromkeys(_RESERVED, 1)
         parsed: list[ParsedOperation] = []
@@ -90,8 +97,15 @@ class OpenApiSpecParser:
         self, document: SpecDocument
     ) -> Iterator[tuple[str, str, dict[str, Any], Any]]:
         """Yield path, method, path item and operation of each operation."""
-        for path, given in dict_of(document.root.get("paths")).items():
-            if given is None or path.startswith("x-"):
+        paths: Any = document.root.get("paths") or {}
+        if not isinstance(paths, dict):
+            raise SpecError(f"Its paths are not an object but {type(paths).__name__}.")
+        for path, given in cast("dict[Any, Any]", paths).items():
+            if given is None or str(path).startswith("x-"):
+                continue
+            if not isinstance(path, str):
+                error = SpecError("its path is not a text.")
+                self._report_broken(document, repr(path), "every method", error)
                 continue
             try:
                 item = _resolve_path_item(document, given)
@@ -142,7 +156,9 @@ class OpenApiSpecParser:
         for holder in (raw, item, document.root):
             servers = holder.get("servers")
             if isinstance(servers, list) and servers:
-                return self._read_server(document.resolve(cast("list[Any]", servers)[0]))
+                url = self._read_server(document.resolve(cast("list[Any]", servers)[0]))
+                _check_server(url)
+                return url
         return self._base_url or ""
 
     def _read_server(self, server: dict[str, Any]) -> str:
@@ -290,6 +306,8 @@ class _OperationReader:
         found: dict[str, Any] = {"schema": self._schemas.read_open(media.get("schema", True))}
         if isinstance(media.get("encoding"), dict):
             found["encoding"] = media["encoding"]
+        if self._schemas.has_read_only:
+            found[READ_ONLY] = find_read_only(self.document, media.get("schema"))
         return read | {"content": {chosen: found}}
 
     def _read_responses(self, responses: dict[str, Any]) -> dict[str, Any]:
@@ -320,6 +338,18 @@ class _OperationReader:
                 for name, one in known["properties"].items()
             }
         return kept
+
+
+def _check_server(url: str) -> None:
+    """Refuse the address of a server that is no URL.
+
+    Raises:
+      SpecError: it is not one, such as `http://[::1`.
+    """
+    try:
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise SpecError(f"The server {url!r} is no valid address: {error}.") from error
 
 
 def _resolve_path_item(document: SpecDocument, given: Any) -> dict[str, Any]:

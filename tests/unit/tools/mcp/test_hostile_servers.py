@@ -142,6 +142,14 @@ async def talk_to(
         await talk.runner.close()
 
 
+@pytest.mark.parametrize("progress", ["9" * 400, "-" + "9" * 400, '1, "total": ' + "9" * 400])
+async def test_progress_of_400_digits_costs_no_call(progress: str, tmp_path: Path):
+    answers = [note(progress), note("1"), FINE]
+    stored = await talk_to(tmp_path, {"tools/call": answers}, call("act"))
+    (response,) = [one for event in stored for one in event.get_function_responses()]
+    assert "fine" in str(response.response)
+
+
 @pytest.mark.parametrize("name", CALLS)
 async def test_answer_of_a_call(name: str, tmp_path: Path):
     stored = await talk_to(tmp_path, {"tools/call": CALLS[name]}, call("act"))

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
+from ostinato.errors import AgentConfigError
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
+from ostinato.tools.openapi.parsed_operation import OperationEndpoint
+from ostinato.tools.openapi.rest_api_tool import RestApiTool
 from ostinato.tools.openapi.spec_document import SpecError
+from ostinato.tools.openapi.spec_record import Operation
+from tests.unit.tools.openapi.documents import make_document
 from tests.unit.tools.openapi.sample_documents import DOCUMENTS
 
 JUNK: list[Any] = [
@@ -57,3 +62,30 @@ def test_names_of_the_runtime_get_a_number() -> None:
     document = {"openapi": "3.1.0", "info": {}, "paths": {"/x": {"get": operation}}}
     (tool,) = OpenAPIToolset(spec_dict=document).tools
     assert tool.name == "transfer_to_agent_2"
+
+
+SERVED = {"responses": {}, "servers": [{"url": "http://[::1"}]}
+
+
+@pytest.mark.parametrize(
+    ("paths", "reason"),
+    [
+        ({5: {"get": {"responses": {}}}}, "its path is not a text"),
+        ({"/a": {"get": SERVED}}, "is no valid address"),
+        ([1], "paths are not an object but list"),
+    ],
+)
+def test_odd_paths_and_servers_are_named(paths: Any, reason: str) -> None:
+    document = make_document(paths)
+    with pytest.raises(SpecError, match=reason):
+        OpenAPIToolset(spec_dict=document)
+    if isinstance(paths, dict):
+        assert OpenAPIToolset(spec_dict=document, strict=False).tools == []
+
+
+async def test_a_tool_of_no_valid_address_says_so() -> None:
+    endpoint = OperationEndpoint(base_url="http://[::1", path="/a", method="get")
+    tool = RestApiTool("a", "", endpoint, Operation({"operationId": "a", "responses": {}}))
+    assert tool.tool_origin is not None
+    with pytest.raises(AgentConfigError, match="no valid address"):
+        await tool.call(args={}, tool_context=None)

@@ -15,6 +15,7 @@ from ostinato.artifacts.in_memory_artifact_service import InMemoryArtifactServic
 from ostinato.context.context import Context
 from ostinato.errors import AgentConfigError
 from ostinato.tools.openapi.openapi_toolset import OpenAPIToolset
+from ostinato.tools.openapi.request_body import BodyWriter
 from tests.unit.tools.contexts import make_invocation
 from tests.unit.tools.openapi.documents import make_body, make_document
 from tests.unit.tools.openapi.recording_server import RecordingServer, serve_document
@@ -445,3 +446,45 @@ async def test_a_header_that_would_break_the_request_is_not_sent(
 async def test_a_query_that_is_too_long_is_an_error_for_the_model(server: RecordingServer) -> None:
     answer = await call(server, "fixed", q="a" * 70_000)
     assert "The address is longer than" in answer["error"]
+
+
+@pytest.mark.parametrize("args", [{}, {"q": None}])
+async def test_a_call_without_a_required_query_parameter_is_not_sent(args: Any) -> None:
+    asked = operation("ask", param("q", "query", required=True), param("h", "header"))
+    toolset = OpenAPIToolset(spec_dict=make_document({"/a": {"get": asked}}))
+    answer = await toolset.tools[0].call(args=args, tool_context=None)
+    assert "The query parameter 'q' is missing." in answer["error"]
+
+
+async def test_a_required_query_parameter_may_stand_in_the_path() -> None:
+    asked = operation("ask", param("v", "query", required=True))
+    toolset = OpenAPIToolset(spec_dict=make_document({"/a?v=2": {"get": asked}}, servers=[]))
+    with pytest.raises(AgentConfigError, match="names no host"):
+        await toolset.tools[0].call(args={}, tool_context=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("text/plain; charset=latin-1", "é", b"\xe9"),
+        ('text/plain; Charset="UTF-8"', "é", b"\xc3\xa9"),
+        ("application/json; charset=utf-16le", "é", '"é"'.encode("utf-16le")),
+        ("text/plain; charset=latin-1", "日", None),
+        ("text/plain; charset=nonsense", "a", None),
+        ("text/plain; charset=base64", "a", None),
+    ],
+)
+async def test_a_body_has_the_charset_of_its_media_type(
+    kind: str, text: str, wanted: bytes | None
+) -> None:
+    media = {"schema": TEXT}
+
+    async def load_file(name: str) -> Any:
+        raise AssertionError(name)
+
+    writer = BodyWriter(kind, media, load_file)
+    if wanted is None:
+        with pytest.raises(ValueError):
+            await writer.write(text)
+    else:
+        assert await writer.write(text) == (wanted, kind)

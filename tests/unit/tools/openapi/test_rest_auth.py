@@ -22,6 +22,7 @@ from ostinato.auth.auth_credential import (
     ServiceAccount,
 )
 from ostinato.auth.auth_schemes import APIKey, HTTPBase, HTTPBearer, OAuth2, OpenIdConnect
+from ostinato.errors import AgentConfigError
 from ostinato.tools.openapi.auth_helpers import (
     bearer_credential,
     credential_to_param,
@@ -62,6 +63,7 @@ SCHEMES: dict[str, Any] = {
     "sid": {"type": "apiKey", "in": "cookie", "name": "sid"},
     "basic": {"type": "http", "scheme": "basic"},
     "bearer": {"type": "http", "scheme": "bearer"},
+    "digest": {"type": "http", "scheme": "digest"},
     "oauth": OAUTH,
 }
 
@@ -205,6 +207,47 @@ async def test_a_scheme_of_another_library_is_accepted() -> None:
         "header",
     )
     assert values == {"_auth_prefix_vaf_X-Theirs": "o-1"}
+
+
+def http(scheme: str, **fields: Any) -> AuthCredential:
+    given = HttpAuth(scheme=scheme, credentials=HttpCredentials(**fields))
+    return AuthCredential(auth_type=AuthCredentialTypes.HTTP, http=given)
+
+
+PAIR = http("basic", username="u", password="p")
+TOKEN = http("Bearer", token="t")
+
+
+async def test_a_scheme_that_no_operation_requires_may_have_a_credential() -> None:
+    head, _ = await call([], auth_credentials={"key": key("k-1")})
+    assert head and "X-Key" not in head
+
+
+@pytest.mark.parametrize(
+    ("name", "credential"),
+    [
+        ("digest", PAIR),
+        ("digest", http("digest", username="u", password="p")),
+        ("bearer", PAIR),
+        ("basic", TOKEN),
+        ("basic", key("k-1")),
+        ("key", TOKEN),
+        ("oauth", key("k-1")),
+    ],
+)
+async def test_a_credential_of_another_kind_is_refused_at_once(
+    name: str, credential: AuthCredential
+) -> None:
+    with pytest.raises(AgentConfigError, match=f"{name}'] has the type"):
+        await call([{name: []}], auth_credentials={name: credential})
+
+
+async def test_two_credentials_in_one_header_are_refused() -> None:
+    both = {"basic": PAIR, "bearer": TOKEN}
+    with pytest.raises(AgentConfigError, match="'basic', 'bearer' are required together"):
+        await call([{"basic": [], "bearer": []}], auth_credentials=both)
+    head, _ = await call([{"basic": [], "bearer": []}, {"bearer": []}], auth_credentials=both)
+    assert "Authorization: Bearer t\r\n" in head
 
 
 async def test_one_missing_scheme_of_several_is_asked_for() -> None:

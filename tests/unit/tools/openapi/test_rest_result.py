@@ -128,11 +128,38 @@ async def test_large_numbers_and_hashes_are_json() -> None:
     }
 
 
+async def test_the_artifact_of_a_cut_response_is_called_a_part() -> None:
+    response = RestResponse(200, {"content-type": "text/plain"}, b"x" * 100, True)
+    answer = await shape(response, make_context())
+    assert "its first part is the artifact" in answer["message"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 async def test_fields_are_selected_of_json_with_a_byte_order_mark(encoding: str) -> None:
     body = '{"id": 1, "ssn": "x"}'.encode(encoding)
     response = RestResponse(200, {"content-type": "application/json"}, body)
     assert await ResultShaper("t", ["/id"], 1_000).shape(response, [], None) == {"id": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (b'{"id": 1, "ssn": "x", "message": "no"}', '{"message": "no", "id": 1}'),
+        (b'{"error": {"message": "no", "ssn": "x", "code": 7}}',
+         '{"error": {"message": "no", "code": 7}}'),
+        (b'{"detail": [{"input": {"ssn": "x"}}], "error": "no"}', '{"error": "no"}'),
+        (b'[{"id": 1, "ssn": "x"}]', '[{"id": 1}]'),
+        (b'\xef\xbb\xbf{"title": "no", "ssn": "x"}', '{"title": "no"}'),
+        (b"id=1&ssn=x", "not shown."),
+        (b'"ssn"', "not shown."),
+        (b"", "Status Code: 400, "),
+    ],
+)  # fmt: skip
+async def test_a_refusal_shows_no_unselected_field(body: bytes, wanted: str) -> None:
+    response = make_response(body, status=400)
+    answer = await ResultShaper("t", ["/id"], 1_000).shape(response, [], None)
+    assert "Status Code: 400, " in answer["error"] and answer["error"].endswith(wanted)
+    assert "ssn" not in answer["error"]
 
 
 @pytest.mark.parametrize("body", [b'{"id": 1, "ssn": "x", "n": NaN}', b"id=1&ssn=x"])
