@@ -16,7 +16,7 @@ from tests.support.mcp import RAW_SERVER
 SERVER = ["--", sys.executable, "-I", "-S", str(RAW_SERVER)]
 
 ASKING = """
-from typing import Annotated
+from typing import Annotated, Any
 from mcp.server.mcpserver import Elicit, MCPServer, Resolve
 from pydantic import BaseModel
 
@@ -129,6 +129,8 @@ class Refusing:
 
 
 async def test_lists_that_a_server_does_not_know_are_empty():
-    assert await _load_optional(Refusing(-32_601), "prompts", None) == ()
+    unknown: Any = Refusing(-32_601)
+    broken: Any = Refusing(-32_603)
+    assert await _load_optional(unknown, "prompts", None) == ()
     with pytest.raises(CliError, match="list of prompts cannot be read: no"):
-        await _load_optional(Refusing(-32_603), "prompts", None)
+        await _load_optional(broken, "prompts", None)

@@ -48,7 +48,7 @@ class Once:
 
 
 def worker(owner: Owner, tool: Once, *script: Any) -> Talk:
-    tools = [FunctionTool(tool.work, in_doubt="rerun")]
+    tools: list[Any] = [FunctionTool(tool.work, in_doubt="rerun")]
     return Talk(LlmAgent(name="root", model=ScriptedModel(list(script)), tools=tools), owner.store)
 
 
@@ -111,7 +111,7 @@ async def test_an_approved_call_that_had_not_begun_runs_once(two_owners: list[Ow
         return "paid"
 
     def talk_of(*script: Any) -> Talk:
-        tools = [FunctionTool(pay, require_confirmation=True)]
+        tools: list[Any] = [FunctionTool(pay, require_confirmation=True)]
         root = LlmAgent(name="root", model=ScriptedModel(list(script)), tools=tools)
         return Talk(App(name="talk", root_agent=root), two_owners[0].store)
 

@@ -42,7 +42,8 @@ HEADERS = pytest.mark.parametrize("headers", [{}, KEY], ids=["no key", "key"])
 
 async def lose_leases(live: Served) -> None:
     """Have the keepers find that no lease was renewed in time."""
-    keeper = keeper_of(live.host.services.sessions, live.host.settings.lease_seconds)
+    store: Any = live.host.services.sessions
+    keeper = keeper_of(store, live.host.settings.lease_seconds)
     for (place, _), held in list(keeper._held.items()):
         keeper.drop(place, held.fence)
         held.holder.stop(LeaseLostError("The lease was not renewed before it expired."))

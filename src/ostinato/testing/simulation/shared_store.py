@@ -364,15 +364,16 @@ class SimulatedStore(InMemorySessionService):
 
     async def put_message(
         self, place: Place, message: InboxMessage, seconds: float, answers: Any = ()
-    ) -> None:
+    ) -> bool:
         """Store a message; see the port."""
         await self.commit_posted()
         before = self.inbox_of(place)
-        await super().put_message(place, message, seconds, answers)
-        new = [] if message.invocation_id in before else [message.invocation_id]
+        is_new = await super().put_message(place, message, seconds, answers)
+        new = [message.invocation_id] if is_new else []
         if self.inbox_of(place) != [*before, *new]:
             raise self.history.report(f"order: {message.invocation_id} is not behind the others")
         await self.pause()
+        return is_new
 
     async def release(
         self,

@@ -97,6 +97,7 @@ async def test_files_are_written_once_and_again_if_they_are_gone() -> None:
     assert environment.notes.count("write skills/pdf/scripts/key.sh") == 1
     assert "skills/NAME" in model.requests[0].instruction
     folder = toolset.skills_folder
+    assert folder is not None
     assert folder == environment.working_dir / "skills"
     (folder / "pdf/scripts/key.sh").write_text("echo changed")
     await conversation.say("Again")
@@ -151,7 +152,7 @@ async def test_it_works_beside_the_tools_of_the_same_environment(tmp_path: Path)
 class Broken(BaseEnvironment):
     """An environment whose machine is gone."""
 
-    working_dir = Path("/work")
+    working_dir = Path("/work")  # pyright: ignore[reportAssignmentType]
 
     async def execute(self, command: str, **settings: Any) -> ExecutionResult:
         raise ConnectionError("no machine")

@@ -217,7 +217,7 @@ class Counting(BaseCodeExecutor):
 class CountingEnvironment(BaseEnvironment):
     """As Counting, for an environment."""
 
-    working_dir = Path("/work")
+    working_dir = Path("/work")  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, world: World) -> None:
         self.world = world
