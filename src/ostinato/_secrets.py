@@ -6,17 +6,11 @@ behind a repetition that can fail far away, so the cost of a text grows with its
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Iterable, Mapping
 from functools import cache
-from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
 _LONGEST_NAME = 256  # characters of a field's name that are looked at
-_SHORTEST_SECRET = 4  # characters; a shorter one would redact words of the message
-_HEX = re.compile(r"%[0-9A-F]{2}")
 
 _WORDS = (
     r"pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api_?keys?|auth|authorization|credentials?|"
@@ -88,68 +82,3 @@ def is_secret_name(name: str) -> bool:
     """Return whether a field of this name holds a secret."""
     plain = _SEPARATOR.sub("_", name[-_LONGEST_NAME:])
     return _NAME.search(plain) is not None and _COUNT.search(plain) is None
-
-
-def redact_values(text: str, secrets: Iterable[str]) -> str:
-    """Return a text without known secrets, in whatever way they are encoded, and what looks so.
-
-    Args:
-      text: any text, such as an error of a server that repeats a request.
-      secrets: the values; those of fewer than 4 characters are left.
-    """
-    spellings = {
-        spelling
-        for secret in secrets
-        if len(secret) >= _SHORTEST_SECRET
-        for spelling in _spellings_of(secret)
-        if len(spelling) >= _SHORTEST_SECRET
-    }
-    for spelling in sorted(spellings, key=len, reverse=True):
-        text = text.replace(spelling, REDACTED)
-    return redact_text(text)
-
-
-def secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
-    """Return the values of headers that hold secrets, and the tokens within them."""
-    found: list[str] = []
-    for name, value in headers.items():
-        parts = name.lower().split("-")
-        if not is_secret_name(name) and not {"authorization", "cookie", "key"} & {*parts}:
-            continue
-        scheme, _, token = value.partition(" ")
-        found += [value, token or value]
-        if "cookie" in parts:
-            found += [pair.partition("=")[2].strip() for pair in value.split(";")]
-        elif scheme.lower() == "basic":
-            found += _read_login(token)
-    return found
-
-
-def _read_login(token: str) -> list[str]:
-    """Return what the token of Basic holds: the login, and the password alone."""
-    try:
-        login = base64.b64decode(token).decode()
-    except ValueError:
-        return []
-    return [login, login.partition(":")[2]]
-
-
-def _spellings_of(secret: str) -> set[str]:
-    """Return a secret as URLs, JSON, HTML, Python and base64 write it."""
-    from html import escape  # here, because its table of entities takes long to load
-
-    encoded = secret.encode("utf-8", "surrogatepass")
-    found = {
-        secret,
-        quote(encoded),
-        quote(encoded, safe=""),
-        quote_plus(encoded),
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        escape(secret),
-        repr(secret)[1:-1],
-        base64.b64encode(encoded).decode().rstrip("="),
-        base64.urlsafe_b64encode(encoded).decode().rstrip("="),
-    }
-    found |= {one.replace("/", "\\/") for one in found}  # as some writers of JSON escape it
-    return found | {_HEX.sub(lambda hit: hit[0].lower(), one) for one in found}

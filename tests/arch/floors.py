@@ -20,6 +20,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_private_files",
             "_public_address",
             "_regular_files",
+            "_secret_values",
             "_secrets",
             "_shielded",
             "_task_group",

@@ -42,11 +42,11 @@ class AgentTools:
     async def list_tools(
         self, agent: Any, ctx: ReadonlyContext | None, make_agent: Callable[..., Any]
     ) -> list[BaseTool]:
-        """Return the agent's tools: functions wrapped, toolsets expanded, each name once.
+        """Return the agent's tools: functions wrapped, toolsets expanded.
 
         A tool of a toolset never replaces another tool, because a server or a document chose its
-        name: it is left out with a warning. Of the developer's own tools with one name the last
-        counts, as in google-adk.
+        name: it is left out with a warning. Of the developer's own tools with one name, requests
+        tell the model of the last, as in google-adk.
 
         Args:
           agent: the agent.
@@ -86,7 +86,7 @@ class AgentTools:
         agent: str,
         added: set[str],
     ) -> list[BaseTool]:
-        """Return the tools with each name once: the developer's own before those of toolsets.
+        """Return the tools without those of toolsets whose names are taken.
 
         Toolsets have no tool of a name in `added`, the names of tools that the runtime adds.
         """
@@ -101,7 +101,12 @@ class AgentTools:
                 other = sources.get(id(kept))
                 owner = "the agent itself" if other is None else _describe_toolset(other)
                 self._warn_once(agent, tool.name, _describe_toolset(toolset), owner)
-        return [*{id(tool): tool for tool in tools if chosen.get(tool.name) is tool}.values()]
+        kept_tools = {
+            id(tool): tool
+            for tool in tools
+            if id(tool) not in sources or chosen.get(tool.name) is tool
+        }
+        return [*kept_tools.values()]
 
     def _warn_once(self, agent: str, name: str, source: str, owner: str) -> None:
         if (name, source) not in self._warned:
@@ -156,12 +161,14 @@ async def _list_toolset(
             error,
         )
         return []
-    for tool in tools:
-        if not hasattr(tool, "name"):
-            raise AgentConfigError(
-                f"get_tools of toolset {type(toolset).__name__} returned {tool!r:.80}, which is "
-                "not a BaseTool. Wrap a function in FunctionTool."
-            )
+    try:
+        _ = {tool.name for tool in tools}
+    except AttributeError:
+        strange = next(tool for tool in tools if not hasattr(tool, "name"))
+        raise AgentConfigError(
+            f"get_tools of toolset {type(toolset).__name__} returned {strange!r:.80}, which is "
+            "not a BaseTool. Wrap a function in FunctionTool."
+        ) from None
     return tools
 
 
@@ -169,9 +176,8 @@ def _names_added(tools: Sequence[BaseTool], ctx: ReadonlyContext | None) -> set[
     """Return the names of the tools that the runtime adds to these in a run."""
     run: Any = getattr(ctx, "_invocation_context", None)
     names: set[str] = set()
-    if getattr(run, "live_request_queue", None) is None and any(
-        tool.defer is True for tool in tools
-    ):
+    # Sets, since a call for each of a thousand tools would cost more than the rest of a turn.
+    if getattr(run, "live_request_queue", None) is None and True in {tool.defer for tool in tools}:
         names.add(SEARCH_TOOLS)
     if run is not None and run.services.context_policy is not None:
         names.add(READ_RESULT)

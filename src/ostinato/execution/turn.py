@@ -144,18 +144,15 @@ class Turn:
 
         Either `hand_over` was called, or the task of a turn without a caller was cancelled.
         """
-        if self._given_away:
-            return True
-        if self._runner is None or self.stopped is not None:
-            return False
+        if self._given_away or self._runner is None or self.stopped is not None:
+            return self._given_away
         task, before = self._runner
         return task.cancelling() > before
 
     def _has_earlier_results(self, events: Sequence[Event]) -> bool:
-        """Return whether events may hold results of an earlier process, or of a parked run."""
-        if self.run_state is not None and self.run_state.is_resumed:
-            return True
-        return any(event.invocation_id != self.invocation_id for event in events)
+        """Whether events may hold results of an earlier process, or of a parked run."""
+        resumed = self.run_state is not None and self.run_state.is_resumed
+        return resumed or any(event.invocation_id != self.invocation_id for event in events)
 
     async def commit(
         self,

@@ -292,7 +292,9 @@ async def _spawn_alone(
 
 
 def _describe_question(call: types.FunctionCall) -> str:
-    """Return what a request to a person asks for, as the end of a sentence; empty if it is none."""
+    """Return what a request to a person asks for, as the end of a sentence; empty if it is
+    another call.
+    """
     if call.name not in _REQUESTS:
         return ""
     if call.name != CONFIRMATION:

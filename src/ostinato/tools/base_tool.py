@@ -204,7 +204,7 @@ class BaseTool(ABC):  # noqa: B024 - a tool that only changes the request overri
 
         Returns:
           A mapping or pydantic record with the values that differ from those given, defaults
-          included; nothing for a tool that takes all as they are, or where they do not fit.
+          included; nothing for a tool that takes all of them unchanged, or if they do not fit.
         """
         return None
 
@@ -265,7 +265,7 @@ def describe_origin(tool: BaseTool) -> ToolOrigin:
 
 
 def read_record(schema: type[BaseModel] | None, args: Mapping[str, Any]) -> BaseModel | None:
-    """Return the record that a model makes of arguments; None where they do not fit it."""
+    """Return the record that a model makes of arguments; or None if they do not fit it."""
     try:
         return None if schema is None else schema.model_validate(args)
     except ValidationError:

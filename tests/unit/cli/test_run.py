@@ -191,7 +191,7 @@ def test_an_unknown_name_in_the_option_is_an_error_and_no_stand_in_answers(
     make_agent(agent)
     done = ostinato("run", "desk", "Hello", "--model", "opnai:gpt-5")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: --model: Model 'opnai:gpt-5' not found. ")
+    assert done.err.startswith("error: --model: Model opnai:gpt-5 not found. ")
     assert "Did you mean 'openai:gpt-5'?" in done.err
 
 
@@ -201,7 +201,7 @@ def test_an_unknown_name_in_the_agent_is_an_error_and_no_stand_in_answers(
     make_agent(NAMED.replace("gpt-4o", "gtp-4o"))
     done = ostinato("run", "desk", "Hello")
     assert (done.code, done.out) == (2, "")
-    assert "Model 'gtp-4o' not found. Did you mean 'gpt-4o'?" in done.err
+    assert "Model gtp-4o not found. Did you mean 'gpt-4o'?" in done.err
     assert done.err.startswith("error: Agent '")
 
 

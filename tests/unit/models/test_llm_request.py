@@ -125,7 +125,7 @@ def test_nothing_is_appended_to_an_instruction_that_is_no_text(
 @pytest.mark.spec(97)
 @pytest.mark.parametrize("wrong", ["text", [1], None])
 def test_instructions_of_another_kind_are_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="list of str or a Content"):
+    with pytest.raises(TypeError, match="instructions must be list"):
         LlmRequest().append_instructions(wrong)
 
 

@@ -36,7 +36,7 @@ async def test_it_answers_and_the_list_of_apps_says_what_to_set(
         )
         assert "notice" not in two
         assert two["error"].startswith(
-            "App 'two' cannot be loaded: Agent 'root': Model 'gemni-2.5' not found. "
+            "App 'two' cannot be loaded: Agent 'root': Model gemni-2.5 not found. "
         )
         await served.ask("POST", "/apps/good/users/u/sessions/s", {})
         answer = await served.ask("POST", "/run", ASKED)

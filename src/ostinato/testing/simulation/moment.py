@@ -30,7 +30,7 @@ class Moment:
     @property
     def events(self) -> Sequence[Event]:
         """The events of the session, in order."""
-        return self._world.history.stored(self._place)
+        return self._world.history.read_stored(self._place)
 
     @property
     def state(self) -> dict[str, Any]:

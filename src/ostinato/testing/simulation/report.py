@@ -114,19 +114,15 @@ def simulate(
       seed: the first run's seed; or the text that a failure printed, to replay it.
       runs: how many runs, with seeds that count up.
       actions: entries of each run's plan.
-      plan: the entries, by time, instead of drawn ones; such as those of a failure, to be run again
-        under the schedules of many seeds.
+      plan: the entries, by time, instead of drawn ones, such as those of a failure.
       processes, sessions: how many at a time; the processes share the sessions.
       messages: what users say, drawn at random.
       model: replies by position since the user's last text, a function of the LlmRequest, a model,
-        `"own"`, or a mapping of these by agent name. By default it calls tools at random. An
-        assertion that fails in it is a failure.
+        `"own"`, or a mapping of these by agent name. By default it calls tools at random.
       faults: kinds of faults with relative weights; by default all of `FAULTS`, `{}` for none.
-      host_actions: what your host does besides, such as a rewind or an import: async functions of a
-        `Host` by name, each drawn as often as a fault of weight 1. An error that is none of
-        Ostinato's is a failure.
-      always, eventually: called with a `Moment` after each commit, and at the end; False or an
-        error is a failure.
+      host_actions: async functions of a `Host` by name, such as a rewind or an import, each drawn
+        as often as a fault of weight 1. Errors that are not Ostinato's are failures.
+      always, eventually: called with a `Moment` after each commit, and at the end; False fails.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds: virtual seconds between two entries, and of a lease.
@@ -140,24 +136,13 @@ def simulate(
     Raises:
       InputValidationError: an option cannot be used, or the seed is of another version.
     """
-    kinds = dict(FAULTS if faults is None else faults)
-    own = dict(host_actions or {})
-    drawn = PlanOptions(
-        actions,
-        processes,
-        sessions,
-        messages,
-        kinds,
-        seconds,
-        lease_seconds,
-        [*own],
-        max_attempts,
-        plan,
-    )
+    kinds, own = dict(FAULTS if faults is None else faults), dict(host_actions or {})
+    counts, times = (actions, processes, sessions, messages, kinds), (seconds, lease_seconds)
+    drawn = PlanOptions(*counts, *times, [*own], max_attempts, plan)
     check_options(drawn)
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
-    maker = _app_maker(agent)
-    options = RunOptions(drawn, maker, model, config, always, eventually, strict_effects, own)
+    checks = (always, eventually, strict_effects)
+    options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own)
     return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
 
 

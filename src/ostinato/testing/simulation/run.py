@@ -34,7 +34,7 @@ from .settled import SettledSession
 from .shared_store import InvariantError
 
 _USER = "user"
-_UNASKED = "nobody-asked"  # id of a call that no model made
+_UNASKED = "never-asked"  # id of a call that no model made
 _EXPECTED = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
 _BY_OTHERS = (RunCancelledError, LeaseLostError, SessionBusyError, StoreError)
 _UNREAD = 20.0  # virtual seconds for which a caller stops reading, at most
@@ -130,7 +130,7 @@ class SimulationRun:
     ) -> None:
         self._world, self._options, self._entries = world, options, entries
         self._alive: dict[int, SimulatedProcess] = {}
-        self._calls: list[asyncio.Task[Any]] = []  # of loops in which something goes on
+        self._calls: list[asyncio.Task[Any]] = []  # of loops that have work left
         self._callers: dict[asyncio.Task[Any], SimulatedProcess] = {}
         self._left: set[asyncio.Task[Any]] = set()
         self._sent: dict[str, tuple[Place, asyncio.Task[Any]]] = {}
@@ -257,7 +257,7 @@ class SimulationRun:
         return self._call(process, run())
 
     def _call(self, process: SimulatedProcess, work: Any) -> asyncio.Task[Any]:
-        """Start what somebody waits for in a process."""
+        """Start work that a caller waits for in a process."""
         task = process.start(work)
         task.add_done_callback(self._note_end)
         self._calls.append(task)
@@ -297,7 +297,7 @@ class SimulationRun:
             answer = types.FunctionResponse(id=_UNASKED, name=name, response={"confirmed": True})
             self._send(process, place, types.Part(function_response=answer))
             return
-        waiting = pending_calls(self._world.history.stored(place))
+        waiting = pending_calls(self._world.history.read_stored(place))
         if not waiting:
             return
         one = waiting[int(entry.amount * len(waiting))]

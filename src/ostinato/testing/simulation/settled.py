@@ -87,7 +87,7 @@ class SettledSession:
                     unheard.add(asked[one.id])
                 unheard.discard(one.id or "")
         for call_id in sorted(unheard - self._parked_calls):
-            raise self._report(f"unanswered: nobody acted on the answer about call {call_id}")
+            raise self._report(f"unanswered: no run acted on the answer about call {call_id}")
 
     def _check_effects(self) -> None:
         events = self._events
@@ -136,7 +136,7 @@ class SettledSession:
                     expected.pop(key, None)
                 else:
                     expected[key] = value
-        stored = self._world.history.stored(self._place)
+        stored = self._world.history.read_stored(self._place)
         session = self._world.store.get_session_sync(**self._place._asdict())
         if session is None or [e.id for e in session.events] != [e.id for e in stored]:
             raise self._report(f"readable: {self._place.session_id} does not load as it was stored")

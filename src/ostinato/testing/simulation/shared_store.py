@@ -35,7 +35,7 @@ _WRITES = (
 ).split()
 _READS = "open_session get_session journal lease open_leases messages waiting_places".split()
 _ASKED_ONCE = (CONFIRMATION, REQUEST_INPUT)
-_Post = tuple[Place, Fence, bool]  # a release that nobody waits for, and whether it keeps rows
+_Post = tuple[Place, Fence, bool]  # a release that no caller waits for, and whether it keeps rows
 _DELAY = 0.02  # seconds that half of an operation takes, at most
 
 
@@ -93,7 +93,7 @@ class StoreHistory:
         self.trace.append(line)
         self.digest = zlib.crc32(line.encode(), self.digest)
 
-    def stored(self, place: Place) -> Sequence[Event]:
+    def read_stored(self, place: Place) -> Sequence[Event]:
         """Return the events of a session that the store still has."""
         return self.events.get(place, [])[self.pruned[place] :]
 
@@ -407,7 +407,7 @@ class SimulatedStore(InMemorySessionService):
                     on_error(error)
 
     async def commit_posted(self, *more: _Post) -> None:
-        """Take the time of half an operation, then commit the releases that nobody waits for."""
+        """Take the time of half an operation, then commit the releases that no caller waits for."""
         await self.pause()
         posted, self._posted = [*self._posted, *more], []
         for place, fence, keep_rows in posted:

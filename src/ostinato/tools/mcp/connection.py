@@ -16,7 +16,7 @@ from typing import Any, TextIO, cast
 
 from ..._log import get_logger
 from ..._optional import need
-from ..._secrets import redact_values, secrets_of_headers
+from ..._secret_values import redact_values, secrets_of_headers
 from ...version import __version__
 from .connection_params import (
     EXTRA,

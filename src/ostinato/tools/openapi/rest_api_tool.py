@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ... import types
 from ..._clock import new_id
-from ..._secrets import redact_values, secrets_of_headers
+from ..._secret_values import redact_values, secrets_of_headers
 from ...auth.auth_credential import AuthCredential
 from ...auth.auth_schemes import AuthScheme, as_scheme
 from ...context.context import Context as ToolContext

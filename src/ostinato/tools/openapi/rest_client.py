@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 from ..._optional import need
 from ..._public_address import RefusedAddress, is_public, public_addresses, resolve
-from ..._secrets import redact_values
+from ..._secret_values import redact_values
 from ...models.client_per_loop import ClientPerLoop
 from ...models.http.client import (
     connect_to,

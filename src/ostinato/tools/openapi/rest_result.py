@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ... import types
-from ..._secrets import redact_values
+from ..._secret_values import redact_values
 from ..stored_result import save_result
 from .rest_client import RestResponse
 from .spec_record import dict_of

@@ -23,7 +23,7 @@ ANY_ITEM = "*"
 
 
 class Unreadable:
-    """Stands for what a pointer looks for where it cannot be, and a tool may find it all the same.
+    """Stands for what a pointer looks for where it cannot be, although a tool may find it.
 
     That is within a text, which may be JSON, or in a list or object in place of the other.
     """

@@ -108,7 +108,7 @@ _ASK: dict[str, Any] = {}
 
 
 def make_request(tool: BaseTool, args: dict[str, Any]) -> ToolRequest:
-    """Return a call of a tool, by nobody yet."""
+    """Return a call of a tool whose caller is not known yet."""
     return ToolRequest(
         tool.name,
         args,

@@ -172,7 +172,7 @@ class PolicyLedger:
         return None
 
     async def _find_scope(self, caller: Caller) -> str:
-        """Return what a grant for the session is bound to; empty if there is none."""
+        """Return what a grant for the session is bound to; empty without one."""
         mark = await self._load(*_mark_place(caller))
         return "" if mark is None else f"{caller.session_id}\n{mark.state.get(_MARK, '')}"
 

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from ostinato._public_address import RefusedAddress
-from ostinato._secrets import redact_values
+from ostinato._secret_values import redact_values
 from ostinato.tools.openapi import rest_client
 from ostinato.tools.openapi.rest_client import RequestFailed, RestClient
 from ostinato.tools.openapi.rest_request import RestRequest

@@ -104,6 +104,8 @@ def _check_deferred(tools: list[BaseTool], agent: str) -> None:
 
     A tool may stand beside the deferred copy of itself that a toolset makes.
     """
+    if len({tool.name for tool in tools}) == len(tools):
+        return
     known: dict[str, set[int]] = {}
     for tool in tools:
         known.setdefault(tool.name, set()).add(id(tool.copied_from or tool))

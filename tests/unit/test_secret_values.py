@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from ostinato._secrets import redact_values, secrets_of_headers
+from ostinato._secret_values import redact_values, secrets_of_headers
 
 SECRET = 'p"ß s/w+rd\\<&>'
 
