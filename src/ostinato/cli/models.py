@@ -15,13 +15,13 @@ from typing import Any
 
 from .. import types
 from .._aclosing import Aclosing
-from ..errors import OstinatoError, ProviderError
+from ..errors import ModelUnavailableError, OstinatoError, ProviderError
 from ..hosting.dotenv import load_env
 from ..models.base_llm import BaseLlm
 from ..models.http.observers import ObservedAnswer, observe_answers
 from ..models.llm_request import LlmRequest
 from ..models.llm_response import LlmResponse
-from ..models.packaged_models import PackagedModel, list_packaged_models
+from ..models.packaged_models import GROUP, PackagedModel, list_packaged_models
 from ..models.provider_llm import ProviderLlm
 from ..models.providers import PROVIDERS, Provider, provider_of
 from ..models.registry import LLMRegistry, check_model
@@ -33,6 +33,10 @@ from .shorten import cut, one_line
 _QUESTION = "Answer with the one word: pong"
 _GOOD, _OPEN = ("✓ ", "green"), ("· ", "dim")
 _LONGEST_ANSWER = 60
+_NOT_IMPORTED = (
+    "This command imports no agent, so a class that only a module registers is unknown to it: give "
+    f"the class an entry point of the group {GROUP}."
+)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -125,8 +129,8 @@ def _as_json(provider: Provider) -> dict[str, Any]:
 
 def _one(model: str, as_json: bool) -> int:
     """Tell who serves a model and what it can do."""
+    llm = _make_llm(model)
     check_model(model)
-    llm = LLMRegistry.new_llm(model)
     can = asdict(llm.capabilities)
     home = f"{type(llm).__module__}.{type(llm).__qualname__}"
     if as_json:
@@ -139,11 +143,22 @@ def _one(model: str, as_json: bool) -> int:
     return 0
 
 
+def _make_llm(model: str) -> BaseLlm:
+    """Return a model object; the error for an unknown name tells what this command cannot know."""
+    try:
+        return LLMRegistry.new_llm(model)
+    except ModelUnavailableError as error:
+        if error.provider:
+            raise
+        text = f"{error} {_NOT_IMPORTED}"
+        raise ModelUnavailableError(text, model=model, reason=error.reason) from None
+
+
 async def _ping(model: str, as_json: bool) -> int:
     """Send a model one tiny request without retries, and show its answer, status and times."""
     found: dict[str, Any] = {"model": model}
     try:
-        llm = LLMRegistry.new_llm(model)
+        llm = _make_llm(model)
         if isinstance(llm, ProviderLlm):
             llm.retry_policy = RetryPolicy(attempts=1)
         known = provider_of(model)

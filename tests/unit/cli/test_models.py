@@ -102,6 +102,18 @@ def test_one_model_tells_what_it_can_do(ostinato: Ostinato) -> None:
     assert "ModelUnavailableError" in unknown.err
 
 
+@pytest.mark.parametrize("option", [[], ["--ping"], ["--json", "--ping"]])
+def test_an_unknown_name_may_be_that_of_a_class_that_a_module_registers(
+    ostinato: Ostinato, option: list[str]
+) -> None:
+    done = ostinato("models", *option, "mine/echo")
+    assert done.code != 0
+    said = " ".join(f"{done.out} {done.err}".split())
+    assert "Model mine/echo not found." in said
+    assert "a class that only a module registers is unknown to it" in said
+    assert "entry point of the group ostinato.models" in said
+
+
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
     """Let every name be a model whose script the test fills; it must ask once only."""
