@@ -59,8 +59,7 @@ export function rewoundNumbers(events: readonly Numbered[]): Set<number> {
       continue;
     }
     until = event.actions?.rewindBeforeInvocationId ?? "";
-    if (until && !events.slice(0, index).some((one) => one.event.invocationId === until)) until = "";
-    else if (until) gone.add(number);
+    if (until) gone.add(number); // all before it where the invocation was deleted or is not loaded
   }
   return gone;
 }

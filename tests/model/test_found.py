@@ -160,6 +160,17 @@ FOUND: dict[str, tuple[Variant, list[Entry]]] = {
             at(16.0, "answer", _FIRST, amount=0.0),
         ],
     ),
+    # The rewind named an invocation that was deleted since, so that it hid nothing any more.
+    "a question that a rewind took back stays so when old events are deleted": (
+        Variant("single"),
+        [
+            at(0.5, "say", _FIRST, "say"),
+            at(4.0, "say", _FIRST, "pay"),
+            at(10.0, "rewind", _FIRST, amount=0.0),
+            at(12.0, "prune", _FIRST, amount=1.0),
+            at(14.0, "answer", _FIRST),
+        ],
+    ),
 }
 
 

@@ -10,25 +10,20 @@ from typing import Any
 from .. import types
 from .._optional import need
 from ..events.event import Event
+from ..events.visible_events import visible_events
 
 _EXTRA = "langgraph"
 
 
 def select_conversation(events: Iterable[Event], agent: str, branch: str | None) -> list[Event]:
     """Return the events between the user and an agent, without rewound ones."""
-    conversation: list[Event] = []
-    for event in events:
-        before = event.actions.rewind_before_invocation_id
-        if before is not None:
-            first = next(
-                (i for i, e in enumerate(conversation) if e.invocation_id == before),
-                len(conversation),
-            )
-            del conversation[first:]
-        elif event.content is not None and event.content.parts:
-            if event.author == "user" or (event.author == agent and event.branch == branch):
-                conversation.append(event)
-    return conversation
+    return [
+        event
+        for event in visible_events(events)
+        if event.content is not None
+        and event.content.parts
+        and (event.author == "user" or (event.author == agent and event.branch == branch))
+    ]
 
 
 class GraphTurn:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Literal, cast
 
 from .. import types
 from .event import Event, path_in_graph
 from .request_input import REQUEST_INPUT
 from .tool_origin import ToolOrigin, read_tool_origin
+from .visible_events import visible_events
 
 CONFIRMATION = "adk_request_confirmation"
 CREDENTIAL = "adk_request_credential"
@@ -73,36 +73,28 @@ class Pending:
 
 def pending_calls(events: Iterable[Event]) -> list[Pending]:
     """Return the calls of a session that wait for an answer, oldest first."""
-    found: dict[str, tuple[int, Pending]] = {}
-    answered: dict[str, tuple[int, tuple[int, Pending]]] = {}
+    found: dict[str, Pending] = {}
     tools: dict[str, _KnownCall] = {}
-    starts: dict[str, int] = {}
-    for index, event in enumerate(events):
-        starts.setdefault(event.invocation_id, index)
+    for event in visible_events(events):
         if IMPORTED in (event.custom_metadata or ()):
             continue
         for response in event.get_function_responses():
             if event.author == "user" and response.id in found:
-                answered[response.id] = index, found.pop(response.id)
+                del found[response.id]
         for call in event.get_function_calls():
             tools[call.id or ""] = event, call
             if call.id in (event.long_running_tool_ids or ()):
-                found[call.id or ""] = (index, _pending(event, call, tools))
+                found.pop(call.id or "", None)  # one that is asked anew is the newest
+                found[call.id or ""] = _pending(event, call, tools)
         if event.error_code and event.content is None and path_in_graph(event):
             _withdraw(found, event)
-        rewound = event.actions.rewind_before_invocation_id
-        if rewound:
-            start = starts.get(rewound, index)
-            again = {key: entry for key, (at, entry) in answered.items() if at >= start}
-            found = {key: entry for key, entry in (found | again).items() if entry[0] < start}
-            answered = {key: entry for key, entry in answered.items() if entry[0] < start}
-    return [one for _, one in sorted(found.values(), key=itemgetter(0))]
+    return [*found.values()]
 
 
-def _withdraw(found: dict[str, tuple[int, Pending]], failed: Event) -> None:
+def _withdraw(found: dict[str, Pending], failed: Event) -> None:
     """Take out the questions of a workflow node that has failed after it asked."""
     path = failed.node_info.path
-    for key, (_, one) in list(found.items()):
+    for key, one in list(found.items()):
         mine = one.asker_path == path or one.asker_path.startswith(f"{path}/")
         if one.kind == "input" and mine and one.invocation_id == failed.invocation_id:
             del found[key]

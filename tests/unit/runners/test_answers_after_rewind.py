@@ -9,6 +9,7 @@ import pytest
 
 from ostinato.agents import BaseAgent, LlmAgent
 from ostinato.apps import App, ResumabilityConfig
+from ostinato.errors import CallAlreadyAnsweredError
 from ostinato.events import Event
 from ostinato.events.pending import pending_calls
 from ostinato.runners import Runner
@@ -17,6 +18,10 @@ from ostinato.testing import FunctionModel, call
 from ostinato.tools import FunctionTool
 from ostinato.types import Content, Part
 from ostinato.workflow import START, Workflow
+from tests.unit.flows.kit import SESSION, USER, Talk
+from tests.unit.runners.owners import PLACE as TALK
+from tests.unit.runners.owners import Owner
+from tests.unit.runners.owners import two_owners as two_owners
 
 PLACE: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 
@@ -77,3 +82,40 @@ async def test_the_question_waits_again_and_its_answer_is_acted_on(
     assert not pending_calls(await events())
     answers = [e.get_function_responses() for e in await events()]
     assert {"result": "paid"} in [one.response for found in answers for one in found]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_question_is_back_when_a_second_rewind_hides_the_one_that_took_it_back(
+    two_owners: list[Owner], answered: bool
+) -> None:
+    paid: list[str] = []
+    talk = Talk(paying(paid), two_owners[0].store)
+    service = two_owners[1].service
+
+    async def waiting() -> list[str]:
+        shown = [one.call.id for one in pending_calls(await talk.stored())]
+        found = await service.open_requests(TALK.app_name, USER)
+        assert [one.request.call_id for one in found.requests] == shown
+        return shown  # type: ignore[return-value]
+
+    async def rewind(invocation_id: str) -> None:
+        await talk.runner.rewind_async(
+            user_id=USER, session_id=SESSION, rewind_before_invocation_id=invocation_id
+        )
+
+    first = (await talk.say("Pay"))[0].invocation_id
+    (asked,) = pending_calls(await talk.stored())
+    if answered:
+        await talk.answer(asked.call, {"confirmed": False})
+    second = (await talk.say("Hello"))[0].invocation_id
+    await rewind(first)
+    assert await waiting() == []
+    await rewind(second)
+    assert await waiting() == ([] if answered else [asked.call.id])
+    if answered:
+        with pytest.raises(CallAlreadyAnsweredError):
+            await talk.answer(asked.call, {"confirmed": True})
+    else:
+        await talk.answer(asked.call, {"confirmed": True})
+    assert paid == ([] if answered else ["bread"])
+    assert await waiting() == []

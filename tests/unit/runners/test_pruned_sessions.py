@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from ostinato.agents import LlmAgent
+from ostinato.errors import RequestWithdrawnError
 from ostinato.events import Event
-from ostinato.testing import final_text
+from ostinato.events.pending import pending_calls
+from ostinato.testing import ScriptedModel, call, final_text
+from ostinato.tools import FunctionTool
 from tests.support.databases import SERVERS, execute, new_database
+from tests.unit.flows.kit import SESSION, USER, Talk
 from tests.unit.runners.owners import Owner
 
 _STORES = ["sqlite", *(pytest.param(name, marks=pytest.mark.service) for name in SERVERS)]
@@ -110,3 +115,35 @@ async def test_a_session_without_any_event_left_goes_on(database: Database) -> N
     await talked(database.two, "b")
     await talked(database.one, "c")
     assert words(await database.two.last.stored()) == ["b", "to b", "c", "to c"]
+
+
+async def test_what_a_rewind_took_back_stays_so_without_the_invocation_it_names(
+    database: Database,
+) -> None:
+    paid: list[str] = []
+
+    def pay(what: str) -> str:
+        """Pay."""
+        paid.append(what)
+        return "paid"
+
+    def talk(owner: Owner, model: ScriptedModel) -> Talk:
+        tools: list[Any] = [FunctionTool(pay, require_confirmation=True)]
+        return Talk(LlmAgent(name="root", model=model, tools=tools), owner.store)
+
+    before = talk(database.one, ScriptedModel(["to a", call("pay", what="bread")]))
+    first = (await before.say("a"))[0].invocation_id
+    await before.say("b")
+    (asked,) = pending_calls(await before.stored())
+    await before.runner.rewind_async(
+        user_id=USER, session_id=SESSION, rewind_before_invocation_id=first
+    )
+    database.delete_events({"a", "to a"})
+    model = ScriptedModel(["to c"])
+    after = talk(database.two, model)
+    assert not pending_calls(await after.stored())
+    with pytest.raises(RequestWithdrawnError):
+        await after.answer(asked.call, {"confirmed": True})
+    assert final_text(await after.say("c")) == "to c"
+    assert [one.texts for one in model.requests] == [["c"]]
+    assert not paid

@@ -302,9 +302,23 @@ def rewind_changes(log: EventLog, invocation_id: str) -> CallChanges | None:
         if record.author == "user" and record.id not in hidden:  # its answer stays in sight
             for call, _ in record.responses:
                 reopened.pop(call or "", None)
-    if not withdrawn and not reopened:
+    known = {record.id for record in visible}
+    after = visible_records(EventLog(log.records[:start]))
+    again = _changes_of_returned([one for one in after if one.id not in known], log)
+    if not (withdrawn or reopened or again.asked or again.withdrawn):
         return None
-    return CallChanges(withdrawn=tuple(withdrawn), reopened=tuple(reopened))
+    return replace(again, withdrawn=(*withdrawn, *again.withdrawn), reopened=tuple(reopened))
+
+
+def _changes_of_returned(records: Sequence[EventRecord], log: EventLog) -> CallChanges:
+    """Return what changes of requests since a rewind hides an earlier one, which hid records."""
+    changes = note_requests(None, [record.event() for record in records], log)
+    settled = {answer.call_id: None for answer in changes.answers}
+    for record in records:
+        if record.author == "user":
+            settled.update({call: None for call, _ in record.responses if call})
+    asked = [request for request in changes.asked if request.call_id not in settled]
+    return CallChanges(asked=asked, withdrawn=(*changes.withdrawn, *settled))
 
 
 def is_answered_in(records: Iterable[EventRecord], request: EventRecord, call_id: str) -> bool:

@@ -460,7 +460,9 @@ def is_task_of_graph(scope: str, path: str) -> bool:
 def visible_indexes(log: EventLog, start: int = 0, end: int | None = None) -> Iterator[int]:
     """Yield the indexes from `start` to before `end` that no rewind hides, newest first.
 
-    A rewind hides everything from the invocation it names up to itself.
+    A rewind hides everything from the invocation it names up to itself. The invocation was there
+    when the rewind was stored: where it is not in the log, it was deleted since or not loaded, and
+    the rewind hides all that comes before it.
     """
     index = (len(log.records) if end is None else end) - 1
     while index >= start:
@@ -468,7 +470,7 @@ def visible_indexes(log: EventLog, start: int = 0, end: int | None = None) -> It
         if record.kinds & REWIND:
             target = record.event().actions.rewind_before_invocation_id or ""
             first = log.start_of(target)
-            index = index - 1 if first is None else min(first, index) - 1
+            index = -1 if first is None or first > index else first - 1
             continue
         yield index
         index -= 1

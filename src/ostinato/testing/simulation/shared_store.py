@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -45,6 +46,15 @@ class ProcessDiedError(BaseException):
 
 class InvariantError(AssertionError):
     """Something that must always be true was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What an event says of calls: its invocation, what it rewinds to, and which answers it has."""
+
+    invocation_id: str
+    rewound: str | None
+    answers: list[tuple[Place, str, bool]] = field(default_factory=list[tuple[Place, str, bool]])
 
 
 class StoreHistory:
@@ -84,7 +94,9 @@ class StoreHistory:
         self._answers: Counter[tuple[Place, str, bool]] = Counter()
         self.reopened: set[str] = set()
         self._originals: dict[str, str] = {}
-        self._given: dict[Place, list[tuple[str, list[tuple[Place, str, bool]]]]] = {}
+        self._told: dict[Place, list[_Told]] = {}
+        self._visible: dict[Place, set[int]] = {}  # numbers of what was told and no rewind hides
+        self._asking: dict[tuple[Place, str], list[int]] = {}  # numbers of who ask the user
         self._asked: Counter[tuple[Place, str]] = Counter()
         self._questions: Counter[tuple[Place, str]] = Counter()
 
@@ -144,17 +156,13 @@ class StoreHistory:
             self._check_answers(place, event)
 
     def _check_answers(self, place: Place, event: Event) -> None:
-        rewound = event.actions.rewind_before_invocation_id
-        given = self._given.setdefault(place, [])
-        at = next((at for at, (run, _) in enumerate(given) if run == rewound), len(given))
-        for _, keys in given[at:]:  # the questions of hidden answers wait again
-            self._answers.subtract(keys)
-            self.reopened.update(
-                self._originals.get(one, one) for _, one, by_user in keys if by_user
-            )
-        del given[at:]
-        keys: list[tuple[Place, str, bool]] = []
-        given.append((event.invocation_id, keys))
+        told = self._told.setdefault(place, [])
+        one = _Told(event.invocation_id, event.actions.rewind_before_invocation_id)
+        told.append(one)
+        if one.rewound:
+            self._take_back(place)
+        else:
+            self._visible.setdefault(place, set()).add(len(told) - 1)
         waiting = event.long_running_tool_ids or ()
         for call in event.get_function_calls():
             if call.name == CONFIRMATION:
@@ -163,6 +171,7 @@ class StoreHistory:
                 self._originals[call.id or ""] = str(original.get("id"))
             if call.id in waiting:
                 self._asked[place, call.id or ""] += 1
+                self._asking.setdefault((place, call.id or ""), []).append(len(told) - 1)
             if call.name == REQUEST_INPUT:
                 self._questions[place, call.id or ""] += 1
         for response in event.get_function_responses():
@@ -170,7 +179,12 @@ class StoreHistory:
             if key[2] and response.name not in _ASKED_ONCE:
                 continue  # a long-running function may be told more than once how it stands
             self._answers[key] += 1
-            keys.append(key)
+            one.answers.append(key)
+            if key[2] and not self._visible[place].intersection(self._asking.get(key[:2], ())):
+                raise self.report(
+                    f"withdrawn: call {response.id} of {response.name} was answered after a "
+                    "rewind had taken it back"
+                )
             # One that waits is told so first, each time that it is asked for.
             most = 1 + self._asked[place, response.id or ""]
             if key[2]:
@@ -181,6 +195,18 @@ class StoreHistory:
                     f"answered twice: call {response.id} of {response.name} has "
                     f"{self._answers[key]} responses"
                 )
+
+    def _take_back(self, place: Place) -> None:
+        """Count the answers anew after a rewind: the questions of hidden ones wait again."""
+        told, before = self._told[place], self._visible.get(place, set())
+        self._visible[place] = after = set(_find_visible(told))
+        for at in before - after:
+            self._answers.subtract(told[at].answers)
+            self.reopened.update(
+                self._originals.get(call, call) for _, call, by_user in told[at].answers if by_user
+            )
+        for at in after - before:  # the rewind hides an earlier one
+            self._answers.update(told[at].answers)
 
     def check_grant(self, place: Place, fence: Fence, claim: Claim, before: Lease | None) -> None:
         """Check that tokens rise, and that no valid lease is taken."""
@@ -220,6 +246,21 @@ class StoreHistory:
                 raise self.report(
                     f"order: an event of {event.invocation_id} came within {invocation_id}"
                 )
+
+
+def _find_visible(told: Sequence[_Told]) -> Iterator[int]:
+    """Yield the numbers of what no rewind hides, whatever a host has deleted since."""
+    first: dict[str, int] = {}
+    for at, one in enumerate(told):
+        first.setdefault(one.invocation_id, at)
+    at = len(told) - 1
+    while at >= 0:
+        rewound = told[at].rewound
+        if rewound:
+            at = min(at, first.get(rewound, 0))
+        else:
+            yield at
+        at -= 1
 
 
 class SimulatedStore(InMemorySessionService):

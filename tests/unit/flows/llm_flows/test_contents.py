@@ -119,9 +119,14 @@ def test_a_rewind_that_another_rewind_hides_hides_nothing_itself() -> None:
 
 
 @pytest.mark.spec(100)
-def test_a_rewind_to_an_invocation_that_is_not_there_hides_nothing() -> None:
-    rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="ghost"))
-    assert seen(said("user", "One", invocation_id="one"), rewind) == [user("One")]
+def test_a_rewind_to_an_invocation_that_was_deleted_hides_all_before_it() -> None:
+    rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="gone"))
+    assert seen(
+        said("user", "Two", invocation_id="two"),
+        rewind,
+        said("user", "Three", invocation_id="three"),
+        said("user", "Late", invocation_id="gone"),
+    ) == [user("Three"), user("Late")]
 
 
 # Step 2: what is left out

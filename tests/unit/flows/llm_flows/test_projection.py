@@ -265,11 +265,13 @@ def rewind(to: str) -> Event:
 @pytest.mark.spec(100)
 def test_what_no_rewind_hides_is_read_newest_first_and_only_from_the_start() -> None:
     events = [says("user", str(n), invocation_id=f"e-{n}") for n in range(3)]
-    log = log_of(*events, rewind("e-2"), rewind("e-x"))
+    log = log_of(*events, rewind("e-2"))
     assert [r.invocation_id for r in newest_visible(log)] == ["e-1", "e-0"]
     assert [r.invocation_id for r in _history.visible_records(log, 1)] == ["e-1"]
     assert [r.invocation_id for r in _history.visible_records(log)] == ["e-0", "e-1"]
     assert list(newest_visible(EventLog())) == []
+    gone = log_of(*events, rewind("e-x"), says("user", "4", invocation_id="e-4"))
+    assert [r.invocation_id for r in newest_visible(gone)] == ["e-4"]
     own = EventActions(rewind_before_invocation_id="r")
     log = log_of(events[0], Event(author="user", invocation_id="r", actions=own))
     assert [r.invocation_id for r in newest_visible(log)] == ["e-0"]
@@ -561,7 +563,7 @@ def test_nothing_is_told_of_another_agent_s_blank_message() -> None:
 
 @pytest.mark.spec(100, 109)
 def test_a_response_extends_what_was_just_laid_out_anew() -> None:
-    log = log_of(says("user", "Hi"), says("me", fc("a")), rewind("nowhere"))
+    log = log_of(says("user", "Hi"), says("me", fc("a")), rewind("r"))
     projection = Projection(View("me"))
     kept = list(projection.update(log))
     log.append(EventRecord.of(gives(fr("a"))))
