@@ -124,7 +124,9 @@ async def test_a_tool_that_the_runtime_adds_stays_its_own(
         model = ScriptedModel(["Done."])
         agent = LlmAgent(name="clerk", model=model, tools=tools)
         await Conversation(App(name="shop", root_agent=agent, **app)).say("Pay.")
-        declared = [tool.function_declarations or [] for tool in model.requests[0].config.tools]
+        declared = [
+            tool.function_declarations or [] for tool in model.requests[0].config.tools or []
+        ]
         return {one.name: one.description for listed in declared for one in listed}
 
     with caplog.at_level(logging.WARNING, "ostinato"):
