@@ -25,7 +25,14 @@ def test_the_same_seed_takes_the_same_steps() -> None:
     assert (first.digest, first.figures) == (second.digest, second.figures)
 
 
-@pytest.mark.parametrize("name", ["the journal loses results", "an approval is not asked for"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "the journal loses results",
+        "an approval is not asked for",
+        "an answered question takes another answer",
+    ],
+)
 def test_a_planted_fault_is_found_within_5_000_steps(name: str) -> None:
     with plant(name):
         assert run(5_000, 3).failures

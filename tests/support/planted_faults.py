@@ -10,9 +10,11 @@ from unittest.mock import patch
 
 from ostinato.durable.lease import LeaseKeeper
 from ostinato.execution.recovery import blockers
+from ostinato.execution.routing import answers
 from ostinato.flows.llm_flows import functions
 from ostinato.sessions import in_memory_session_service as memory
 from ostinato.sessions.in_memory import memory_ownership as ownership
+from ostinato.sessions.in_memory import memory_requests
 from ostinato.sessions.in_memory.memory_ownership import MemoryOwnership, Owned
 from ostinato.sessions.log.event_log import EventLog
 from ostinato.tools import FunctionTool
@@ -148,6 +150,10 @@ def _skip_approval(inner: Any) -> Any:
     return ask
 
 
+def _claim_again(inner: Any) -> Any:
+    return lambda answer, answered, stored, message_id: True
+
+
 def _forget_doubt(inner: Any) -> Any:
     def make(self: Any, ctx: Any, call: Any, tool: Any, context: Any, in_doubt: bool) -> None:
         inner(self, ctx, call, tool, context, False)
@@ -187,6 +193,10 @@ PLANTED: dict[str, list[Plant]] = {
     ],
     "a second write of a key is lost": [
         (memory.InMemorySessionService, "_write_state", _lose_state)
+    ],
+    "an answered question takes another answer": [
+        (answers, "_check_open", lambda _: _nothing),
+        (memory_requests, "may_claim", _claim_again),
     ],
     "an approval is not asked for": [(FunctionTool, "_ask_user", _skip_approval)],
     "a call in doubt runs again as if it were new": [

@@ -270,8 +270,6 @@ def test_what_no_rewind_hides_is_read_newest_first_and_only_from_the_start() -> 
     assert [r.invocation_id for r in _history.visible_records(log, 1)] == ["e-1"]
     assert [r.invocation_id for r in _history.visible_records(log)] == ["e-0", "e-1"]
     assert list(newest_visible(EventLog())) == []
-    gone = log_of(*events, rewind("e-x"), says("user", "4", invocation_id="e-4"))
-    assert [r.invocation_id for r in newest_visible(gone)] == ["e-4"]
     own = EventActions(rewind_before_invocation_id="r")
     log = log_of(events[0], Event(author="user", invocation_id="r", actions=own))
     assert [r.invocation_id for r in newest_visible(log)] == ["e-0"]
