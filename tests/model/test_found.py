@@ -160,6 +160,15 @@ FOUND: dict[str, tuple[Variant, list[Entry]]] = {
             at(16.0, "answer", _FIRST, amount=0.0),
         ],
     ),
+    # One wing had ended, so that the other one ran without any beside it.
+    "a wing that goes on does not replace what the other one wrote later": (
+        Variant("graph", resumable=True, chained=True),
+        [
+            at(3.4, "say", _SECOND, "both"),
+            at(6.0, "death", _SECOND),
+            at(6.8, "interrupt", _SECOND, "say"),
+        ],
+    ),
 }
 
 
