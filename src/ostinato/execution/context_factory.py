@@ -31,7 +31,6 @@ from ..errors import (
 )
 from ..events.event import EVENT_TEMPLATE, Event
 from ..events.event_actions import ACTIONS_TEMPLATE
-from ..flows.llm_flows.functions import read_order
 from ..sessions.base_session_service import BaseSessionService
 from ..sessions.log.event_log import TASK_ANSWER, EventLog, EventRecord
 from ..sessions.log.history import is_imported
@@ -322,7 +321,7 @@ class ContextFactory:
           sealing: events to commit with the claim.
         """
         await (turn.commit(sealing) if sealing else turn.claim())
-        await self._open_journal(ctx.run_state, session, turn)
+        ctx.run_state.journal = await self._open_journal(session, turn)
         await self.store.delete_hidden_of_answered(session, turn.invocation_id)
 
     async def make_context(
@@ -348,8 +347,7 @@ class ContextFactory:
             policy=self._policy,
             context_policy=app.context,
         )
-        state = turn.run_state = RunState()
-        await self._open_journal(state, session, turn)
+        state = turn.run_state = RunState(await self._open_journal(session, turn))
         ctx = self._bare_context(session, turn, user_content, services, state)
         # A live run that only ends runs no tool, unless the user's answer allowed one.
         if not self._deps.is_idle and (user_content is not None or not turn.request.ends_live):
@@ -383,19 +381,17 @@ class ContextFactory:
             run_state=state,
         )
 
-    async def _open_journal(self, state: RunState, session: Session, turn: Turn) -> None:
-        """Give a run the journal of its invocation, if anything outlives the process."""
+    async def _open_journal(self, session: Session, turn: Turn) -> Journal | None:
+        """Return the journal of a turn's invocation, or None if nothing outlives the process."""
         durable = self.store.durable
         if durable is None or not durable.shared:
-            return
+            return None
         log, invocation_id = log_of(session), turn.invocation_id
         keeps_effects = getattr(durable, "keeps_effects", False)  # a store of a user's has none
         if log.start_of(invocation_id) is None:
-            state.journal = Journal(invocation_id, keeps_effects=keeps_effects)
-            return
+            return Journal(invocation_id, keeps_effects=keeps_effects)
         rows = await durable.journal(turn.request.place, invocation_id)
-        journal = state.journal = Journal(invocation_id, rows, log, keeps_effects=keeps_effects)
-        state.write_order = read_order(journal)
+        return Journal(invocation_id, rows, log, keeps_effects=keeps_effects)
 
     async def _append_new_message(
         self,

@@ -39,7 +39,6 @@ from ...tools.model_mistake import ModelMistake
 from .tool_calls.call_decisions import note_decisions, reject_call
 from .tool_calls.call_journal import load_left_response as load_left_response
 from .tool_calls.call_journal import load_outcome, restore_writes, serialize_result
-from .tool_calls.call_journal import read_order as read_order
 from .tool_calls.call_journal import read_rerun_ids as read_rerun_ids
 from .tool_calls.call_policies import find_gate, find_restricting
 from .tool_calls.framework_calls import (

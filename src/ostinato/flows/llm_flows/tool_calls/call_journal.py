@@ -98,6 +98,10 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     order, journal = ctx.run_state.write_order or WriteOrder(), ctx.run_state.journal
     rows = [] if journal is None else [journal.row(call.id) for call in calls]
     deltas = [_stored_delta(row) for row in rows if row is not None and is_finished(row)]
+    for delta in deltas:
+        order.restore(delta.times)
+    if ctx.run_state.write_order is not None and journal is not None:
+        _restore_order(order, journal)  # with the calls of other branches
     for delta in [delta.join(order) for delta in deltas if delta]:
         theirs = find_later_writes(ctx.session, delta, ctx.invocation_id)
         for key, value in delta.items():
@@ -106,22 +110,10 @@ def restore_writes(ctx: InvocationContext, calls: Sequence[types.FunctionCall]) 
     return order
 
 
-def read_order(journal: RunJournal) -> WriteOrder | None:
-    """Return the order of the state writes of all calls that finished in earlier processes.
-
-    Also of those whose branches have ended: what a branch that goes on had written before them
-    must not replace their writes.
-
-    Args:
-      journal: the journal of their run.
-
-    Returns:
-      None if no call wrote state beside another one.
-    """
-    order = WriteOrder()
+def _restore_order(order: WriteOrder, journal: RunJournal) -> None:
+    """Take over the times of the writes of all calls that finished in earlier processes."""
     for row, is_committed in journal.finished_rows():
         order.restore(_stored_delta(row).times, is_committed=is_committed)
-    return order if order.newest else None
 
 
 def _stored_delta(row: JournalRow) -> OrderedDelta:
@@ -187,12 +179,11 @@ def load_left_response(
       call, author, branch: as for `load_response_event`.
     """
     event = load_response_event(journal.row(call[0]), call, author, branch)
-    order = None if event is None else read_order(journal)
-    if event is not None and order is not None:
-        delta = event.actions.state_delta
-        if isinstance(delta, OrderedDelta):
-            delta = event.actions.state_delta = delta.join(order)
-            delta.drop_outdated({})
+    if event is not None and isinstance(event.actions.state_delta, OrderedDelta):
+        order = WriteOrder()
+        _restore_order(order, journal)
+        delta = event.actions.state_delta = event.actions.state_delta.join(order)
+        delta.drop_outdated({})
     return event
 
 
