@@ -138,8 +138,10 @@ def no_invented_payment(moment: Moment) -> bool:
 def keeps_newest_write(moment: Moment) -> None:
     """Of the key that all tools write, the value that was written last is stored.
 
-    An event of a parallel branch leaves out what another branch has overwritten and stored.
+    An event of a parallel branch leaves out what another branch has overwritten and stored. So does
+    a result that is stored late, if another invocation has overwritten it meanwhile.
     """
+    elsewhere: dict[str, int] = {}  # the newest value of each invocation
     stored: dict[str, int] = {}
     newest: dict[str, int] = {}
     begun: set[str] = set()  # what is left of an invocation that is pruned in part is none
@@ -150,6 +152,11 @@ def keeps_newest_write(moment: Moment) -> None:
         if event.actions.rewind_before_invocation_id or not written:
             continue
         stored[run] = delta.get("last", stored.get(run, 0))
+        others = max((value for one, value in elsewhere.items() if one != run), default=0)
+        if "last" in delta:
+            elsewhere[run] = delta["last"]
+        elif max(written) < others:
+            continue
         newest[run] = max(newest.get(run, 0), *written)
         assert run not in begun or stored[run] == newest[run], f"{stored}, not {newest}"
 

@@ -171,6 +171,17 @@ FOUND: dict[str, tuple[Variant, list[Entry]]] = {
             at(14.0, "answer", _FIRST),
         ],
     ),
+    # One wing had ended, so that the other one ran without any beside it.
+    "a wing that goes on does not replace what the other one wrote later": (
+        Variant("graph", resumable=True, chained=True),
+        [
+            at(0.9, "say", _SECOND, "say"),
+            at(1.5, "tool_timeout", _SECOND),
+            at(3.4, "say", _SECOND, "both"),
+            at(6.0, "death", _SECOND),
+            at(6.8, "interrupt", _SECOND, "say"),
+        ],
+    ),
 }
 
 

@@ -58,6 +58,9 @@ class GraphRun:
         """
         start = self._graph.start
         self._start_targets(start.always, start.node.name, graph_input, self._run.invocation.branch)
+        state = self._run.invocation.run_state
+        if state.is_resumed:
+            state.order_writes()  # what is left of several nodes may be one
         while True:
             while self._done:
                 self._record_end(*heappop(self._done)[2])

@@ -12,6 +12,7 @@ from ostinato.agents import BaseAgent
 from ostinato.events import Event, EventActions
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call
+from ostinato.workflow import START, JoinNode, Workflow
 from tests.unit.durable.crash import PLACE, Life, Scenario, World
 from tests.unit.durable.test_crash_points import clerk
 
@@ -53,6 +54,61 @@ async def test_the_last_write_of_parallel_calls_is_stored_whenever_the_process_d
             assert await life.process()
             state = await state_of(life)
             assert state == {"names": ["early", "late"]}, (at, after)
+
+
+class _Wings:
+    """Two wings of a graph; one of them ends while the other one still waits for its second call.
+
+    Attributes:
+      last: what a tool wrote last.
+    """
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    def tree(self, world: World) -> Workflow:
+        written, ended = asyncio.Event(), asyncio.Event()
+
+        def write(tool_context: Any, name: str) -> None:
+            tool_context.state["last"] = self.last = name
+            world.effect(tool_context, name)
+
+        async def early(tool_context: Any) -> None:
+            write(tool_context, "early")
+            written.set()
+
+        async def waiting(tool_context: Any) -> None:
+            if "late" not in world.names.values():
+                await ended.wait()
+            world.effect(tool_context, "waiting")
+
+        async def late(tool_context: Any) -> None:
+            if "early" not in world.names.values():
+                await written.wait()
+            write(tool_context, "late")
+
+        def end(node_input: str) -> str:
+            ended.set()
+            return node_input
+
+        slow = clerk(
+            world, "slow", [call("early"), call("waiting")], "Done.", tools=[early, waiting]
+        )
+        fast = clerk(world, "fast", call("late"), "Done.", tools=[late])
+        join = JoinNode(name="join")
+        return Workflow(name="root", edges=[(START, slow, join), (START, fast, end, join)])
+
+
+async def test_a_write_of_a_wing_that_had_ended_outlives_the_crash(tmp_path: Path) -> None:
+    """Only the other wing goes on, whose call wrote the key before and ended before, too."""
+    whole = Life(Scenario(_Wings().tree), tmp_path / "whole.db", resumable=False)
+    assert await whole.process()
+    for at in range(1, whole.commits + 1):
+        wings = _Wings()
+        life = Life(Scenario(wings.tree), tmp_path / f"{at}.db", resumable=False)
+        assert not await life.process(at, after=True)
+        assert await life.process()
+        assert (await state_of(life))["last"] == wings.last, at
 
 
 async def state_of(life: Life) -> dict[str, Any]:

@@ -360,10 +360,14 @@ def _get_rerun_ids(run: _ToolCall) -> Sequence[str]:
 
 
 async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone: bool) -> None:
-    """Store the outcome of a call, unless the commit of its response event stores it."""
+    """Store the outcome of a call, unless the commit of its response event stores it.
+
+    That event does not tell when the call wrote state, which counts beside other branches.
+    """
     journal, actions = run.ctx.run_state.journal, run.context.actions
     asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
-    if journal is None or (alone and not asks):
+    is_timed = run.ctx.run_state.write_order is not None and bool(actions.state_delta)
+    if journal is None or (alone and not asks and not is_timed):
         return
     text = serialize_result(
         response,
@@ -376,7 +380,7 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
         return
     rows = journal.finish(run.call.id, run.tool.name, text, response)
     if alone:
-        journal.add(rows)  # committed together with the request event, which comes first
+        journal.add(rows)  # committed together with the event that comes next
     else:
         await run.ctx.services.commit((), rows)
 
