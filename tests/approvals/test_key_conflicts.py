@@ -13,8 +13,11 @@ from ostinato.errors import IdempotencyKeyReusedError
 from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.testing import call
 from tests.approvals.kit import PLACE, Desk, decide, requests
+from tests.support.databases import SERVERS
 
-SHARED = "no other process reaches this store"
+_SERVERS = [pytest.param(name, marks=pytest.mark.service) for name in SERVERS]
+_NAMES = ["file", "sql file", *_SERVERS]
+shared = pytest.mark.parametrize("store", _NAMES, indirect=True)  # what other processes reach
 
 
 def texts(events: list[Any]) -> list[str | None]:
@@ -36,15 +39,10 @@ async def ask_twice(store: Any) -> tuple[Desk, list[types.FunctionCall]]:
     return desk, requests(await desk.say())
 
 
-def shared(store: Any) -> Any:
-    if not store.shared:
-        pytest.skip(SHARED)
-    return store
-
-
+@shared
 @pytest.mark.parametrize("first", [True, False])
 async def test_a_submitted_decision_is_the_one_that_runs(store: Any, first: bool) -> None:
-    desk = Desk(shared(store))
+    desk = Desk(store)
     request = await desk.ask()
     options: dict[str, Any] = {**PLACE, "idempotency_key": "k"}
     accepted = await desk.runner.submit(new_message=decide(request, first), **options)
@@ -70,8 +68,9 @@ async def test_a_submitted_decision_is_the_one_that_runs(store: Any, first: bool
     assert await waiting(store) == []
 
 
+@shared
 async def test_a_key_of_one_call_decides_no_other_call(store: Any) -> None:
-    desk, (one, two) = await ask_twice(shared(store))
+    desk, (one, two) = await ask_twice(store)
     options: dict[str, Any] = {**PLACE, "idempotency_key": "k"}
     await desk.runner.submit(new_message=decide(one, False), **options)
     with pytest.raises(IdempotencyKeyReusedError):
@@ -87,8 +86,9 @@ async def test_a_key_of_one_call_decides_no_other_call(store: Any) -> None:
     assert await open_calls(store) == set()
 
 
+@shared
 async def test_a_submitted_text_is_not_replaced_by_another(store: Any) -> None:
-    desk = Desk(shared(store), "A.", "B.")
+    desk = Desk(store, "A.", "B.")
     await desk.say("hello")
     await desk.runner.submit(**PLACE, new_message="order A", idempotency_key="k")
     with pytest.raises(IdempotencyKeyReusedError):
@@ -174,8 +174,9 @@ class Rewriting(BasePlugin):
         return types.Content(role="user", parts=[types.Part(text="Never mind.")])
 
 
+@shared
 async def test_a_decision_that_a_plugin_drops_leaves_the_call_open(store: Any) -> None:
-    desk, (one, two) = await ask_twice(shared(store))
+    desk, (one, two) = await ask_twice(store)
     desk.runner.plugin_manager.register_plugin(Rewriting())
     await desk.runner.submit(**PLACE, new_message=decide(one))
     assert await open_calls(store) == {two.id}

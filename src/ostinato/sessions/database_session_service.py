@@ -26,11 +26,11 @@ from .base_session_service import (
 from .log.event_log import EventRecord
 from .session import (
     Session,
+    apply_event,
     begin_append,
     log_of,
     note_append,
     revision_of,
-    show_events,
     snapshot_token,
     unacknowledged_ids,
 )
@@ -379,8 +379,6 @@ class DatabaseSessionService(LeasedSessionService):
     ) -> Fence | None:
         """Store events and rows together; see `DurableStore`.
 
-        What was committed shows in `session` even if the caller was cancelled while it waited.
-
         Raises:
           InputValidationError: an event holds something that JSON or the database cannot carry.
           StoreError: the database cannot be reached or written. Where it went away in the middle
@@ -394,7 +392,11 @@ class DatabaseSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> None:
             done = answer[0]
             self._cache.extend(key, done)
-            show_events(session, events, [record for record, _ in batch.events], done.records)
+            expected, at = (*done.records, None), 0  # without a search: there may be thousands
+            for event, (record, _) in zip(events, batch.events, strict=True):
+                if record is expected[at]:
+                    apply_event(session, event, record)
+                    at += 1
             note_append(session, done.first, done.revision, ids)
 
         def cached_number(number: int) -> int | None:

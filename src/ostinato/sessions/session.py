@@ -1,7 +1,7 @@
 """Session: one conversation, as callers and agents see it."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import (
@@ -347,25 +347,6 @@ def apply_event(session: Session, event: Event, record: EventRecord) -> None:
         backing.log.append(record)
         backing.seen = len(backing.log.records)
     fields["last_update_time"] = event.timestamp  # not by attribute: it is a field known to be set
-
-
-def show_events(
-    session: Session,
-    events: Sequence[Event],
-    records: Sequence[EventRecord],
-    stored: Sequence[EventRecord],
-) -> None:
-    """Show those of an append's events that the store did not have.
-
-    Args:
-      session: the session object.
-      events, records: the append's events, each in both forms.
-      stored: the records that were stored, of these.
-    """
-    new = None if len(stored) == len(records) else {id(record) for record in stored}
-    for event, record in zip(events, records, strict=True):
-        if new is None or id(record) in new:
-            apply_event(session, event, record)
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))

@@ -23,7 +23,7 @@ from .base_session_service import (
     narrow_config,
     new_key,
 )
-from .session import Session, begin_append, note_append, show_events, snapshot_token
+from .session import Session, apply_event, begin_append, note_append, snapshot_token
 from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
 from .sqlite import sqlite_listing as many
@@ -345,8 +345,6 @@ class SqliteSessionService(LeasedSessionService):
     ) -> Fence | None:
         """Store events and rows together; see `DurableStore`.
 
-        What was committed shows in `session` even if the caller was cancelled while it waited.
-
         Raises:
           InputValidationError: an event holds something that JSON cannot carry.
           StoreError: the file cannot be written.
@@ -378,7 +376,11 @@ class SqliteSessionService(LeasedSessionService):
         def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
             done, fence = answer
             cache.extend(key, done)
-            show_events(session, events, [record for record, _ in batch.events], done.records)
+            expected, at = (*done.records, None), 0  # without a search: there may be thousands
+            for event, (record, _) in zip(events, batch.events, strict=True):
+                if record is expected[at]:
+                    apply_event(session, event, record)
+                    at += 1
             note_append(session, done.first, done.revision, ids)
             return fence
 

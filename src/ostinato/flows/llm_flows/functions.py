@@ -365,8 +365,8 @@ async def _store_outcome(run: _ToolCall, response: dict[str, Any] | None, alone:
     That event does not tell when the call wrote state, which counts beside other branches.
     """
     journal, actions = run.ctx.run_state.journal, run.context.actions
-    asks = bool(actions.requested_auth_configs or actions.requested_tool_confirmations)
-    is_timed = run.ctx.run_state.write_order is not None and bool(actions.state_delta)
+    asks = actions.requested_auth_configs or actions.requested_tool_confirmations
+    is_timed = run.ctx.run_state.write_order is not None and actions.state_delta
     if journal is None or (alone and not asks and not is_timed):
         return
     text = serialize_result(

@@ -303,6 +303,8 @@ class DurableStore(Protocol):
     ) -> Fence | None:
         """Commit events and rows together, then show them in `session`.
 
+        What was committed shows there even if the caller was cancelled while it waited.
+
         An event whose id is already stored is skipped. Without fence and claim, the append
         comes from outside of any run, and goes behind what other writers have appended.
 
