@@ -73,8 +73,10 @@ class AgentTools:
             tools.append(agent.finish_tool)
         for sub_agent in agent.delegates.values():
             tools.append(self._wrap_sub_agent(sub_agent))
+        if not offered:
+            return tools
         names = {tool.name for tool in tools}
-        added = _names_added(tools, ctx) & names if offered else set[str]()
+        added = _names_added(tools, ctx) & names
         if len(names) == len(tools) and not added:
             return tools
         return self._drop_repeated(tools, offered, agent.name, added)

@@ -23,10 +23,10 @@ def record_origins(event: Event, tools: Mapping[str, BaseTool]) -> None:
         tool = tools.get(call.name or "")
         if tool is None:
             continue
-        find = getattr(type(tool), "find_origin", None)  # the class of a mock has none
-        if find is None:
+        try:
+            depends = type(tool).find_origin is not BaseTool.find_origin  # a call less if not
+        except AttributeError:  # the class of a mock has none
             continue
-        depends = find is not BaseTool.find_origin  # a call less if not
         origin = tool.find_origin(call.args or {}) if depends else tool.tool_origin
         # The tool may be a mock.
         if isinstance(origin, ToolOrigin) and not origin.is_own and call.id:
