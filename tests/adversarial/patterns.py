@@ -70,6 +70,10 @@ def _of_module(place: str, tree: ast.Module) -> Iterator[Pattern]:
         module = import_module("ostinato." + place.removesuffix(".py").replace("/", "."))
         used = uses.get(name, set())
         yield Pattern(f"{place} {name}", getattr(module, name), bool(used) and used <= _ANCHORED)
+    for node in tree.body:  # compiled when first used
+        if isinstance(node, ast.FunctionDef) and not node.args.args and _returns_pattern(node):
+            module = import_module("ostinato." + place.removesuffix(".py").replace("/", "."))
+            yield Pattern(f"{place} {node.name}", getattr(module, node.name)(), anchored=False)
     named = {id(node.value) for node in tree.body if isinstance(node, ast.Assign)}
     for node in ast.walk(tree):
         if _is_call(node, _CALLS) and id(node) not in named:
@@ -80,6 +84,15 @@ def _of_module(place: str, tree: ast.Module) -> Iterator[Pattern]:
                 kind = node.func.attr if isinstance(node.func, ast.Attribute) else ""
                 regex: re.Pattern[Any] = re.compile(given.value, flags)
                 yield Pattern(f"{place}:{node.lineno}", regex, kind in _ANCHORED)
+
+
+def _returns_pattern(function: ast.FunctionDef) -> bool:
+    last = function.body[-1]
+    return (
+        isinstance(last, ast.Return)
+        and last.value is not None
+        and _is_call(last.value, {"compile"})
+    )
 
 
 def _is_call(node: ast.AST, names: set[str] | frozenset[str]) -> bool:

@@ -34,7 +34,8 @@ def test_a_pattern_takes_time_in_proportion(pattern: Pattern) -> None:
 def test_the_patterns_are_found() -> None:
     places = {one.place for one in ALL}
     assert {
-        "_secrets.py _TEXT",
+        "_secrets.py _compile_text",
+        "_words.py _compile_runs",
         "server/problems.py _PATHS",
         "context/template.py _BRACES",
     } <= places
