@@ -98,6 +98,12 @@ DEVIATIONS = [
         "RunConfig.custom_metadata is on every event of the run, the user's included.",
     ),
     Deviation(
+        "fake_connection",
+        '{"author": "desk", "complete": true, "parts": []}',
+        '{"author": "desk", "complete": true, "parts": []}\nclosed',
+        "A live connection is closed whenever it ends.",
+    ),
+    Deviation(
         "logging_lines",
         "   Final Response: True\nValueError('down')",
         "   Final Response: True\n   Error: ValueError: down\nValueError('down')",
