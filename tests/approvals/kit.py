@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ostinato import types
@@ -16,6 +17,19 @@ from ostinato.tools import FunctionTool
 
 PLACE: dict[str, Any] = {"user_id": "ann", "session_id": "one"}
 NAMES: dict[str, Any] = {"app_name": "desk", **PLACE}
+
+
+def make_hold() -> tuple[Callable[[], Awaitable[str]], asyncio.Event, asyncio.Event]:
+    """Return a tool that keeps the session busy, when it has begun, and what lets it end."""
+    entered, gate = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> str:
+        """Hold the session."""
+        entered.set()
+        await gate.wait()
+        return "held"
+
+    return hold, entered, gate
 
 
 class Desk:

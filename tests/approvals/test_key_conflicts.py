@@ -12,7 +12,7 @@ from ostinato.context.run_config import RunConfig
 from ostinato.errors import IdempotencyKeyReusedError
 from ostinato.plugins.base_plugin import BasePlugin
 from ostinato.testing import call
-from tests.approvals.kit import PLACE, Desk, decide, requests
+from tests.approvals.kit import PLACE, Desk, decide, make_hold, requests
 from tests.support.databases import SERVERS
 
 _SERVERS = [pytest.param(name, marks=pytest.mark.service) for name in SERVERS]
@@ -103,14 +103,7 @@ async def test_a_decision_that_waits_behind_a_run_is_not_reversed(
     store: Any, elsewhere: bool, policy: Any
 ) -> None:
     """`elsewhere` stands for another Runner of the same process, whose table of runs differs."""
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     script = [call("pay", amount=5), call("hold"), "Held.", "Done."]
     desk = Desk(store, *script, tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
@@ -141,14 +134,7 @@ async def test_a_decision_that_waits_behind_a_run_is_not_reversed(
 
 
 async def test_a_repeated_request_interrupts_nothing(store: Any) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("hold"), "Held.", tools=[hold])
     config = RunConfig(on_busy="interrupt")
     first = asyncio.create_task(desk.say("Hold.", idempotency_key="k", run_config=config))

@@ -22,7 +22,7 @@ from ostinato.sessions.in_memory_session_service import InMemorySessionService
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.testing import call, final_text
 from ostinato.tools import LongRunningFunctionTool
-from tests.approvals.kit import NAMES, PLACE, Desk, decide, requests
+from tests.approvals.kit import NAMES, PLACE, Desk, decide, make_hold, requests
 
 
 async def test_the_same_answer_twice_runs_the_tool_once(desk: Desk) -> None:
@@ -55,14 +55,7 @@ async def test_of_different_answers_at_once_the_first_counts(desk: Desk) -> None
 
 async def test_an_answer_that_waits_for_its_turn_counts_at_once(store: Any) -> None:
     """While another run has the session, its first answer is taken and the others are refused."""
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("pay", amount=5), call("hold"), "Held.", "Done.", tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
     request = await desk.ask()
@@ -85,14 +78,7 @@ async def test_an_answer_that_waits_for_its_turn_counts_at_once(store: Any) -> N
 async def test_an_answer_that_is_taken_back_before_its_turn_leaves_the_call_open(
     store: Any,
 ) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("pay", amount=5), call("hold"), "Held.", "Done.", tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
     request = await desk.ask()
@@ -305,14 +291,7 @@ async def test_an_answer_that_a_program_stores_claims_the_call(store: Any) -> No
 async def test_a_program_cannot_store_an_answer_beside_one_that_waits_for_its_turn(
     store: Any,
 ) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("pay", amount=5), call("hold"), "Held.", "Done.", tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
     request = await desk.ask()
@@ -347,14 +326,7 @@ async def test_a_program_stores_each_update_of_a_long_running_function(store: An
 
 
 async def test_a_refused_answer_interrupts_nothing(store: Any) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("pay", amount=5), "Done.", call("hold"), "Held.", tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
     request = await desk.ask()
@@ -380,14 +352,7 @@ async def test_a_submitted_answer_is_claimed_before_anybody_runs_it(tmp_path: Pa
 
 
 async def test_a_message_that_waits_for_its_turn_is_accepted_at_once(service: Any) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(service, call("hold"), "Held.", "Hello.", tools=[hold])
     busy = asyncio.create_task(desk.say("Hold."))
     await entered.wait()

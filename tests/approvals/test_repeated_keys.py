@@ -12,7 +12,7 @@ from ostinato.errors import RunCancelledError
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
 from ostinato.sessions.store.durable_store import Place
 from ostinato.testing import call
-from tests.approvals.kit import Desk, decide
+from tests.approvals.kit import Desk, decide, make_hold
 
 
 async def test_an_answer_under_one_key_at_two_processes_stays_answered(tmp_path: Path) -> None:
@@ -32,14 +32,7 @@ async def test_an_answer_under_one_key_at_two_processes_stays_answered(tmp_path:
 async def test_a_duplicate_that_is_withdrawn_leaves_the_queued_answer(tmp_path: Path) -> None:
     """A client that repeats a queued answer at another process, and leaves, cancels its own copy
     only."""
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     path = str(tmp_path / "sessions.db")
     desk = Desk(
         SqliteSessionService(path), call("pay", amount=5), call("hold"), "Held.", "Done.", tools=[]
@@ -81,14 +74,7 @@ async def test_a_withdrawn_duplicate_opens_no_call_whose_answer_is_stored(store:
 async def test_a_caller_that_leaves_takes_no_answer_from_another_under_its_key(
     store: Any, leaving: str
 ) -> None:
-    entered, gate = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Hold the session."""
-        entered.set()
-        await gate.wait()
-        return "held"
-
+    hold, entered, gate = make_hold()
     desk = Desk(store, call("pay", amount=5), call("hold"), "Held.", "Done.", tools=[])
     desk.runner.agent.tools = [desk.pay_tool(), hold]
     request = await desk.ask()

@@ -75,7 +75,11 @@ class AgentTools:
             tools.append(self._wrap_sub_agent(sub_agent))
         if not offered:
             return tools
-        names = {tool.name for tool in tools}
+        try:
+            names = {tool.name for tool in tools}
+        except AttributeError:
+            _refuse_strange_tools(offered)
+            raise
         added = _names_added(tools, ctx) & names
         if len(names) == len(tools) and not added:
             return tools
@@ -163,15 +167,17 @@ async def _list_toolset(
             error,
         )
         return []
-    try:
-        _ = {tool.name for tool in tools}
-    except AttributeError:
-        strange = next(tool for tool in tools if not hasattr(tool, "name"))
-        raise AgentConfigError(
-            f"get_tools of toolset {type(toolset).__name__} returned {strange!r:.80}, which is "
-            "not a BaseTool. Wrap a function in FunctionTool."
-        ) from None
     return tools
+
+
+def _refuse_strange_tools(offered: Sequence[tuple[BaseTool, BaseToolset]]) -> None:
+    """Raise AgentConfigError for what a toolset has returned in place of a tool."""
+    for tool, toolset in offered:
+        if not hasattr(tool, "name"):
+            raise AgentConfigError(
+                f"get_tools of toolset {type(toolset).__name__} returned {tool!r:.80}, which is "
+                "not a BaseTool. Wrap a function in FunctionTool."
+            )
 
 
 def _names_added(tools: Sequence[BaseTool], ctx: ReadonlyContext | None) -> set[str]:

@@ -108,7 +108,7 @@ _ASK: dict[str, Any] = {}
 
 
 def make_request(tool: BaseTool, args: dict[str, Any]) -> ToolRequest:
-    """Return a call of a tool whose caller is not known yet."""
+    """Return a tool call without its caller, which the gate fills in."""
     return ToolRequest(
         tool.name,
         args,
