@@ -220,7 +220,7 @@ def test_google_genai(genai: bool, alone: str) -> None:
             import ostinato.types
             assert types.__name__ == "google.genai.types" and types is not ostinato.types
             event = google.adk.events.Event(author="a", content=types.UserContent("Hi"))
-            assert type(event.content) is ostinato.types.Content
+            assert type(event.content) is ostinato.types.UserContent
         """)
         return
     alias(

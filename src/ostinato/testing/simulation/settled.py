@@ -77,7 +77,10 @@ class SettledSession:
         self._check_approvals()
 
     def _check_approvals(self) -> None:
-        """Check that a call whose question was answered has a response since."""
+        """Check that a call whose question was answered has a response since.
+
+        The call of a tool node has none: there, any later event of the node counts.
+        """
         asked: dict[str, str] = {}
         unheard: set[str] = set()
         for event in visible_events(self._events):
@@ -86,6 +89,7 @@ class SettledSession:
                 if event.author == "user" and one.id in asked:
                     unheard.add(asked[one.id])
                 unheard.discard(one.id or "")
+            unheard.discard(_node_call_of(event))
         for call_id in sorted(unheard - self._parked_calls):
             raise self._report(f"unanswered: no run acted on the answer about call {call_id}")
 
@@ -190,10 +194,15 @@ def _asked_calls(event: Event) -> dict[str, str]:
 def _count_node_errors(events: Sequence[Event]) -> Counter[str]:
     """Return how often each call of a workflow's tool nodes ended with an error in the log."""
     return Counter(
-        f"{event.invocation_id}:{event.node_info.path}"
+        _node_call_of(event)
         for event in events
         if event.error_code and event.content is None and event.node_info.path
     )
+
+
+def _node_call_of(event: Event) -> str:
+    """Return the id that a call has whose tool is the node of an event."""
+    return f"{event.invocation_id}:{event.node_info.path}"
 
 
 def _doubtful_calls(events: Sequence[Event]) -> set[str]:
