@@ -12,14 +12,14 @@ from .escape import label, reveal
 from .printer import Printer, answer_text
 from .prompt import Prompt, json_problem
 from .question_view import question_lines
-from .run_session import Conversation
+from .run_session import LEAVES, Conversation
 from .shorten import as_json, call_text, cut, one_line, result_text
 
 _HELP = (
     ("/state", "the session's state"),
     ("/events", "the session's events, one per line"),
     ("/help", "this list"),
-    ("/quit", "exit; so does Ctrl-D"),
+    ("/quit", "leave; so do exit and Ctrl-D"),
 )
 _COMMAND = re.compile(r"/[a-z]+")
 
@@ -54,7 +54,7 @@ class Interactive:
                 self._printer.note(("Press Ctrl-C again to exit.", "dim"))
                 continue
             warned = False
-            if text in ("/quit", "/exit"):
+            if text in LEAVES:
                 return 0
             if _COMMAND.fullmatch(text):
                 await self._run_command(text)

@@ -38,7 +38,7 @@ from .escape import exact_json, reveal
 from .parser import program_command
 from .printer import Printer
 from .question_view import question_lines
-from .run_session import Conversation
+from .run_session import LEAVES, Conversation
 from .screen import Screen
 from .shown import ForPerson, ForProgram
 from .store_options import default_db
@@ -223,12 +223,14 @@ async def _run_turns(run: _Run) -> int:
 
 
 async def _ask_lines(run: _Run) -> int:
-    """Send each line of standard input as a message."""
+    """Send each line of standard input as a message, until one of them ends the chat."""
     asked = False
     for line in sys.stdin:
         if not line.strip():
             continue
         asked = True
+        if line.strip() in LEAVES:
+            break
         code = await _ask_question(run, line.strip())
         if code:
             return code
@@ -283,7 +285,9 @@ async def _resume_invocation(run: _Run) -> int:
     ]
     if len(matching) != 1:
         fault = "matches more than one invocation" if matching else "is not an invocation"
-        raise CliError(f"{wanted!r} {fault} of session {session.id}.")
+        is_file = wanted.endswith(".json")
+        remedy = " `ostinato sessions import` reads a session from a file." if is_file else ""
+        raise CliError(f"{wanted!r} {fault} of session {session.id}.{remedy}")
     code = await run.conversation.turn(invocation_id=matching[0])
     return code or await _settle_calls(run)
 

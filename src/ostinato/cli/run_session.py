@@ -26,6 +26,9 @@ from .escape import exact_json
 from .person import Person, ask_for
 from .printer import Printer
 
+LEAVES = ("/quit", "/exit", "exit")
+"""What ends a chat; google-adk ends it at `exit`."""
+
 _OK, _FAILED = 0, 1
 
 Choose = Callable[[list[Pending]], Awaitable[Pending | None]]

@@ -219,7 +219,7 @@ def test_no_credential_given_leaves_it_waiting(monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_in_a_turn_does_not_end_the_talk(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, screen = typed(monkeypatch, "fetch none\rhello\r/quit\r", "run", "desk")
+    code, screen = typed(monkeypatch, "fetch none\rhello\rexit\r", "run", "desk")
     assert code == 0
     assert "error: KeyError: 'none'" in capsys.readouterr().err
     assert "  You said: hello" in screen

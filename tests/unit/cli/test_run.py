@@ -124,6 +124,16 @@ def test_piped_lines_are_messages(make_agent: MakeAgent, ostinato: Ostinato) -> 
     ]
 
 
+def test_exit_ends_the_piped_lines_as_in_google_adk(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(ONE)
+    done = ostinato("run", "desk", stdin="a\nexit\nb\n")
+    assert done.code == 0
+    assert [line for line in done.out.splitlines() if line.startswith("  ")][:1] == ["  First."]
+    assert "exit" not in done.out and "Second." not in done.out
+
+
 def test_an_empty_input_is_wrong_usage_and_leaves_no_session(
     make_agent: MakeAgent, ostinato: Ostinato
 ) -> None:
@@ -305,6 +315,7 @@ def test_resume_goes_on_where_a_run_was_cut_off(make_agent: MakeAgent, ostinato:
     assert done.code == 1
     assert "nothing to resume" in done.err
     assert "is not an invocation" in ostinato("run", "desk", "--resume", "e-none").err
+    assert "`ostinato sessions import`" in ostinato("run", "desk", "--resume", "old.json").err
 
 
 def test_nothing_to_go_on_with(make_agent: MakeAgent, ostinato: Ostinato) -> None:
