@@ -336,7 +336,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{SESSION_PATH}/approvals/{{call}}",
+        f"{SESSION_PATH}/approvals/{{call:path}}",
         "Approve, edit, reject or answer a call that waits",
         answer_call,
         body=Answer,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from mcp.client.client import Client
@@ -19,6 +20,7 @@ FLOW = """
 from pydantic import BaseModel
 
 from ostinato.events.request_input import RequestInput
+from ostinato.tools import FunctionTool
 from ostinato.workflow import START, Workflow, node
 
 starts = []
@@ -58,14 +60,26 @@ def use(node_input):
 
 one = Workflow(name="one", edges=[(START, begin, ask, use)])
 two = Workflow(name="two", edges=[(START, begin, (ask, other))])
+
+
+def pay(amount: int) -> str:
+    return f"got {amount}"
+
+
+def price(node_input: str) -> dict:
+    return {"amount": 5}
+
+
+tool = FunctionTool(pay, require_confirmation=True)
+tools = Workflow(name="tools", edges=[(START, price, tool)])
 root_agent = {root}
 """
 
 
 @pytest.fixture
 def flows(tmp_path: Path) -> Path:
-    """A folder of two workflows: `one` asks one question, `two` asks two at a time."""
-    for name in ("one", "two"):
+    """Workflows: `one` asks one question, `two` asks two at a time, `tools` for an approval."""
+    for name in ("one", "two", "tools"):
         folder = tmp_path / "flows" / name
         folder.mkdir(parents=True)
         (folder / "agent.py").write_text(FLOW.replace("{root}", name))
@@ -193,6 +207,15 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_open(
     assert words in body["error"]["message"]
     await ended(asker, Place("one", "u", "s"))
     assert (await asker.ask("GET", "/apps/one/approvals")).json()["approvals"] == before
+
+
+async def test_a_call_of_a_tool_node_is_approved_though_its_id_has_slashes(asker: Served) -> None:
+    (waiting,) = await asked(asker, "pay", "tools")
+    assert "/" in waiting["callId"]
+    path = f"/apps/tools/users/u/sessions/s/approvals/{quote(waiting['callId'], safe='')}"
+    answer = await asker.ask("POST", path, {"action": "result", "result": True})
+    assert answer.status_code == 202, answer.text
+    assert await outputs(asker, "tools") == ["got 5"]
 
 
 async def _complete(served: Served, messages: list[Any], model: str = "one") -> Any:
