@@ -11,6 +11,7 @@ from typing import Any
 
 from ostinato.events import Event
 from ostinato.sessions.log.resume import RERUN
+from ostinato.sessions.store.keyed_requests import CONTENT_DIGEST
 from tests.crash.program import APP, NAMES, PLACE, USER, Program, Ways
 from tests.crash.scenarios import CONFIRM, Scenario
 from tests.crash.stores import opened, rows_left
@@ -182,7 +183,8 @@ def _canonical(event: Event, names: dict[str, str]) -> Any:
     for key in ("id", "invocation_id", "timestamp", "branch"):
         data.pop(key, None)
     metadata = data.pop("custom_metadata", {})
-    metadata.pop(RERUN, None)
+    for key in (RERUN, CONTENT_DIGEST):  # a resumed run, or a message sent again, has them
+        metadata.pop(key, None)
     if metadata:
         data["custom_metadata"] = metadata
     delta = data["actions"].get("artifact_delta")
