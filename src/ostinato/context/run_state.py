@@ -75,6 +75,7 @@ class RunState:
       transfer_counts: how often each agent has run, by its path without the last number; created by
         the first transfer.
       is_resumed: whether the run resumes an earlier invocation.
+      is_sealed: whether the end of the run has closed its calls.
       resume: the resume data of that invocation; None in a new one.
       checkpoints: the checkpoints of its agents, oldest first.
       guards: guardrails of the app and of the agents above the first agent.
@@ -92,6 +93,7 @@ class RunState:
         "guards",
         "initial_prompts",
         "is_resumed",
+        "is_sealed",
         "journal",
         "mistakes",
         "other_answers",
@@ -118,6 +120,7 @@ class RunState:
         self.repeated_call_ids: dict[str, list[str]] = {}
         self.cleanup_callbacks: dict[str, Callable[[], Awaitable[None]]] = {}
         self.is_resumed = False
+        self.is_sealed = False
         self.resume: Resume | None = None
         self.other_answers: Sequence[EventRecord] = ()
         self.checkpoints: Sequence[Checkpoint] = ()

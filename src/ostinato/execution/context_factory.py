@@ -68,9 +68,11 @@ def note_pause(ctx: InvocationContext, turn: Turn) -> None:
     )
 
 
-async def end_broken_run(ctx: InvocationContext, turn: Turn, has_begun: bool) -> None:
-    """Seal a run that never started; keep the journal if questions of a graph stay open."""
-    if not has_begun and turn.step.ending is None:  # an unstarted run seals nothing
+async def end_broken_run(ctx: InvocationContext, turn: Turn, is_suspended: bool) -> None:
+    """Seal a run that stopped before it began or between two events; keep the journal if questions
+    of a graph stay open.
+    """
+    if is_suspended and turn.step.ending is None:
         await try_to_seal(ctx, GeneratorExit())
     note_pause(ctx, turn)
 

@@ -403,7 +403,7 @@ class InvocationRunner:
                 tracing.set(invocation_id=ctx.invocation_id)
             run = self._agents_of(ctx, request)
             scope.own_id = ctx.invocation_id
-            has_begun = has_ended = _have_agents_ended(ctx)
+            has_ended, is_suspended = _have_agents_ended(ctx), True
             try:
                 for event in _list_first_events(ctx, turn):
                     yield event
@@ -411,7 +411,7 @@ class InvocationRunner:
                     return
                 while True:
                     with scope:
-                        has_begun = True
+                        is_suspended = False
                         event = await anext(run, None)
                         if event is None:
                             has_ended, step.end_at_yield = True, None
@@ -420,13 +420,17 @@ class InvocationRunner:
                     ending.run = run
                     turn.record_event_number(event)
                     step.yields += 1
+                    is_suspended = True
                     yield event
+            except GeneratorExit:  # the reader left, or an agent raised it
+                is_suspended = True
+                raise
             finally:
                 if not has_ended:
                     await step.wait_for_ending()
                     with RunScope(key, ctx.invocation_id, turn, span=shown):
                         await _close_run(run, step)
-                        await end_broken_run(ctx, turn, has_begun)
+                        await end_broken_run(ctx, turn, is_suspended)
         except BaseException as raised:  # boundary: the span records the error
             error = raised
             turn.prefer_stop(raised)
@@ -468,7 +472,8 @@ class InvocationRunner:
     ) -> AsyncGenerator[Event, None]:
         """Run the agent between the run's hooks and commit its events (Spec 2 §1.5).
 
-        If the run ends early, every call still gets a response.
+        If the run ends early, every call still gets a response. A run that is closed between two
+        events is sealed by its caller: an event loop that ends closes both at once.
         """
         hooks, config = ctx.plugin_manager, ctx.run_config
         try:
@@ -500,7 +505,9 @@ class InvocationRunner:
             if hooks.overrides("on_run_error_callback"):
                 await hooks.run_on_run_error_callback(invocation_context=ctx, error=error)
             raise
-        except BaseException as stop:  # boundary: cancelled, closed, or a tool ends the program
+        except GeneratorExit:
+            raise
+        except BaseException as stop:  # boundary: cancelled, or a tool ends the program
             failure = await try_to_seal(ctx, stop)
             if not is_guardrail_stop(stop):
                 raise

@@ -237,3 +237,35 @@ def test_a_session_whose_event_loop_was_closed_goes_to_the_next_request(tmp_path
     )
     assert done.stdout.splitlines() == ["To the next.", "Here too."], done.stderr
     assert "is closed" in done.stderr
+
+
+def test_a_program_that_ends_after_a_break_seals_the_run_and_prints_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "sessions.db"
+
+    async def read_until_the_call() -> None:
+        async for event in talk_over(Store(path)).run():
+            if event.get_function_calls():
+                break
+
+    async def check() -> None:
+        await talk_over(Store(path)).check_sound()
+
+    for work in (read_until_the_call, check):
+        asyncio.run(work())
+    assert caplog.records == []
+
+
+async def test_a_run_whose_agent_closes_itself_is_sealed(store: Store) -> None:
+    class Leaver(LlmAgent):
+        async def _run_async_impl(self, ctx: Any) -> Any:
+            async for event in super()._run_async_impl(ctx):
+                yield event
+                raise GeneratorExit
+
+    model = ScriptedModel([call("note"), "To the next."])
+    talk = Talk(Leaver(name="root", model=model, tools=[note]), store)
+    with pytest.raises(GeneratorExit):
+        await talk.say()
+    await talk.check_sound()

@@ -70,16 +70,18 @@ async def seal(ctx: InvocationContext, cause: BaseException) -> None:
 
 
 async def try_to_seal(ctx: InvocationContext, cause: BaseException) -> StoreError | None:
-    """Seal a run, and return a store error instead of raising it.
+    """Seal a run that is not sealed yet, and return a store error instead of raising it.
 
     Returns:
       The store's error, or None if the run is sealed. After an error the turn hands the invocation
       over, and its next owner closes the calls.
     """
-    try:
-        await seal(ctx, cause)
-    except StoreError as error:
-        return error
+    if not ctx.run_state.is_sealed:
+        try:
+            await seal(ctx, cause)
+        except StoreError as error:
+            return error
+        ctx.run_state.is_sealed = True
     return None
 
 
@@ -492,7 +494,7 @@ class YieldEnding:
                 # The agents of a run whose loop is blocked belong to that loop.
                 if self.run is not None and not self._turn.step.is_loop_stalled:
                     await self.run.aclose()
-                elif self.ctx is not None:
+                if self.ctx is not None:
                     await try_to_seal(self.ctx, asyncio.CancelledError())
         except StaleSessionError:
             pass  # another owner has the session, and seals the run
