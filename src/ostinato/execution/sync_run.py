@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import suppress
 
 from .._aclosing import Aclosing
 from ..events.event import Event
@@ -21,24 +23,32 @@ def drive(start: Callable[[], AsyncGenerator[Event, None]]) -> Generator[Event, 
       BaseException: the error of the run.
     """
     results: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
-    taken = threading.Semaphore(0)
+    loop = asyncio.new_event_loop()
+    taken = asyncio.Event()
     stopped = threading.Event()
 
     async def run() -> None:
         async with Aclosing(start()) as events:
             async for event in events:
                 results.put(event)
-                await asyncio.to_thread(taken.acquire)
+                # No thread waits here: the interpreter would wait for it at its exit.
+                await taken.wait()
+                taken.clear()
                 if stopped.is_set():
                     return
 
     def main() -> None:
         try:
-            asyncio.run(run())
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(run())
         except BaseException as error:  # boundary: it is raised again in the caller's thread
             results.put(error)
         else:
             results.put(None)
+
+    def go_on() -> None:
+        with suppress(RuntimeError):  # the run has ended, and closed its loop
+            loop.call_soon_threadsafe(taken.set)
 
     thread = threading.Thread(target=main, name="ostinato-run", daemon=True)
     thread.start()
@@ -47,8 +57,9 @@ def drive(start: Callable[[], AsyncGenerator[Event, None]]) -> Generator[Event, 
             if isinstance(item, BaseException):
                 raise item
             yield item
-            taken.release()
+            go_on()
     finally:
         stopped.set()
-        taken.release()
-        thread.join()
+        go_on()
+        if not sys.is_finalizing():  # the thread stands still then
+            thread.join()

@@ -269,3 +269,38 @@ async def test_a_run_whose_agent_closes_itself_is_sealed(store: Store) -> None:
     with pytest.raises(GeneratorExit):
         await talk.say()
     await talk.check_sound()
+
+
+HELD = """
+import asyncio, sys
+
+from ostinato.agents import LlmAgent
+from ostinato.runners import InMemoryRunner
+from ostinato.testing import ScriptedModel, call
+
+
+def note() -> str:
+    return "noted"
+
+
+model = ScriptedModel([call("note"), "Done."] * 2)
+runner = InMemoryRunner(LlmAgent(name="root", model=model, tools=[note]), app_name="held")
+asyncio.run(runner.session_service.create_session(app_name="held", user_id="u", session_id="s"))
+list(runner.run(user_id="u", session_id="s", new_message="first"))
+events = runner.run(user_id="u", session_id="s", new_message="second")
+for event in events:
+    print(event.author)
+    sys.exit(3)
+"""
+
+
+def test_a_program_ends_that_holds_an_unfinished_run_of_a_thread() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", HELD],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "root\n", "")
