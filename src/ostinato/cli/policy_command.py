@@ -18,7 +18,12 @@ from .escape import label, reveal
 from .policy_agent import AgentFindings, check_agent
 from .session_index import existing_store
 
-_OUTCOMES = {"deny": "denied", "ask": "asked about", "limit": "over its limit"}
+_OUTCOMES = {
+    "deny": "denied",
+    "ask": "asked about",
+    "limit": "denied over its limit",
+    "over": "asked about over its limit",
+}
 
 
 def main(args: argparse.Namespace) -> int:

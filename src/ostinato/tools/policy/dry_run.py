@@ -14,7 +14,7 @@ from .conditions import read_key
 from .exact_numbers import Number
 from .ledger import exceeds, read_amount
 from .notes import POLICY
-from .policy import Policy
+from .policy import Policy, asks_over, order_limits
 from .rule import Rule
 from .tool_request import ToolRequest
 from .tool_source import write_source
@@ -26,7 +26,7 @@ _TRANSFER = "transfer_to_agent"
 _FUNCTION = "function"
 _OWN_TOOLS = frozenset(("finish_task", "set_model_response"))
 
-Outcome = Literal["deny", "ask", "limit"]
+Outcome = Literal["deny", "ask", "limit", "over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class StoppedCall:
 
     Attributes:
       call: the call.
-      outcome: `deny`, `ask`, or `limit` for one that exceeds a limit.
+      outcome: `deny` or `ask`; `limit` or `over` for one that exceeds a limit that denies or asks.
       rule: the id of the rule; None for the policy's default.
     """
 
@@ -296,9 +296,9 @@ def _judge(policy: Policy, call: RecordedCall, counts: _Counts) -> StoppedCall |
     if decision.verdict != "allow":
         rule = None if decision.rule is None else decision.rule.id
         return StoppedCall(call, decision.verdict, rule)
-    for rule in decision.limits:
+    for rule in order_limits(decision.limits):
         if not counts.allows(rule, call):
-            return StoppedCall(call, "limit", rule.id)
+            return StoppedCall(call, "over" if asks_over(rule) else "limit", rule.id)
     for rule in decision.limits:
         counts.add(rule, call)
     return None

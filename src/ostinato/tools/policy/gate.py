@@ -18,7 +18,7 @@ from ..function_tool import UNCONFIRMED, make_rejection
 from .conditions import read_key, split_pointer
 from .ledger import Caller, PolicyLedger
 from .notes import ONCE, find_answered_note, record_decision
-from .policy import Policy, PolicyDecision, join_decisions
+from .policy import Policy, PolicyDecision, asks_over, join_decisions, order_limits
 from .rule import Rule
 from .tool_reading import read_as_tool
 from .tool_request import ToolRequest
@@ -240,26 +240,42 @@ class _Check:
 
     async def _count(self, decision: PolicyDecision) -> dict[str, Any] | None:
         """Count the call under all limits, or under none."""
+        limits = order_limits(decision.limits)
+        if len(limits) > 1:
+            # Not even for a moment may a call count that another limit stops: its count would stop
+            # parallel calls.
+            for rule in limits:
+                read = self._read_as_tool(rule)
+                if not self._is_allowed_over(rule) and not await self._ledger.has_room(
+                    rule, self._caller, self._args, read
+                ):
+                    return self._stop_at_limit(rule)
         counted: list[Rule] = []
-        for rule in decision.limits:
-            limit, read = rule.limit, self._read_as_tool(rule)
-            asks = limit is not None and limit.over == "ask"
+        for rule in limits:
+            read = self._read_as_tool(rule)
             taken = await self._ledger.take(rule, self._caller, self._args, read)
-            if taken is False and asks and self._approval is not None and self._approval.confirmed:
+            if taken is False and self._is_allowed_over(rule):
                 self._note("allow", rule, by="person", grant=ONCE)
                 taken = await self._ledger.take(rule, self._caller, self._args, read, force=True)
             if taken is False:
                 for other in counted:
                     await self._ledger.give_back(other, self._caller)
-                if asks:
-                    return self._read_approval(rule)
-                return self._deny(rule, "The policy's limit is reached; it denies")
+                return self._stop_at_limit(rule)
             if taken:
                 counted.append(rule)
         rule = decision.rule or (decision.limits or (None,))[0]
         if not self.note and rule is not None:
             self._note("allow", rule)
         return None
+
+    def _is_allowed_over(self, rule: Rule) -> bool:
+        """Return whether a person has allowed the call to exceed a rule's limit."""
+        return asks_over(rule) and self._approval is not None and self._approval.confirmed
+
+    def _stop_at_limit(self, rule: Rule) -> dict[str, Any] | None:
+        if asks_over(rule):
+            return self._read_approval(rule)
+        return self._deny(rule, "The policy's limit is reached; it denies")
 
     def note_edit(self) -> None:
         """Note the person by whose edit the call no longer fits the rule that asked about it."""

@@ -99,10 +99,7 @@ class PolicyLedger:
             if caller.call_key in entries:
                 return None
             oldest = now - limit.seconds
-            kept = [value for stamp, value in entries.values() if stamp > oldest]
-            is_over = limit.count is not None and len(kept) >= limit.count
-            is_over = is_over or exceeds(limit, [*kept, amount or 0])
-            if is_over and not force:
+            if not force and _is_over(limit, entries, oldest, amount or 0):
                 return False
             delta: dict[str, Any] = {
                 key: None for key, (stamp, _) in entries.items() if stamp <= oldest
@@ -112,6 +109,24 @@ class PolicyLedger:
             ):
                 return True
         raise self._make_congestion_error(rule)
+
+    async def has_room(
+        self,
+        rule: Rule,
+        caller: Caller,
+        args: Mapping[str, Any],
+        read: Mapping[str, Any] = _NONE,
+    ) -> bool:
+        """Return whether `take` would count a call, or has counted it; with its arguments."""
+        limit = rule.limit
+        if limit is None:
+            return True
+        amount = read_amount(limit.sum, args, read)
+        entries = _read_entries(await self._open(*self._count_place(rule, caller)))
+        if caller.call_key in entries:
+            return True
+        oldest = _clock.now() - limit.seconds
+        return amount is not None and not _is_over(limit, entries, oldest, amount)
 
     async def give_back(self, rule: Rule, caller: Caller) -> None:
         """Remove the count of a call that did not run after all."""
@@ -314,6 +329,15 @@ def read_amount(
         if numbers:
             amounts.append(add_numbers(numbers))
     return max(amounts, default=None)
+
+
+def _is_over(
+    limit: Limit, entries: Mapping[str, tuple[float, Number]], oldest: float, amount: Number
+) -> bool:
+    """Return whether one more call with this amount exceeds a limit."""
+    kept = [value for stamp, value in entries.values() if stamp > oldest]
+    is_full = limit.count is not None and len(kept) >= limit.count
+    return is_full or exceeds(limit, [*kept, amount])
 
 
 def exceeds(limit: Limit, amounts: Sequence[Number]) -> bool:

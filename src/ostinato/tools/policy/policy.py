@@ -127,6 +127,16 @@ def join_decisions(decisions: Sequence[PolicyDecision]) -> PolicyDecision:
     return PolicyDecision(strictest.verdict, first, rules, limits)
 
 
+def order_limits(limits: Sequence[Rule]) -> Sequence[Rule]:
+    """Return rules with limits, those first whose limits deny: the strictest limit decides."""
+    return limits if len(limits) < 2 else sorted(limits, key=asks_over)
+
+
+def asks_over(rule: Rule) -> bool:
+    """Return whether a person is asked about a call that exceeds the rule's limit."""
+    return rule.limit is not None and rule.limit.over == "ask"
+
+
 Field = Literal["id", "verdict"]
 
 

@@ -88,6 +88,13 @@ async def test_limits_are_counted_in_the_order_of_time(service: Any) -> None:
     assert await outcomes(service, few) == []
     total = rule("sum", "allow", limit={"sum": "/amount", "max": 505, "per": "day"})
     assert await outcomes(service, total) == [("c3", "limit", "sum"), ("c9", "limit", "sum")]
+    limit = {"sum": "/amount", "max": 505, "per": "day", "over": "ask"}
+    asking = rule("asking", "allow", limit=limit)
+    assert await outcomes(service, asking, total) == [
+        ("c3", "limit", "sum"),
+        ("c9", "limit", "sum"),
+    ]
+    assert await outcomes(service, asking) == [("c3", "over", "asking"), ("c9", "over", "asking")]
 
 
 async def test_only_what_is_asked_for_is_read(service: Any) -> None:

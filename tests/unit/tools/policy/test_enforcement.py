@@ -397,3 +397,30 @@ def test_limits_need_a_store_that_refuses_stale_writes() -> None:
     few = Policy(rules=(rule("few", "allow", limit={"count": 1, "per": "hour"}),))
     with pytest.raises(AgentConfigError, match="limits or grants"):
         Runner(agent=root, app_name="shop", session_service=Own(), policy=few)
+
+
+FEW = rule("few", "allow", tool="pay", limit={"count": 1, "per": "hour", "by": "app"})
+TOTAL = rule(
+    "total",
+    "allow",
+    tool="pay",
+    limit={"sum": "/amount", "max": 100, "per": "hour", "by": "app", "over": "ask"},
+)
+
+
+@pytest.mark.parametrize("rules", [(FEW, TOTAL), (TOTAL, FEW)])
+async def test_a_limit_that_denies_comes_before_one_that_asks(rules: tuple[Rule, ...]) -> None:
+    script = [call("pay", amount=80), call("pay", amount=80), "Done."]
+    clerk, till, _ = talk(script, *rules)
+    events = await clerk.say("Pay twice.")
+    assert not clerk.pending()
+    assert "(rule 'few')" in responses(events)[1]["error"]
+    assert len(till.paid) == 1
+
+
+async def test_a_call_that_waits_at_one_limit_takes_no_room_from_parallel_calls() -> None:
+    clerk, till, _ = talk([[call("pay", amount=101)] * 3, "Done."], FEW, TOTAL)
+    events = await clerk.say("Pay.")
+    assert len(clerk.pending()) == 3
+    assert not [one for one in responses(events) if one and "denies" in str(one)]
+    assert till.paid == []
