@@ -139,9 +139,10 @@ GOLDEN := tests/golden/record.py
 SURFACE := tests/surface/record.py
 define check_golden
 $(BIN)/python bench/setup_peers.py adk23 adk
-	for peer in adk23 adk; do \
-	  "$$($(BIN)/python bench/setup_peers.py --python $$peer)" $(GOLDEN) --check || exit 1; done
-"$$($(BIN)/python bench/setup_peers.py --python adk23)" $(SURFACE) --check
+check() { "$$($(BIN)/python bench/setup_peers.py --python $$1)" $$2 --check; }; \
+	  check adk23 $(GOLDEN) & first=$$!; check adk $(GOLDEN) & second=$$!; failed=0; \
+	  check adk23 $(SURFACE) || failed=1; wait $$first || failed=1; wait $$second || failed=1; \
+	  exit $$failed
 endef
 
 $(PAGE): $(PAGE_SOURCES)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(os.environ.get("PEER_ROOT", Path(__file__).resolve().parents[1] / ".venvs"))
@@ -57,5 +58,6 @@ if __name__ == "__main__":
     if asked[0] == "--python":
         print(interpreter(asked[1]))
         sys.exit()
-    for name in REQUIREMENTS.keys() - NOT_MEASURED if asked == ["all"] else asked:
-        set_up(name)
+    names = REQUIREMENTS.keys() - NOT_MEASURED if asked == ["all"] else asked
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(set_up, names))

@@ -13,11 +13,12 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import ostinato
-from tests.support.syntax import parse
+from tests.support.syntax import parse, walk
 
 ROOT = Path(ostinato.__file__).parent
 PAGE = ROOT.parent.parent / "page" / "src"
 _CALLS = frozenset("compile match search sub fullmatch findall finditer split subn".split())
+_MENTIONS = re.compile(rf"\bre\.({'|'.join(sorted(_CALLS))})\b")
 _ANCHORED = frozenset(("match", "fullmatch"))
 _TYPESCRIPT = re.compile(
     r"[(=,:!&|?] ?/((?:[^/\\\n\[ ]|\\.|\[(?:[^\]\\\n]|\\.)*\])"
@@ -48,15 +49,17 @@ def patterns() -> list[Pattern]:
     """Return the patterns of all modules, each once."""
     found: dict[tuple[str, bool], Pattern] = {}
     for file in sorted(ROOT.rglob("*.py")):
-        place = file.relative_to(ROOT).as_posix()
-        for one in _of_module(place, parse(file.read_text())):
+        place, source = file.relative_to(ROOT).as_posix(), file.read_text()
+        if not _MENTIONS.search(source):  # most files; to parse them takes seconds
+            continue
+        for one in _of_module(place, parse(source)):
             found[str(one.regex.pattern), one.anchored] = one
     return [*found.values(), *_of_page()]
 
 
 def _of_module(place: str, tree: ast.Module) -> Iterator[Pattern]:
     uses: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             uses.setdefault(node.value.id, set()).add(node.attr)
     names = {
@@ -75,7 +78,7 @@ def _of_module(place: str, tree: ast.Module) -> Iterator[Pattern]:
             module = import_module("ostinato." + place.removesuffix(".py").replace("/", "."))
             yield Pattern(f"{place} {node.name}", getattr(module, node.name)(), anchored=False)
     named = {id(node.value) for node in tree.body if isinstance(node, ast.Assign)}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if _is_call(node, _CALLS) and id(node) not in named:
             assert isinstance(node, ast.Call)
             given = node.args[0] if node.args else None

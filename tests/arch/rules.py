@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator
 
@@ -30,6 +31,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[House], list[str]]
 
 
+@functools.cache
 def floor_of(name: str) -> int | None:
     """The floor's number for a module's dotted name (longest match), or None."""
     best: tuple[int, int] | None = None
@@ -136,11 +138,12 @@ def no_import_in_a_function(house: House) -> list[str]:
     for module in house.modules.values():
         if matches(module.name, LAZY_DOORS):
             continue
+        spans = [range(f.lineno, (f.end_lineno or f.lineno) + 1) for f in _functions(module)]
         lines = {
             node.lineno
-            for function in _functions(module)
-            for node in ast.walk(function)
+            for node in module.nodes
             if isinstance(node, ast.Import | ast.ImportFrom)
+            and any(node.lineno in span for span in spans)
         }
         found += [f"{house.where(module, n)} imports inside a function" for n in sorted(lines)]
         if matches(module.name, LOADERS):

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.arch.floors import PACKAGE
-from tests.support.syntax import parse
+from tests.support.syntax import parse, walk
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Module:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """Every node of the file, for all rules walked once."""
-        return list(ast.walk(self.tree))
+        return walk(self.tree)
 
     @cached_property
     def imports(self) -> list[Import]:

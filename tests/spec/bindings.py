@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_MARKS = ("pytest.mark.spec", "scenario")
+
 
 @dataclass(frozen=True)
 class Binding:
@@ -21,7 +23,10 @@ class Binding:
 
 def read_bindings(path: Path) -> list[Binding]:
     """The bindings of one test file; a mark on a class or a module counts for each test in it."""
-    return list(_walk(path, ast.parse(path.read_text(encoding="utf-8")), "", ()))
+    source = path.read_text(encoding="utf-8")
+    if not any(mark in source for mark in _MARKS):  # most files; to parse them takes seconds
+        return []
+    return list(_walk(path, ast.parse(source), "", ()))
 
 
 def read_all(folder: Path) -> list[Binding]:
@@ -53,7 +58,7 @@ def _rows(expression: ast.expr) -> tuple[str, ...]:
     return tuple(
         str(argument.value)
         for node in ast.walk(expression)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.mark.spec", "scenario")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _MARKS
         for argument in node.args
         if isinstance(argument, ast.Constant) and not str(argument.value).startswith("X")
     )

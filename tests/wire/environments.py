@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venvs"
 # What every environment's tests need beside this package; the versions are constraints.txt's.
 RUNS_TESTS = ("certifi", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+_STRICT = {**os.environ, "OSTINATO_NO_SKIPS": "1"}
 _LENIENT = (
     *("-W", "ignore::ResourceWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -125,16 +127,44 @@ def _name(requirement: str) -> str:
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Run an environment's tests; return pytest's exit status."""
+    """Run an environment's tests, their output as it comes; return pytest's exit status."""
     python = set_up(name)
-    folders = [f"tests/wire/{folder}" for folder in ENVIRONMENTS[name].folders]
-    print(f"{name}: {' '.join(folders)}", flush=True)
-    status = {**os.environ, "OSTINATO_NO_SKIPS": "1"}
+    print(_describe_tests(name), flush=True)
+    return subprocess.run(_command(name, python, arguments), cwd=ROOT, env=_STRICT).returncode
+
+
+def run_all(names: list[str], arguments: list[str]) -> int:
+    """Run the tests of environments side by side, one for each processor.
+
+    The output of each is printed when it ends. Returns the highest of pytest's exit statuses.
+    """
+
+    def run_one(name: str) -> int:
+        command = _command(name, set_up(name), arguments)
+        done = subprocess.run(
+            command, cwd=ROOT, env=_STRICT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        print(_describe_tests(name), done.stdout.decode(errors="replace"), sep="\n", flush=True)
+        return done.returncode
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return max(pool.map(run_one, names))
+
+
+def _folders(name: str) -> list[str]:
+    return [f"tests/wire/{folder}" for folder in ENVIRONMENTS[name].folders]
+
+
+def _describe_tests(name: str) -> str:
+    return f"{name}: {' '.join(_folders(name))}"
+
+
+def _command(name: str, python: Path, arguments: list[str]) -> list[str]:
     lenient = _LENIENT if ENVIRONMENTS[name].careless else ()
-    command = [str(python), "-m", "pytest", "-q", *lenient, *folders, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=status).returncode
+    return [str(python), "-m", "pytest", "-q", *lenient, *_folders(name), *arguments]
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:2] or [name for name, one in ENVIRONMENTS.items() if one.folders]
-    sys.exit(max(run(name, sys.argv[2:]) for name in asked))
+    if sys.argv[1:]:
+        sys.exit(run(sys.argv[1], sys.argv[2:]))
+    sys.exit(run_all([name for name, one in ENVIRONMENTS.items() if one.folders], []))

@@ -106,7 +106,8 @@ def is_package_of(module: ModuleType | None, folder: Path) -> bool:
     """Return whether a module is the package of a folder."""
     try:
         places = list(getattr(module, "__path__", ()))
-        return bool(places) and Path(places[0]).resolve() == folder.resolve()
+        # Hundreds of packages may be loaded, and to resolve both paths of each takes long.
+        return bool(places) and os.path.samefile(places[0], folder)
     except (OSError, TypeError, KeyError):  # a lazy module, or a namespace that has gone
         return False
 

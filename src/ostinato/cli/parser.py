@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shlex
 import shutil
@@ -112,6 +113,7 @@ exit codes: 0 success, 1 the file does not describe a valid agent, 2 wrong usage
 """
 
 
+@functools.cache
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(

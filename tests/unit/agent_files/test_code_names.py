@@ -203,6 +203,16 @@ def test_a_folder_whose_name_is_taken(tmp_path: Path) -> None:
         sys.modules.pop("json_agent.own", None)
 
 
+def test_a_folder_reached_by_a_link_is_the_same_package(tmp_path: Path) -> None:
+    folder, link = tmp_path / "linked_desk", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    try:
+        assert own_package(folder) == own_package(link) == "linked_desk"
+    finally:
+        sys.modules.pop("linked_desk", None)
+
+
 def test_a_package_that_cannot_be_imported_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "half"
     folder.mkdir()

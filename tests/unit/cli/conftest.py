@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -28,10 +29,19 @@ class Done:
 Ostinato = Callable[..., Done]
 
 
+@pytest.fixture
+def loaded() -> dict[str, ModuleType]:
+    """The modules that were loaded before the test, by name; none of them is the test's."""
+    return dict(sys.modules)
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: dict[str, ModuleType]
+) -> Iterator[Path]:
     """Work in an empty folder, and forget afterwards which agents were imported."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANGUAGE", "C")  # argparse looks for a translation of each of its words
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "argv", ["ostinato"])
@@ -39,12 +49,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     uninstall()
     sys.path[:] = path
-    _forget(tmp_path)
+    _forget(tmp_path, loaded)
 
 
-def _forget(folder: Path) -> None:
+def _forget(folder: Path, loaded: dict[str, ModuleType]) -> None:
     """Let the modules below a folder be imported afresh."""
     for name, module in list(sys.modules.items()):
+        if loaded.get(name) is module:
+            continue
         places = [*getattr(module, "__path__", ()), getattr(module, "__file__", None) or ""]
         if any(str(place).startswith(str(folder)) for place in places):
             del sys.modules[name]
@@ -67,14 +79,16 @@ def make_agent(tmp_path: Path) -> MakeAgent:
 
 @pytest.fixture
 def ostinato(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    loaded: dict[str, ModuleType],
 ) -> Iterator[Ostinato]:
     """Run a command line in this process; `stdin` is what is piped into it."""
 
     def run(*argv: str, stdin: str = "") -> Done:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         capsys.readouterr()
-        _forget(Path.cwd())
+        _forget(Path.cwd(), loaded)
         try:
             code = main(argv)
         except SystemExit as exit_:

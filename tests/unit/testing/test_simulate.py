@@ -220,7 +220,13 @@ def test_each_kind_of_fault_alone_breaks_nothing(name: str) -> None:
     assert report.figures[name] > 0
 
 
-@pytest.mark.parametrize("name", ["the fence is not checked", "a claim clears the journal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "the fence is not checked",
+        pytest.param("a claim clears the journal", marks=pytest.mark.long),
+    ],
+)
 def test_a_fault_of_the_runtime_is_found(name: str) -> None:
     with plant(name):
         report = simulate(make_agent, runs=20, shrink=False)

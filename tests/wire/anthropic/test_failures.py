@@ -299,6 +299,7 @@ async def test_a_stream_cut_at_every_byte() -> None:
     assert min(whole) > last
 
 
+@pytest.mark.long
 async def test_a_whole_answer_cut_at_every_byte() -> None:
     [answer] = answers([TALK], stream=False)
     length = len(answer.pieces[0])

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=tries(60))
 @given(TEXTS, st.lists(PARAMS, max_size=3), st.dictionaries(NAMES, JSON, max_size=3), PARAMS)
 def test_every_request_is_answered(
