@@ -436,7 +436,7 @@ class InMemorySessionService(MemoryOwnership):
         key, stored = self._find_session(session)
         if changes is not None:
             stored.need_requests().check_answers(changes.answers)
-        first = len(stored.log) + 1
+        first = len(stored.log.records) + 1
         is_behind = revision_of(session) < first - 1
         if is_behind and (fence or claim):
             _settle_order(session, stored.log, events)
@@ -465,7 +465,7 @@ class InMemorySessionService(MemoryOwnership):
         stored.write_journal(rows)
         if changes is not None:
             stored.need_requests().apply_changes(changes)
-        note_append(session, first, len(stored.log), ())
+        note_append(session, first, len(stored.log.records), ())
         return given
 
     def _grant_lease(self, place: Place, stored: _Stored, claim: Claim) -> Fence:

@@ -52,7 +52,7 @@ from .resume.resume_point import consume_resume_point, find_pending_calls, repla
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
 from .tool_calls.call_origins import record_origins
-from .tool_calls.model_calls import make_calls_readable
+from .tool_calls.model_calls import complete_calls
 from .tool_calls.tool_bundle import ToolBundle, arrange_tools, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
@@ -367,14 +367,22 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         model_response_event: EventDraft | Event,
     ) -> Event:
         """Create the event of a response and fill in call ids (Spec 2 §6.2)."""
-        given = llm_response.__dict__
-        names = llm_response.__pydantic_fields_set__
-        fields = {name: value for name in names if (value := given[name]) is not None}
+        fields, content = _given_fields(llm_response), llm_response.content
+        if content is not None and type(content) is not types.Content:
+            # An adapter or a hook assigned it later, so it has not been validated yet.
+            fields = _given_fields(LlmResponse(**fields))
+            content = fields["content"]
+        if content is not None:
+            fields["content"], calls = complete_calls(content)
+            if calls:
+                fields["long_running_tool_ids"] = functions.get_long_running_function_calls(
+                    calls, llm_request.tools_dict
+                )
+                if not RESERVED_CALLS.isdisjoint([call.name for call in calls]):
+                    metadata = llm_response.custom_metadata or {}
+                    fields["custom_metadata"] = {**metadata, NO_REQUEST: True}
         draft = model_response_event
-        # Content that an adapter or a hook assigned later has not been validated yet.
-        plain = llm_response.content is None or type(llm_response.content) is types.Content
-        make = EVENT_TEMPLATE.create if plain else Event
-        event = make(
+        return EVENT_TEMPLATE.create(
             **fields,
             id=draft.id,
             timestamp=draft.timestamp,
@@ -383,17 +391,6 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             branch=draft.branch,
             actions=draft.actions,
         )
-        calls = event.get_function_calls()
-        if calls:
-            make_calls_readable(event)
-            functions.populate_client_function_call_id(event)
-            calls = event.get_function_calls()
-            event.long_running_tool_ids = functions.get_long_running_function_calls(
-                calls, llm_request.tools_dict
-            )
-            if not RESERVED_CALLS.isdisjoint([call.name for call in calls]):
-                event.custom_metadata = {**(event.custom_metadata or {}), NO_REQUEST: True}
-        return event
 
     async def _execute_calls(
         self,
@@ -447,6 +444,13 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         check_transfer_target(invocation_context.agent, agent)
         delegation.check_transfer(invocation_context, agent)
         return agent
+
+
+def _given_fields(response: LlmResponse) -> dict[str, Any]:
+    """Return the fields of a response that say something."""
+    values = response.__dict__
+    names = response.__pydantic_fields_set__
+    return {name: value for name in names if (value := values[name]) is not None}
 
 
 def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint) -> Event | None:
