@@ -190,8 +190,8 @@ class FunctionTool(BaseTool):
         if self.asks_first and ctx is not None:
             await ctx.begin_call(tool_context.function_call_id, self.name)
         if self._streams or signature.input_name is not None:
-            return await self._call_live(values, tool_context, signature)
-        return await self._call(values, ctx, signature)
+            return await self._call_live(values, tool_context, signature.input_name)
+        return await self._call(values, ctx)
 
     async def asks_user(self, args: dict[str, Any], tool_context: Any) -> bool:
         """Return whether the call would ask the user; see `BaseTool`."""
@@ -239,7 +239,7 @@ class FunctionTool(BaseTool):
         return await result if inspect.isawaitable(result) else result
 
     async def _call_live(
-        self, values: dict[str, Any], tool_context: ToolContext, signature: Signature
+        self, values: dict[str, Any], tool_context: ToolContext, input_name: str | None
     ) -> Any:
         """Start a tool that streams, or that reads what the user sends."""
         live_state = tool_context.get_invocation_context().live_state
@@ -250,20 +250,18 @@ class FunctionTool(BaseTool):
                 "Runner.run_live offers. Give agents that run otherwise a tool that returns a "
                 "value."
             )
-        if signature.input_name is not None:
-            values[signature.input_name] = streams.input_of(self.name)
+        if input_name is not None:
+            values[input_name] = streams.input_of(self.name)
         if self._streams:
             return streams.start(self.name, self.func(**values))
-        return await self._call(values, _find_invocation(tool_context), signature)
+        return await self._call(values, _find_invocation(tool_context))
 
-    async def _call(
-        self, values: dict[str, Any], ctx: InvocationContext | None, signature: Signature
-    ) -> Any:
+    async def _call(self, values: dict[str, Any], ctx: InvocationContext | None) -> Any:
         if self._is_async:
             if self._timeout is None:
                 return await self.func(**values)
             return await self._call_in_time(values, self._timeout)
-        if ctx is None or self._parallel or signature.context_name is None:
+        if ctx is None or self._parallel or self._read_signature().context_name is None:
             result = await self._call_plain(values, ctx)
         else:
             result = await ctx.run_state.run_serially(

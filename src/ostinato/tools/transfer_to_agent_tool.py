@@ -7,7 +7,6 @@ from typing import Any
 from .. import types
 from ..context.context import Context as ToolContext
 from ..context.invocation import InvocationContext
-from .function.function_signature import Signature
 from .function_tool import FunctionTool
 from .model_mistake import ModelMistake
 
@@ -45,9 +44,7 @@ class TransferToAgentTool(FunctionTool):
         schema["properties"]["agent_name"]["enum"] = list(self._agent_names)
         return declaration
 
-    async def _call(
-        self, values: dict[str, Any], ctx: InvocationContext | None, signature: Signature
-    ) -> Any:
+    async def _call(self, values: dict[str, Any], ctx: InvocationContext | None) -> Any:
         wanted = values["agent_name"]
         if wanted not in self._agent_names:
             return ModelMistake(
