@@ -92,13 +92,17 @@ class Context(ReadonlyContext[Deps_co]):
     ) -> None:
         super().__init__(invocation_context)
         actions = ACTIONS_TEMPLATE.create() if event_actions is None else event_actions
-        order: Any = getattr(getattr(invocation_context, "run_state", None), "write_order", None)
-        if isinstance(order, WriteOrder) and not isinstance(actions.state_delta, OrderedDelta):
+        try:
+            order: Any = invocation_context.run_state.write_order
+        except AttributeError:  # a test's stand-in has none
+            order = None
+        if order.__class__ is WriteOrder and not isinstance(actions.state_delta, OrderedDelta):
             actions.state_delta = OrderedDelta(order, actions.state_delta)
         self._actions = actions
-        schema: Any = getattr(node, "state_schema", None) or (
-            invocation_context.state_schema if parent_ctx is None else parent_ctx.state_schema
-        )
+        schema: Any = None if node is None else getattr(node, "state_schema", None)
+        if not schema:
+            outer = invocation_context if parent_ctx is None else parent_ctx
+            schema = outer.state_schema
         self.state_schema = schema if isinstance(schema, type) else None  # a mock has a mock
         self._state = State(
             invocation_context.session.state,

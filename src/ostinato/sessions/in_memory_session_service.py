@@ -436,25 +436,20 @@ class InMemorySessionService(MemoryOwnership):
         key, stored = self._find_session(session)
         if changes is not None:
             stored.need_requests().check_answers(changes.answers)
-        first = len(stored.log) + 1
+        first = len(stored.log.records) + 1
         is_behind = revision_of(session) < first - 1
         if is_behind and (fence or claim):
             _settle_order(session, stored.log, events)
-        batch: list[tuple[Event, EventRecord]] = []
-        for event in events:
-            if not event.id:
-                event.id = _clock.new_id()
-            session.state.update(drop_temp_delta(event))
-            for name, value in event.actions.state_delta.items():
-                check_state_value(name, value)
-            batch.append((event, EventRecord.of(event, fallback=repr)))
+        batch = [(event, _snapshot_event(session, event)) for event in events]
         if is_behind:
             begin_append(session, [record.id for _, record in batch])
         given = None
         if claim is not None:
             given = self._grant_lease(Place(*key), stored, claim)
-        else:
-            _check_writer(session, stored, [record for _, record in batch], fence)
+        elif fence is None:
+            _check_outside(session, stored.log, [record for _, record in batch])
+        elif fence is not LOCAL_FENCE:
+            stored.check_fence_of(fence)
         for event, record in batch:
             if not stored.log.append(record):
                 continue
@@ -465,7 +460,7 @@ class InMemorySessionService(MemoryOwnership):
         stored.write_journal(rows)
         if changes is not None:
             stored.need_requests().apply_changes(changes)
-        note_append(session, first, len(stored.log), ())
+        note_append(session, first, len(stored.log.records), ())
         return given
 
     def _grant_lease(self, place: Place, stored: _Stored, claim: Claim) -> Fence:
@@ -539,14 +534,15 @@ def _drop_below(stored: MutableMapping[Any, Any], path: tuple[str, ...]) -> None
         del stored[key]
 
 
-def _check_writer(
-    session: Session, stored: _Stored, batch: Sequence[EventRecord], fence: Fence | None
-) -> None:
-    """Refuse an append under an older fence, or one from outside that overwrites what is unseen."""
-    if fence is None:
-        _check_outside(session, stored.log, batch)
-    elif fence is not LOCAL_FENCE:
-        stored.check_fence_of(fence)
+def _snapshot_event(session: Session, event: Event) -> EventRecord:
+    """Take what is to be stored of an event; its `temp:` keys go to the session alone."""
+    if not event.id:
+        event.id = _clock.new_id()
+    if event.actions.state_delta:
+        session.state.update(drop_temp_delta(event))
+        for name, value in event.actions.state_delta.items():
+            check_state_value(name, value)
+    return EventRecord.of(event, fallback=repr)
 
 
 def _settle_order(session: Session, log: EventLog, events: Sequence[Event]) -> None:

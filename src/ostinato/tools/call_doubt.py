@@ -127,7 +127,8 @@ async def settle_doubt(
     """
     resolution: Resolution = "at_most_once" if answer is not None and in_doubt else ""
     if answer is None:
-        answer = refuse_rerun(tool, context)
+        # Inlined: most calls need no confirmation.
+        answer = None if context.tool_confirmation is None else refuse_rerun(tool, context)
         resolution = "" if answer is None else "rejected"
         if answer is None and in_doubt:
             answer = await resolve_doubt(tool, args, context)

@@ -52,7 +52,7 @@ from .resume.resume_point import consume_resume_point, find_pending_calls, repla
 from .tool_calls.call_events import execute_calls
 from .tool_calls.call_journal import register_calls
 from .tool_calls.call_origins import record_origins
-from .tool_calls.model_calls import make_calls_readable
+from .tool_calls.model_calls import complete_calls
 from .tool_calls.tool_bundle import ToolBundle, arrange_tools, is_foreign, toolsets_of
 
 logger = get_logger(__name__)
@@ -143,44 +143,72 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             yield unsent
             return
         llm_request = REQUEST_TEMPLATE.create()
-        asks_user = False
-        at = await self._run_edits(ctx, llm_request)
-        if at is not None:
-            async with Aclosing(self._preprocess_async(ctx, llm_request, at)) as events:
+        begin = await self._run_edits(ctx, llm_request)
+        if begin is not None or ctx.is_resumable or ctx.run_state.is_resumed:
+            prelude = self._run_prelude(ctx, llm_request, begin, resume_point)
+            async with Aclosing(prelude) as events:
                 async for event in events:
-                    asks_user |= _asks_for_confirmation(event)
+                    if event is None:
+                        return
                     yield event
-        if ctx.end_invocation or asks_user:
+        if ctx.end_invocation:
             return
-        if ctx.is_resumable or ctx.run_state.is_resumed:
-            pending = find_pending_calls(ctx, resume_point)
-            if pending.record is not None:
-                call_event = pending.record.event()
-                async with Aclosing(
-                    self._execute_calls(ctx, call_event, llm_request, pending.ids)
-                ) as events:
-                    async for event in events:
-                        yield event
-            if pending.pauses:
-                return
         draft = EventDraft(ctx)
-        has_code = resume_point is not None and resume_point.kind == "code"
-        code_record = resume_point.record if resume_point is not None and has_code else None
-        if code_record is not None:
-            responses = replay_response(code_record)
-        else:
-            responses = self._call_llm_async(ctx, llm_request, draft)
+        processors = [one for one in self.response_processors if one.applies(ctx)]
+        responses = self._get_responses(ctx, llm_request, draft, resume_point)
         try:
             async for response in responses:
-                events = self._postprocess_async(ctx, llm_request, response, draft)
-                try:
-                    async for event in events:
+                for processor in processors:
+                    async for event in processor.run_async(ctx, response):
                         yield event
-                finally:
-                    await events.aclose()
+                event = self._make_event(ctx, llm_request, response, draft)
+                if event is not None:
+                    actions = self._plan_actions(ctx, llm_request, event)
+                    yield event
+                    if actions is not None:
+                        try:
+                            async for event in actions:
+                                yield event
+                        finally:
+                            await actions.aclose()
                 draft.start_next()
         finally:
             await responses.aclose()
+
+    async def _run_prelude(
+        self,
+        ctx: InvocationContext,
+        llm_request: LlmRequest,
+        begin: int | None,
+        resume_point: ResumePoint | None,
+    ) -> AsyncGenerator[Event | None, None]:
+        """Run the processors that may yield events, and the calls that a resumed run left open.
+
+        Args:
+          begin: the processor at which `_run_edits` stopped; None if it ran all.
+
+        Yields:
+          Their events; None if the step ends with them.
+        """
+        asks_user = False
+        if begin is not None:
+            async with Aclosing(self._preprocess_async(ctx, llm_request, begin)) as events:
+                async for event in events:
+                    asks_user |= _asks_for_confirmation(event)
+                    yield event
+        if asks_user:
+            yield None
+        if ctx.end_invocation or not (ctx.is_resumable or ctx.run_state.is_resumed):
+            return
+        pending = find_pending_calls(ctx, resume_point)
+        if pending.record is not None:
+            call_event = pending.record.event()
+            actions = self._postprocess_async(ctx, llm_request, call_event, pending.ids)
+            async with Aclosing(actions) as events:
+                async for event in events:
+                    yield event
+        if pending.pauses:
+            yield None
 
     async def _preprocess_async(
         self, ctx: InvocationContext, llm_request: LlmRequest, begin: int | None = None
@@ -320,27 +348,40 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if not complete:
             yield mark_as_empty(ctx, LlmResponse())
 
-    async def _postprocess_async(
+    def _get_responses(
         self,
         ctx: InvocationContext,
         llm_request: LlmRequest,
-        llm_response: LlmResponse,
         draft: EventDraft,
-    ) -> AsyncGenerator[Event, None]:
-        """Turn a response into events and act on its calls (Spec 2 §6.1)."""
-        for processor in self.response_processors:
-            if processor.applies(ctx):
-                async for event in processor.run_async(ctx, llm_response):
-                    yield event
-        response = llm_response
+        resume_point: ResumePoint | None,
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Call the model; replay its response if an interrupted run had yet to run its code."""
+        if resume_point is not None and resume_point.kind == "code" and resume_point.record:
+            return replay_response(resume_point.record)
+        return self._call_llm_async(ctx, llm_request, draft)
+
+    def _make_event(
+        self,
+        ctx: InvocationContext,
+        llm_request: LlmRequest,
+        response: LlmResponse,
+        draft: EventDraft,
+    ) -> Event | None:
+        """Return the event of a response; None for one that says nothing."""
         if response.content is None and not response.error_code and not response.interrupted:
-            if not response.partial and not draft.actions.is_empty():
-                # A processor took the content; state that callbacks wrote is committed anyway.
-                yield self._finalize_model_response_event(llm_request, LlmResponse(), draft)
-            return
+            if response.partial or draft.actions.is_empty():
+                return None
+            # A processor took the content; state that callbacks wrote is committed anyway.
+            return self._finalize_model_response_event(llm_request, LlmResponse(), draft)
         event = self._finalize_model_response_event(llm_request, response, draft)
         if _SEARCH_AGENT in llm_request.tools_dict:
             _copy_grounding(ctx, event)
+        return event
+
+    def _plan_actions(
+        self, ctx: InvocationContext, llm_request: LlmRequest, event: Event
+    ) -> AsyncGenerator[Event, None] | None:
+        """Return what follows a response, to be run once its event is committed; None for most."""
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             if ctx.log.scopes:
@@ -349,16 +390,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             record_origins(event, llm_request.tools_dict)
         by_schema = ctx.agent.output_schema is not None and ctx.agent.mode != "task"
         wrong = reject_output(ctx, event) if by_schema else None
-        yield event
-        if wrong is not None:
-            yield make_correction(ctx, wrong)
-        if asks:
-            call_events = self._execute_calls(ctx, event, llm_request)
-            try:
-                async for event in call_events:
-                    yield event
-            finally:
-                await call_events.aclose()
+        if not asks and wrong is None:
+            return None
+        return self._postprocess_async(ctx, llm_request, event, wrong=wrong)
 
     def _finalize_model_response_event(
         self,
@@ -367,14 +401,22 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         model_response_event: EventDraft | Event,
     ) -> Event:
         """Create the event of a response and fill in call ids (Spec 2 §6.2)."""
-        given = llm_response.__dict__
-        names = llm_response.__pydantic_fields_set__
-        fields = {name: value for name in names if (value := given[name]) is not None}
+        fields, content = _given_fields(llm_response), llm_response.content
+        if content is not None and type(content) is not types.Content:
+            # An adapter or a hook assigned it later, so it has not been validated yet.
+            fields = _given_fields(LlmResponse(**fields))
+            content = fields["content"]
+        if content is not None:
+            fields["content"], calls = complete_calls(content)
+            if calls:
+                fields["long_running_tool_ids"] = functions.get_long_running_function_calls(
+                    calls, llm_request.tools_dict
+                )
+                if not RESERVED_CALLS.isdisjoint([call.name for call in calls]):
+                    metadata = llm_response.custom_metadata or {}
+                    fields["custom_metadata"] = {**metadata, NO_REQUEST: True}
         draft = model_response_event
-        # Content that an adapter or a hook assigned later has not been validated yet.
-        plain = llm_response.content is None or type(llm_response.content) is types.Content
-        make = EVENT_TEMPLATE.create if plain else Event
-        event = make(
+        return EVENT_TEMPLATE.create(
             **fields,
             id=draft.id,
             timestamp=draft.timestamp,
@@ -383,26 +425,29 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             branch=draft.branch,
             actions=draft.actions,
         )
-        calls = event.get_function_calls()
-        if calls:
-            make_calls_readable(event)
-            functions.populate_client_function_call_id(event)
-            calls = event.get_function_calls()
-            event.long_running_tool_ids = functions.get_long_running_function_calls(
-                calls, llm_request.tools_dict
-            )
-            if not RESERVED_CALLS.isdisjoint([call.name for call in calls]):
-                event.custom_metadata = {**(event.custom_metadata or {}), NO_REQUEST: True}
-        return event
 
-    async def _execute_calls(
+    async def _postprocess_async(
         self,
         ctx: InvocationContext,
-        call_event: Event,
         llm_request: LlmRequest,
+        call_event: Event,
         filters: set[str] | None = None,
+        wrong: str | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run calls, then yield structured output or transfer to another agent (Spec 2 §6.3)."""
+        """Act on a committed response: run its calls, then yield structured output or transfer to
+        another agent (Spec 2 §6.3).
+
+        Args:
+          ctx: the run.
+          llm_request: the request, with its tools.
+          call_event: the response.
+          filters: ids of the calls to run; None for all.
+          wrong: how the output violates the agent's schema; the model is told first.
+        """
+        if wrong is not None:
+            yield make_correction(ctx, wrong)
+            if call_event.partial or not call_event.get_function_calls():
+                return
         tasks = delegation.find_task_calls(ctx, call_event, filters) if ctx.agent.delegates else ()
         if tasks:
             filters = delegation.find_other_calls(call_event, tasks, filters)
@@ -447,6 +492,13 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         check_transfer_target(invocation_context.agent, agent)
         delegation.check_transfer(invocation_context, agent)
         return agent
+
+
+def _given_fields(response: LlmResponse) -> dict[str, Any]:
+    """Return the fields of a response that say something."""
+    values = response.__dict__
+    names = response.__pydantic_fields_set__
+    return {name: value for name in names if (value := values[name]) is not None}
 
 
 def _unsent_output_event(ctx: InvocationContext, resume_point: ResumePoint) -> Event | None:

@@ -12,11 +12,11 @@ from pydantic_core import to_json
 from ...errors import InputValidationError
 from ...events.event import AgentPlace, Event
 
-_COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
+COLUMNS = frozenset(("id", "invocation_id", "author", "branch", "timestamp"))
 _ALIASES = {
     name: field.serialization_alias or name
     for name, field in Event.model_fields.items()
-    if name not in _COLUMNS
+    if name not in COLUMNS
 }
 
 # Fields that say nothing, by whether an event has effects and whether it has a path.
@@ -47,7 +47,7 @@ def text_of(event: Event, has_effects: bool, fallback: Any) -> str:
     idle = _IDLE[has_effects, has_info]
     if type(event) is not Event:  # whose fields may be more, and serialised in their own ways
         text = event.model_dump_json(
-            by_alias=True, exclude_none=True, exclude={*_COLUMNS, *idle}, fallback=fallback
+            by_alias=True, exclude_none=True, exclude={*COLUMNS, *idle}, fallback=fallback
         )
     else:
         # Most fields are None: to pick the others costs half of what the serialiser takes over

@@ -185,10 +185,10 @@ def append_batch(
             "UPDATE sessions SET revision = ?, updated = ? WHERE sid = ?",
             (done.revision, done.updated, sid),
         )
-    if done.own:
+    if done.own or done.user or done.app:
         _write_state(db, sid, done.own)
-    done.user_revision = _write_shared(db, key[0], key[1], done.user)
-    done.app_revision = _write_shared(db, key[0], "", done.app)
+        done.user_revision = _write_shared(db, key[0], key[1], done.user)
+        done.app_revision = _write_shared(db, key[0], "", done.app)
     _write_rows(db, sid, batch)
     move_tail(db, done)
     return done, fence

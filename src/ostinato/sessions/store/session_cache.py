@@ -247,15 +247,14 @@ class SessionCache:
                     return  # events were deleted from outside; the next read finds which are left
                 entry.extend(done.missing_from, done.missing)
             entry.extend(done.first, done.records)
-            knows_user = entry.user.revision == done.user_revision - 1
-            knows_app = entry.app.revision == done.app_revision - 1
-            if done.user and knows_user:
+            has_user = not done.user or entry.user.revision == done.user_revision - 1
+            has_app = not done.app or entry.app.revision == done.app_revision - 1
+            if done.user and has_user:
                 entry.user.write(done.user_revision, done.user)
-            if done.app and knows_app:
+            if done.app and has_app:
                 entry.app.write(done.app_revision, done.app)
             # State is shown up to the revision of `own`: with all that its events wrote, or not.
-            is_whole = (knows_user or not done.user) and (knows_app or not done.app)
-            if entry.own.revision == done.first - 1 and is_whole:
+            if has_user and has_app and entry.own.revision == done.first - 1:
                 entry.own.write(done.revision, done.own)
                 entry.updated, entry.mark = done.updated, done.mark
             self._size += entry.size + entry.own.size - before

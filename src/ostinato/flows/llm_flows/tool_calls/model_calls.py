@@ -21,37 +21,35 @@ AF_FUNCTION_CALL_ID_PREFIX = CLIENT_ID_PREFIX
 _MAX_SHOWN = 500
 
 
-def make_calls_readable(event: Event) -> None:
-    """Replace the calls of an event that a session could not load again.
+def complete_calls(content: types.Content) -> tuple[types.Content, list[types.FunctionCall]]:
+    """Make the calls of a response fit to be loaded again, each with an id of its own.
 
     Arguments that JSON cannot represent move under `INVALID_ARGS_KEY`, which the model gets back; a
-    name becomes text; an id that is invalid, or that an earlier call of the event has, is removed.
+    name becomes text; a missing id, an invalid one, and one that an earlier call has, becomes a new
+    one.
+
+    Returns:
+      The content, another one if a call was changed, and its calls.
     """
-    content = event.content
-    parts = content.parts if content is not None else None
-    if not parts or content is None:
-        return
-    seen: set[str] = set()
+    calls: dict[str | None, types.FunctionCall] = {}
     changed: dict[int, types.Part] = {}
-    for index, part in enumerate(parts):
+    for index, part in enumerate(content.parts or ()):
         call = part.function_call
         if call is None:
             continue
-        found = _find_repairs(call, seen)
-        if found:
-            changed[index] = part.model_copy(
-                update={"function_call": call.model_copy(update=found)}
-            )
-        if isinstance(call.id, str):
-            seen.add(call.id)
+        repairs = _find_repairs(call, calls)
+        if repairs:
+            call = call.model_copy(update=repairs)
+            changed[index] = part.model_copy(update={"function_call": call})
+        calls[call.id] = call
     if changed:  # replaced, not edited: a model may hand out the same object again
-        event.content = types.Content(
-            role=content.role, parts=[changed.get(i, part) for i, part in enumerate(parts)]
-        )
+        parts = [changed.get(index, part) for index, part in enumerate(content.parts or ())]
+        content = types.Content(role=content.role, parts=parts)
+    return content, [*calls.values()]
 
 
-def _find_repairs(call: types.FunctionCall, seen: set[str]) -> dict[str, Any]:
-    """Return the invalid fields of a call with their replacements."""
+def _find_repairs(call: types.FunctionCall, taken: Container[str | None]) -> dict[str, Any]:
+    """Return the fields of a call that are missing or invalid, with their replacements."""
     found: dict[str, Any] = {}
     args: Any = call.args
     if args is not None and (type(args) is not dict or (args and not _is_json(args))):
@@ -60,8 +58,8 @@ def _find_repairs(call: types.FunctionCall, seen: set[str]) -> dict[str, Any]:
     if name is not None and (type(name) is not str or not name.isprintable()):
         found["name"] = _as_text(name)
     id: Any = call.id
-    if id is not None and (type(id) is not str or id in seen or not id.isprintable()):
-        found["id"] = None
+    if not id or type(id) is not str or id in taken or not id.isprintable():
+        found["id"] = generate_client_function_call_id()
     return found
 
 
@@ -106,7 +104,7 @@ def populate_client_function_call_id(
     if content is None or not content.parts:
         return
     calls = [p.function_call for p in content.parts if p.function_call is not None]
-    if all(call.id and call.id not in taken for call in calls):
+    if all([call.id and call.id not in taken for call in calls]):
         return
     parts = [
         p

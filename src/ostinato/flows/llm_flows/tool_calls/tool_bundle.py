@@ -126,7 +126,7 @@ def toolsets_of(tools: Sequence[Any]) -> list[BaseToolset]:
 def is_request_exposed(ctx: InvocationContext) -> bool:
     """Return whether foreign code sees the request and might edit its contents."""
     agent, hooks = ctx.agent, ctx.plugin_manager
-    if agent.canonical_before_model_callbacks or agent.canonical_on_model_error_callbacks:
+    if agent.before_model_callback or agent.on_model_error_callback:
         return True
     if hooks.overrides("before_model_callback") or hooks.overrides("on_model_error_callback"):
         return True
