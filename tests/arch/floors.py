@@ -192,7 +192,6 @@ SPEC_PRIVATE_NAMES: dict[str, str] = {
     "_new_invocation_context": "Spec 2 §1.2",
     "_nl_planning": "Spec 1 §6",
     "_output_schema_processor": "Spec 2 §3.8",
-    "_postprocess_async": "Spec 1 §5",
     "_postprocess_handle_function_calls_async": "Spec 1 §5",
     "_preprocess_async": "Spec 1 §5",
     "_rearrange_events_for_async_function_responses_in_history": "Spec 2 §4.1",

@@ -203,7 +203,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         pending = find_pending_calls(ctx, resume_point)
         if pending.record is not None:
             call_event = pending.record.event()
-            actions = self._postprocess_async(ctx, llm_request, call_event, pending.ids)
+            actions = self._run_actions(ctx, llm_request, call_event, pending.ids)
             async with Aclosing(actions) as events:
                 async for event in events:
                     yield event
@@ -392,7 +392,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         wrong = reject_output(ctx, event) if by_schema else None
         if not asks and wrong is None:
             return None
-        return self._postprocess_async(ctx, llm_request, event, wrong=wrong)
+        return self._run_actions(ctx, llm_request, event, wrong=wrong)
 
     def _finalize_model_response_event(
         self,
@@ -426,7 +426,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             actions=draft.actions,
         )
 
-    async def _postprocess_async(
+    async def _run_actions(
         self,
         ctx: InvocationContext,
         llm_request: LlmRequest,
