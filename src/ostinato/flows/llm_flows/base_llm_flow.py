@@ -42,6 +42,7 @@ from .live.live_connection import MAX_RECONNECTS
 from .live.live_run import LiveSteps, run_live
 from .model_call.model_hooks import (
     EventDraft,
+    has_after_model_hooks,
     run_after_model_hooks,
     run_before_model_hooks,
     run_model_error_hooks,
@@ -170,14 +171,21 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             responses = replay_response(code_record)
         else:
             responses = self._call_llm_async(ctx, llm_request, draft)
+        processors = [one for one in self.response_processors if one.applies(ctx)]
         try:
             async for response in responses:
-                events = self._postprocess_async(ctx, llm_request, response, draft)
-                try:
-                    async for event in events:
+                if response.partial and not processors:
+                    # Without a generator: one for each piece costs as much as its event.
+                    event = self._make_event(ctx, llm_request, response, draft)
+                    if event is not None:
                         yield event
-                finally:
-                    await events.aclose()
+                else:
+                    events = self._postprocess_async(ctx, llm_request, response, draft, processors)
+                    try:
+                        async for event in events:
+                            yield event
+                    finally:
+                        await events.aclose()
                 draft.start_next()
         finally:
             await responses.aclose()
@@ -277,15 +285,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             streaming, chain, responses = _begin_call(ctx, llm_request, call)
             complete, spending = False, ctx.services.budget_usage
             who, agent_name = f"model {llm_request.model!r}", ctx.agent.name
+            hooked = has_after_model_hooks(ctx)
             try:
                 while True:
                     call.resume()
                     try:
                         response = await (
-                            anext(responses, None)
+                            anext(responses)
                             if spending is None
                             else spending.next_response(responses, ctx.agent)
                         )
+                    except StopAsyncIteration:
+                        response = None
                     except (*ABORTS, Exception) as raised:  # boundary: hooks may answer it
                         failure = _as_model_error(raised, llm_request)
                         response = None
@@ -306,7 +317,8 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     if not partial:
                         complete = True
                         response = require_content(ctx, response)
-                    response = await run_after_model_hooks(ctx, response, draft, call)
+                    if hooked:
+                        response = await run_after_model_hooks(ctx, response, draft, call)
                     if complete:
                         call.end()  # before the loop acts on the response
                     yield response
@@ -326,21 +338,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         llm_request: LlmRequest,
         llm_response: LlmResponse,
         draft: EventDraft,
+        processors: list[BaseLlmResponseProcessor],
     ) -> AsyncGenerator[Event, None]:
         """Turn a response into events and act on its calls (Spec 2 §6.1)."""
-        for processor in self.response_processors:
-            if processor.applies(ctx):
-                async for event in processor.run_async(ctx, llm_response):
-                    yield event
-        response = llm_response
-        if response.content is None and not response.error_code and not response.interrupted:
-            if not response.partial and not draft.actions.is_empty():
+        for processor in processors:
+            async for event in processor.run_async(ctx, llm_response):
+                yield event
+        event = self._make_event(ctx, llm_request, llm_response, draft)
+        if event is None:
+            if not llm_response.partial and not draft.actions.is_empty():
                 # A processor took the content; state that callbacks wrote is committed anyway.
                 yield self._finalize_model_response_event(llm_request, LlmResponse(), draft)
             return
-        event = self._finalize_model_response_event(llm_request, response, draft)
-        if _SEARCH_AGENT in llm_request.tools_dict:
-            _copy_grounding(ctx, event)
         asks = not event.partial and bool(event.get_function_calls())
         if asks:
             if ctx.log.scopes:
@@ -359,6 +368,21 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
             finally:
                 await call_events.aclose()
+
+    def _make_event(
+        self,
+        ctx: InvocationContext,
+        llm_request: LlmRequest,
+        response: LlmResponse,
+        draft: EventDraft,
+    ) -> Event | None:
+        """Return the event of a response, or None if it has neither content nor an error."""
+        if response.content is None and not response.error_code and not response.interrupted:
+            return None
+        event = self._finalize_model_response_event(llm_request, response, draft)
+        if _SEARCH_AGENT in llm_request.tools_dict:
+            _copy_grounding(ctx, event)
+        return event
 
     def _finalize_model_response_event(
         self,
