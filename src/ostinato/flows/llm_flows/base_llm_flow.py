@@ -153,24 +153,18 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     yield event
         if ctx.end_invocation or asks_user:
             return
-        if ctx.is_resumable or ctx.run_state.is_resumed:
-            pending = find_pending_calls(ctx, resume_point)
-            if pending.record is not None:
-                call_event = pending.record.event()
-                async with Aclosing(
-                    self._execute_calls(ctx, call_event, llm_request, pending.ids)
-                ) as events:
-                    async for event in events:
-                        yield event
-            if pending.pauses:
-                return
+        pending = find_pending_calls(ctx, resume_point)
+        if pending.record is not None:
+            call_event = pending.record.event()
+            async with Aclosing(
+                self._execute_calls(ctx, call_event, llm_request, pending.ids)
+            ) as events:
+                async for event in events:
+                    yield event
+        if pending.pauses:
+            return
         draft = EventDraft(ctx)
-        has_code = resume_point is not None and resume_point.kind == "code"
-        code_record = resume_point.record if resume_point is not None and has_code else None
-        if code_record is not None:
-            responses = replay_response(code_record)
-        else:
-            responses = self._call_llm_async(ctx, llm_request, draft)
+        responses = self._responses(ctx, llm_request, draft, resume_point)
         processors = [one for one in self.response_processors if one.applies(ctx)]
         try:
             async for response in responses:
@@ -189,6 +183,20 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                 draft.start_next()
         finally:
             await responses.aclose()
+
+    def _responses(
+        self,
+        ctx: InvocationContext,
+        llm_request: LlmRequest,
+        draft: EventDraft,
+        resume_point: ResumePoint | None,
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Return the model's responses, or the stored one whose code has not run yet."""
+        has_code = resume_point is not None and resume_point.kind == "code"
+        record = resume_point.record if resume_point is not None and has_code else None
+        if record is not None:
+            return replay_response(record)
+        return self._call_llm_async(ctx, llm_request, draft)
 
     async def _preprocess_async(
         self, ctx: InvocationContext, llm_request: LlmRequest, begin: int | None = None
@@ -291,12 +299,10 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     call.resume()
                     try:
                         response = await (
-                            anext(responses)
+                            anext(responses, None)
                             if spending is None
                             else spending.next_response(responses, ctx.agent)
                         )
-                    except StopAsyncIteration:
-                        response = None
                     except (*ABORTS, Exception) as raised:  # boundary: hooks may answer it
                         failure = _as_model_error(raised, llm_request)
                         response = None
@@ -312,11 +318,9 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     partial = response.partial
                     if partial and not streaming:
                         continue
-                    if chain is not None:
-                        chain.record_on(response)
                     if not partial:
                         complete = True
-                        response = require_content(ctx, response)
+                        response = _complete_response(ctx, response, chain)
                     if hooked:
                         response = await run_after_model_hooks(ctx, response, draft, call)
                     if complete:
@@ -529,6 +533,15 @@ def _begin_call(
     model: BaseLlm = agent.canonical_model
     chain = begin_chain(ctx, llm_request) if is_chained(model) else None
     return streaming, chain, generate_responses(ctx, model, llm_request, streaming)
+
+
+def _complete_response(
+    ctx: InvocationContext, response: LlmResponse, chain: Chain | None
+) -> LlmResponse:
+    """Return a complete response with what the loop adds before any hook sees it."""
+    if chain is not None:
+        chain.record_on(response)
+    return require_content(ctx, response)
 
 
 async def _handle_model_error(
