@@ -113,7 +113,7 @@ class ChatAnswer:
 
     def _first_choice(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Note what stands beside the choices and return the first one's fields."""
-        if model := fields.get("model"):
+        if (model := fields.get("model")) != self._model:
             self._model = text_of(model) or self._model
         if usage := fields.get("usage"):
             self._usage = usage
