@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import Any, cast
+from typing import Any
 
 from .faults import BadAnswer
 from .surrogates import SplitPairs, load_json
@@ -57,10 +57,10 @@ def read_json(text: str | bytes, pairs: SplitPairs | None = None) -> dict[str, A
         for one.
     """
     try:
-        value: object = load_json(text, pairs)
+        value: Any = load_json(text, pairs)
     except (ValueError, RecursionError):
         shown = text if isinstance(text, str) else text.decode(errors="replace")
         raise BadAnswer(shown[:_LONGEST_SHOWN] or "it is empty") from None
     if not isinstance(value, dict):
         raise BadAnswer(f"no object of JSON: {json.dumps(value)[:_LONGEST_SHOWN]}")
-    return cast(dict[str, Any], value)
+    return value  # pyright: ignore[reportUnknownVariableType]
