@@ -197,35 +197,48 @@ class Gemini(HttpLlm, LiveLlm):
         async with open_live_session(client.endpoint, headers, name, settings) as session:
             yield session
 
-    async def _generate(
-        self, llm_request: LlmRequest, stream: bool
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Send the request once, without the cached contents."""
+    def _generate(self, llm_request: LlmRequest, stream: bool) -> AsyncGenerator[LlmResponse, None]:
+        if self.use_interactions_api:
+            return self._interact(llm_request, stream)
+        if llm_request.cache_config is not None:
+            return self._generate_with_cache(llm_request, stream)
+        return self._answers(llm_request, stream)
+
+    async def _client_for(self, llm_request: LlmRequest) -> Any:
+        """Return the client for one request, after a check of its names."""
         self._check_names(llm_request)
         client = self.api_client if self._has_sdk_client else None
-        client = client or await self._http_client_for(llm_request)
-        if self.use_interactions_api:
-            async with Aclosing(self._interact(client, llm_request, stream)) as responses:
-                async for response in responses:
-                    yield response
-            return
-        cache = caches = None
-        if llm_request.cache_config is not None:
-            # Cached contents are removed from a copy; the caller's request may be sent again.
-            llm_request = llm_request.model_copy(update={"config": llm_request.config.model_copy()})
-            caches = GeminiContextCacheManager(client, self._wire)
-            cache = await caches.handle_context_caching(llm_request)
-        async with Aclosing(self._answers(client, llm_request, stream)) as answers:
+        return client or await self._http_client_for(llm_request)
+
+    async def _interact(
+        self, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Send the request through the interactions API."""
+        client = await self._client_for(llm_request)
+        responses = generate_content_via_interactions(client, llm_request, stream)
+        async with Aclosing(responses):
+            async for response in responses:
+                yield response
+
+    async def _generate_with_cache(
+        self, llm_request: LlmRequest, stream: bool
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Send the request without the contents that the service has cached."""
+        # Cached contents are removed from a copy; the caller's request may be sent again.
+        llm_request = llm_request.model_copy(update={"config": llm_request.config.model_copy()})
+        caches = GeminiContextCacheManager(await self._client_for(llm_request), self._wire)
+        cache = await caches.handle_context_caching(llm_request)
+        async with Aclosing(self._answers(llm_request, stream)) as answers:
             async for response in answers:
-                if caches is not None and cache is not None and not response.partial:
+                if cache is not None and not response.partial:
                     caches.populate_cache_metadata_in_response(response, cache)
                 yield response
 
     async def _answers(
-        self, client: Any, llm_request: LlmRequest, stream: bool
+        self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
         """Request the response: complete, or as a stream that ends with the complete response."""
-        name = self._model_name(llm_request)
+        client, name = await self._client_for(llm_request), self._model_name(llm_request)
         if not stream and isinstance(client, GeminiClient):
             answer = await client.generate(name, self._body(llm_request), read_answer)
             yield LlmResponse.create(answer)
@@ -244,15 +257,6 @@ class Gemini(HttpLlm, LiveLlm):
             if response is None or not whole.ended:
                 raise self._bad_answer("the stream ended before the answer did")
             yield response
-
-    async def _interact(
-        self, client: Any, llm_request: LlmRequest, stream: bool
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Send the request through the interactions API."""
-        responses = generate_content_via_interactions(client, llm_request, stream)
-        async with Aclosing(responses):
-            async for response in responses:
-                yield response
 
     def _body(self, llm_request: LlmRequest) -> dict[str, Any]:
         """Return the body of a request for content."""

@@ -73,7 +73,7 @@ class ProviderLlm(BaseLlm):
         """The key under which the process counts this model's rate and failures."""
         return self.provider.name, self._place(), self.model
 
-    async def generate_content_async(
+    def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see `BaseLlm`.
@@ -84,34 +84,24 @@ class ProviderLlm(BaseLlm):
         """
         options = self.retry_options
         policy = self.retry_policy if options is None else RetryPolicy.of(options)
-        responses = policy.run(
-            lambda: self._attempt(llm_request, stream),
+        send = self._generate if self.rate_limit is None else self._generate_in_turn
+        return policy.run(
+            lambda: send(llm_request, stream),
             model=self.model,
             provider=self.provider.title,
+            explain=self._to_provider_error,
         )
-        async with Aclosing(responses):
-            async for response in responses:
-                yield response
 
-    async def _attempt(
+    async def _generate_in_turn(
         self, llm_request: LlmRequest, stream: bool
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Send the request once, within the rate limit; raise failures as ProviderErrors."""
-        limit, turn = self.rate_limit, None
-        if limit is not None:
-            turn = await limit.take(self.key, model=self.model, provider=self.provider.name)
-        responses = self._generate(llm_request, stream)
-        try:
-            async with Aclosing(responses):
-                async for response in responses:
-                    if turn is not None:
-                        turn.count(response)
-                    yield response
-        except Exception as error:  # boundary: map the transport's errors to ours
-            known = self._to_provider_error(error)
-            if known is error or known is None:
-                raise
-            raise known from None
+        """Send the request once, within the rate limit."""
+        assert self.rate_limit is not None
+        turn = await self.rate_limit.take(self.key, model=self.model, provider=self.provider.name)
+        async with Aclosing(self._generate(llm_request, stream)) as responses:
+            async for response in responses:
+                turn.count(response)
+                yield response
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Yield the fields that `repr` shows; a base URL without its login and query."""

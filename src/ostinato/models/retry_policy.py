@@ -68,6 +68,7 @@ class RetryPolicy(BaseModel):
         *,
         model: str,
         provider: str = "",
+        explain: Callable[[Exception], Exception | None] | None = None,
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield an attempt's responses; retry a failure if this policy allows it.
 
@@ -75,9 +76,10 @@ class RetryPolicy(BaseModel):
           attempt: asks once.
           model: the model's name, for the log.
           provider: the provider's name, for the log.
+          explain: returns the error that an attempt's error means, or None if it is not known.
 
         Raises:
-          Exception: what the last attempt raised.
+          Exception: what the last attempt raised, explained.
         """
         began, number = _waiting.now(), 0
         while True:
@@ -90,12 +92,14 @@ class RetryPolicy(BaseModel):
                         complete |= not response.partial
                         yield response
                 return
-            except Exception as error:  # boundary: only some failures end the request
-                if complete or (parts and self.after_first_part == "raise"):
-                    raise
-                wait = self._wait(error, number, began)
+            except Exception as raised:  # boundary: only some failures end the request
+                error = (explain and explain(raised)) or raised
+                is_final = complete or (parts and self.after_first_part == "raise")
+                wait = None if is_final else self._wait(error, number, began)
                 if wait is None:
-                    raise
+                    if error is raised:
+                        raise
+                    raise error from None
                 logger.warning(
                     "%s model %r failed: %s. Attempt %d of %d follows in %.1f s.",
                     provider or "The",

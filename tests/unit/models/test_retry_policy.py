@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from ostinato.errors import (
     ModelServerError,
     ModelTimeoutError,
 )
-from ostinato.models import LlmRequest, RetryPolicy
+from ostinato.models import LlmRequest, LlmResponse, RetryPolicy
 from tests.support.optionals import parts_of
 
 from .conftest import Time
@@ -169,3 +170,19 @@ async def test_a_model_of_one_s_own_can_run_by_a_policy(time: Time) -> None:
 def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         RetryPolicy(**fields)
+
+
+async def test_the_explained_error_is_decided_upon_and_raised(time: Time) -> None:
+    async def attempt() -> AsyncGenerator[LlmResponse, None]:
+        raise ZeroDivisionError("broken")
+        yield LlmResponse()
+
+    def explain(error: Exception) -> Exception | None:
+        return ConnectionError("explained") if isinstance(error, ZeroDivisionError) else None
+
+    run = RetryPolicy(attempts=2).run(attempt, model="m", explain=explain)
+    with pytest.raises(ConnectionError, match="explained") as caught:
+        await anext(run)
+    assert len(time.waits) == 1
+    assert isinstance(caught.value.__context__, ZeroDivisionError)
+    assert caught.value.__suppress_context__

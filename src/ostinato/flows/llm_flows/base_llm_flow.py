@@ -42,6 +42,7 @@ from .live.live_connection import MAX_RECONNECTS
 from .live.live_run import LiveSteps, run_live
 from .model_call.model_hooks import (
     EventDraft,
+    has_after_model_hooks,
     run_after_model_hooks,
     run_before_model_hooks,
     run_model_error_hooks,
@@ -305,6 +306,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
             streaming, chain, responses = _begin_call(ctx, llm_request, call)
             complete, spending = False, ctx.services.budget_usage
             who, agent_name = f"model {llm_request.model!r}", ctx.agent.name
+            hooked = has_after_model_hooks(ctx)
             try:
                 while True:
                     call.resume()
@@ -329,12 +331,11 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
                     partial = response.partial
                     if partial and not streaming:
                         continue
-                    if chain is not None:
-                        chain.record_on(response)
                     if not partial:
                         complete = True
-                        response = require_content(ctx, response)
-                    response = await run_after_model_hooks(ctx, response, draft, call)
+                        response = _complete_response(ctx, response, chain)
+                    if hooked:
+                        response = await run_after_model_hooks(ctx, response, draft, call)
                     if complete:
                         call.end()  # before the loop acts on the response
                     yield response
@@ -557,6 +558,15 @@ def _begin_call(
     model: BaseLlm = agent.canonical_model
     chain = begin_chain(ctx, llm_request) if is_chained(model) else None
     return streaming, chain, generate_responses(ctx, model, llm_request, streaming)
+
+
+def _complete_response(
+    ctx: InvocationContext, response: LlmResponse, chain: Chain | None
+) -> LlmResponse:
+    """Return a complete response with what the loop adds before any hook sees it."""
+    if chain is not None:
+        chain.record_on(response)
+    return require_content(ctx, response)
 
 
 async def _handle_model_error(

@@ -116,20 +116,22 @@ class EventReader:
 
     def _read_field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value)
+            self._data.append(value.removeprefix(b" "))
             self._size += len(value) + 1
             if self._size > self._bound:
                 raise HttpTooLargeError("An event of the answer", self._bound)
         elif name == b"event":
-            self._event = value
+            self._event = value.removeprefix(b" ")
 
     def _take_event(self) -> ServerSentEvent:
         data, event = b"\n".join(self._data), self._event
         self._data.clear()
         self._size, self._event = 0, b""
-        return ServerSentEvent(text_of_bytes(data), text_of_bytes(event) if event else "")
+        try:
+            return ServerSentEvent(data.decode(), event.decode())
+        except UnicodeDecodeError as error:
+            raise _not_utf8() from error
 
 
 def text_of_bytes(data: bytes) -> str:
@@ -137,4 +139,8 @@ def text_of_bytes(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise HttpAnswerError("The answer is not UTF-8.") from error
+        raise _not_utf8() from error
+
+
+def _not_utf8() -> HttpAnswerError:
+    return HttpAnswerError("The answer is not UTF-8.")

@@ -90,48 +90,38 @@ class HttpStream:
                 request_id=self.request_id,
             ) from error
 
-    async def events(self, *, end: str = "") -> AsyncGenerator[ServerSentEvent, None]:
-        """Yield the server-sent events of the body; see `chunks` for errors.
-
-        Args:
-          end: data of the event that ends the stream, which is not yielded. What a server sends
-            behind it is discarded for a moment, so that the connection can be used again.
-        """
-        async with Aclosing(self._event_lists(end)) as lists:
-            async for events in lists:
-                for event in events:
-                    yield event
+    def events(self, *, end: str = "") -> AsyncGenerator[ServerSentEvent, None]:
+        """Yield the server-sent events of the body; see `read_events`."""
+        return self.read_events(_as_it_is, end=end)
 
     async def read_events(
         self, read: Callable[[ServerSentEvent], Read | None], *, end: str = ""
     ) -> AsyncGenerator[Read, None]:
-        """Yield what `read` makes of the events, except None; see `events`.
+        """Yield what `read` makes of the server-sent events, except None; see `chunks` for errors.
 
         An error of `read` is raised after what stood before it was yielded.
-        """
-        async with Aclosing(self._event_lists(end)) as lists:
-            async for events in lists:
-                for event in events:
-                    found = read(event)
-                    if found is not None:
-                        yield found
 
-    async def _event_lists(self, end: str) -> AsyncGenerator[list[ServerSentEvent], None]:
-        """Yield the events that each piece of the body completes."""
+        Args:
+          read: reads one event.
+          end: data of the event that ends the stream, which is not read. What a server sends
+            behind it is discarded for a moment, so that the connection can be used again.
+        """
         reader = EventReader(self._bounds.event)
         async with Aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
-                events = reader.feed(chunk)
-                before = _before_end(events, end)
-                if before is None:
-                    yield events
-                    continue
-                yield before
-                await _discard(chunks)
+                for event in reader.feed(chunk):
+                    if end and event.data == end:
+                        await _discard(chunks)
+                        return
+                    found = read(event)
+                    if found is not None:
+                        yield found
+        for event in reader.finish():
+            if end and event.data == end:
                 return
-        rest = reader.finish()
-        before = _before_end(rest, end)
-        yield rest if before is None else before
+            found = read(event)
+            if found is not None:
+                yield found
 
     async def lines(self) -> AsyncGenerator[str, None]:
         """Yield the lines of the body that are not blank; see `chunks` for errors."""
@@ -178,12 +168,8 @@ def _read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:
     return headers
 
 
-def _before_end(events: list[ServerSentEvent], end: str) -> list[ServerSentEvent] | None:
-    """Return the events before the one that ends a stream; None if that is not among them."""
-    if not end:
-        return None
-    ends = [place for place, event in enumerate(events) if event.data == end]
-    return events[: ends[0]] if ends else None
+def _as_it_is(event: ServerSentEvent) -> ServerSentEvent:
+    return event
 
 
 async def _discard(chunks: AsyncGenerator[bytes, None]) -> None:

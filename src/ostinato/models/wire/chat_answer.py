@@ -65,7 +65,7 @@ class ChatAnswer:
         A server that cannot stream sends its whole answer as the only one.
         """
         choice = self._first_choice(chunk)
-        if message := fields_of(choice.get("message")):
+        if "message" in choice and (message := fields_of(choice["message"])):
             self._reason = self._reason or "stop"
             return self._add(message)
         return self._add(fields_of(choice.get("delta")))
@@ -113,15 +113,19 @@ class ChatAnswer:
 
     def _first_choice(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Note what stands beside the choices and return the first one's fields."""
-        self._model = text_of(fields.get("model")) or self._model
-        if usage := fields.get("usage") or fields_of(fields.get("x_groq")).get("usage"):
+        if (model := fields.get("model")) != self._model:
+            self._model = text_of(model) or self._model
+        if usage := fields.get("usage"):
             self._usage = usage
+        elif "x_groq" in fields:
+            self._usage = fields_of(fields["x_groq"]).get("usage") or self._usage
         if "citations" in fields:
             self._urls += [url for url in items_of(fields["citations"]) if isinstance(url, str)]
         for one in items_of(fields.get("choices")):
             choice = fields_of(one)
-            if choice.get("index", 0) in (0, None):
-                self._reason = text_of(choice.get("finish_reason")) or self._reason
+            if not choice.get("index"):
+                if reason := choice.get("finish_reason"):
+                    self._reason = text_of(reason) or self._reason
                 if choice.get("logprobs"):
                     self._logprobs += items_of(fields_of(choice["logprobs"]).get("content"))
                 return choice

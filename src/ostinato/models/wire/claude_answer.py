@@ -280,9 +280,10 @@ def _citation(source: Block, start: int, end: int) -> types.Citation:
 
 
 def _check_block(block: Any) -> Block:
-    if not isinstance(block, dict) or not isinstance(cast(Block, block).get("type"), str):
+    fields = fields_of(block)
+    if not isinstance(fields.get("type"), str):
         raise BadAnswer(f"something without a type: {_start(block)}")
-    return cast(Block, block)
+    return fields
 
 
 def _start(value: Any) -> str:

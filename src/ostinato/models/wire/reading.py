@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import Any, cast
+from typing import Any
 
 from .faults import BadAnswer
 from .surrogates import SplitPairs, load_json
@@ -17,12 +17,13 @@ _LONGEST_SHOWN = 300  # characters of a text that is no JSON
 
 def fields_of(value: object) -> dict[str, Any]:
     """Return an object's fields; none for anything else."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    # No cast: this is called for each piece of a stream, several times.
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def items_of(value: object) -> list[Any]:
     """Return a list's items; none for anything else."""
-    return cast(list[Any], value) if isinstance(value, list) else []
+    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def text_of(value: object) -> str:
@@ -56,10 +57,10 @@ def read_json(text: str | bytes, pairs: SplitPairs | None = None) -> dict[str, A
         for one.
     """
     try:
-        value: object = load_json(text, pairs)
+        value: Any = load_json(text, pairs)
     except (ValueError, RecursionError):
         shown = text if isinstance(text, str) else text.decode(errors="replace")
         raise BadAnswer(shown[:_LONGEST_SHOWN] or "it is empty") from None
     if not isinstance(value, dict):
         raise BadAnswer(f"no object of JSON: {json.dumps(value)[:_LONGEST_SHOWN]}")
-    return cast(dict[str, Any], value)
+    return value  # pyright: ignore[reportUnknownVariableType]

@@ -14,29 +14,22 @@ _REPLACEMENT = "\ufffd"
 _Path = tuple[str | int, ...]
 
 
-class SplitPairs:
-    """Joins the surrogate pairs that a stream splits over two of its events.
+class SplitPairs(dict[_Path, str]):
+    """The first halves of surrogate pairs that a stream splits over two of its events.
 
-    The first half is held back until the same field of a later event brings the second one. A
-    half that stays alone is left out.
+    A first half is held back until the same field of a later event brings the second one. A half
+    that stays alone is left out.
     """
-
-    def __init__(self) -> None:
-        self._first_halves: dict[_Path, str] = {}
-
-    def __bool__(self) -> bool:
-        """Whether a first half waits for its second one."""
-        return bool(self._first_halves)
 
     def join(self, path: _Path, text: str) -> str:
         """Return a field's text with the half that was held back; hold back a half at its end."""
         if not text:
             return text
-        first = self._first_halves.pop(path, "")
+        first = self.pop(path, "")
         if first and "\udc00" <= text[0] <= "\udfff":
             text = _join_pair(first, text[0]) + text[1:]
         if "\ud800" <= text[-1] <= "\udbff":
-            self._first_halves[path] = text[-1]
+            self[path] = text[-1]
             text = text[:-1]
         return text
 

@@ -76,13 +76,21 @@ async def run_before_model_hooks(
     return await _run_hooks(ctx, draft, call, hook, callbacks, llm_request=llm_request)
 
 
+def has_after_model_hooks(ctx: InvocationContext) -> bool:
+    """Return whether the agent or a plugin has an after_model hook."""
+    return bool(
+        ctx.agent.canonical_after_model_callbacks
+        or ctx.plugin_manager.overrides("after_model_callback")
+    )
+
+
 async def run_after_model_hooks(
     ctx: InvocationContext, llm_response: LlmResponse, draft: EventDraft, call: AnyCall = NO_CALL
 ) -> LlmResponse:
     """Run the after_model hooks within the span of the call; an answer replaces the response."""
-    hook, callbacks = "after_model_callback", ctx.agent.canonical_after_model_callbacks
-    if not callbacks and not ctx.plugin_manager.overrides(hook):
+    if not has_after_model_hooks(ctx):
         return llm_response
+    hook, callbacks = "after_model_callback", ctx.agent.canonical_after_model_callbacks
     answer = await _run_hooks(ctx, draft, call, hook, callbacks, llm_response=llm_response)
     return answer or llm_response
 

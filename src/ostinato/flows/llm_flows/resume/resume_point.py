@@ -43,8 +43,13 @@ class PendingCalls(NamedTuple):
     pauses: bool
 
 
+_NO_CALLS = PendingCalls(None, set(), False)
+
+
 def find_pending_calls(ctx: InvocationContext, resume_point: ResumePoint | None) -> PendingCalls:
     """Return this agent's open calls, and whether the step pauses for them."""
+    if not ctx.is_resumable and not ctx.run_state.is_resumed:
+        return _NO_CALLS
     waiting = open_calls(ctx.log, ctx.invocation_id, ctx.branch)
     left = [c for c in waiting if c.record.author == ctx.agent.name and _is_unfinished(ctx, c)]
     if left:
@@ -55,11 +60,11 @@ def find_pending_calls(ctx: InvocationContext, resume_point: ResumePoint | None)
     # A run that is not resumable ends at a long-running call, and calls the model at its answer.
     resume = ctx.run_state.resume
     if resume_point is None or resume_point.kind != "calls" or resume is None:
-        return PendingCalls(None, set(), False)
+        return _NO_CALLS
     if resume_point.record is not None and any(
         ctx.log.is_over(c) for c, _ in resume_point.record.calls
     ):
-        return PendingCalls(None, set(), False)  # a resumed task has just finished
+        return _NO_CALLS  # a resumed task has just finished
     return PendingCalls(None, set(), resume.is_newest(resume_point.record))
 
 
