@@ -29,6 +29,16 @@ _NAMED = (
     r"(?:api|access|account|private|secret|signing|encryption|shared)[_-]?keys?(?:[_-]?id)?|"
     r"pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|authorization|cookie"
 )
+# How the explanation of an invalid field begins, as in `token: Field required`.
+_EXPLANATION = (
+    r"(?:String|Input|Data|Dates?|Datetimes?|Time|Timezone|List|Tuple|Dictionary|Bytes|Keys|"
+    r"Arguments|Object|Instance|(?:Set|Frozenset)\ items|URL(?:\ scheme)?|"
+    r"(?:Decimal|Fraction|JSON|URL|UUID)\ input)\ "
+    r"(?:should|must|is|has|tag|violated|offset|provided)\b|UUID\ version\b|"
+    r"Field\ (?:required|is)\b|Extra\ inputs\ are\b|Value\ error,|Assertion\ failed,|"
+    r"Unable\ to\b|Missing\ required\b|Unexpected\ (?:keyword|positional)\b|"
+    r"Invalid\ (?:JSON|datetime)\b|Got\ multiple\b|Recursion\ error\b|A\ request\ may\b"
+)
 _TEXT = rf"""(?x)
     # Authorization headers; after "basic" only what is no plain word
     \bbearer\s{{1,9}}(?:[\w+/.~=-]{{8,}} | (?=[a-z]{{0,9}}[^a-z\s])[\w+/.~=-]{{4,}})
@@ -53,8 +63,9 @@ _TEXT = rf"""(?x)
     # "key" alone: any long word in a repr, and one with a digit in JSON
     | (?P<key>["']key\\?["']\s{{0,9}}:\s{{0,9}}(?:b?'|\\?"))
         (?:(?<=')[^'\s]{{8,}} | (?<=")(?=[^"\s]{{0,99}}[0-9])[^"\\\s]{{8,}})
-    # name = value, name: value and "name": "value", in either kind of quotes
+    # name = value, name: value and "name": "value", in either kind of quotes; no explanation
     | (?P<name>(?:{_NAMED})[\\"']{{0,4}}\s{{0,9}}[=:]\s{{0,9}}(?:b?\\?["'])?)
+        (?!(?-i:{_EXPLANATION}))
         (?:(?<=")(?:[^"\\\n]|\\(?!"))+ | (?<=')(?:[^'\\\n]|\\(?!'))+
         | (?:(?:bearer|basic|digest|token)\s{{1,9}})?[^\s"',;&]{{4,}})
     """

@@ -64,6 +64,42 @@ def test_one_list_serves_all(text: str) -> None:
         assert left.replace("***", "[redacted]").count("[redacted]") >= 1
 
 
+EXPLANATIONS = [
+    "Field required",
+    "Extra inputs are not permitted",
+    "String should match pattern '^[a-z]+$'",
+    "String should have at most 256 characters",
+    "Input should be a valid string",
+    "Input should be 'a' or 'b'",
+    "List should have at most 3 items after validation, not 4",
+    "Dictionary should have at least 1 item after validation, not 0",
+    "Value error, the key is too long",
+    "Assertion failed, it is empty",
+    "URL scheme should be 'https'",
+    "UUID input should be a string, bytes or UUID object",
+    "Unable to extract tag using discriminator 'type'",
+    "Missing required argument",
+    "Unexpected keyword argument",
+    "Invalid JSON: expected value at line 1 column 1",
+    "JSON input should be string, bytes or bytearray",
+    "A request may have at most 3 messages and parts of messages; this one has 4 or more.",
+]
+
+
+@pytest.mark.parametrize("explanation", EXPLANATIONS)
+def test_the_explanation_of_an_invalid_field_stays(explanation: str) -> None:
+    for name in ("query.pageToken", "body.api_key", "password", "secret", "body.auth.credentials"):
+        text = f"{name}: {explanation}"
+        assert redact_text(text) == text
+        assert public_text(text) == text
+        assert redact_text(f"{name}={CANARY} {explanation}") == f"{name}=[redacted] {explanation}"
+
+
+@pytest.mark.parametrize("value", ["Summer is", "Input", "String42 should", "field required"])
+def test_a_value_that_only_begins_like_an_explanation_is_left_out(value: str) -> None:
+    assert value.split()[0] not in redact_text(f"password: {value} it")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -50,7 +50,7 @@ FLOORS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "models.embedder",
         ),
     ),
-    ("facts", ("_google_rest", "events", "artifacts", "agent_files", "processes")),
+    ("facts", ("_google_rest", "_shared_files", "events", "artifacts", "agent_files", "processes")),
     ("sessions", ("_vertex_rag", "sessions")),
     (
         "ports",
@@ -107,6 +107,7 @@ SHARED_UNDERSCORE_MODULES = frozenset(
         "_private_files",
         "_secret_values",
         "_secrets",
+        "_shared_files",
         "_shielded",
         "_task_group",
         "_vertex_rag",

@@ -35,7 +35,8 @@ def main(args: argparse.Namespace) -> int:
     sessions = asyncio.run(_read_sessions(args, loaded, given))
     if not given:
         return _list_waiting(args, sessions)
-    return run.main(_as_run(args, _session_of(sessions, given[0])))
+    place = f"any session of {args.path}" + (f" of the user {args.user!r}" if args.user else "")
+    return run.main(_as_run(args, _session_of(sessions, given[0], place)))
 
 
 async def _read_sessions(
@@ -83,8 +84,13 @@ async def _waiting_places(store: Store, app_name: str, user_id: str | None) -> l
         page = await store.open_requests(app_name, user_id, after=page.next)
 
 
-def _session_of(sessions: list[Session], wanted: str) -> Session:
+def _session_of(sessions: list[Session], wanted: str, place: str) -> Session:
     """Return the session with the call that a person means.
+
+    Args:
+      sessions: the sessions that were searched.
+      wanted: the call's id, or its beginning.
+      place: what was searched, for the error.
 
     Raises:
       CliError: no call, or one of several sessions, begins so, or the call was already answered.
@@ -98,7 +104,7 @@ def _session_of(sessions: list[Session], wanted: str) -> Session:
             f"{wanted!r} fits calls of more than one session. Give more of the id.", USAGE
         )
     events = [event for session in sessions for event in session.events]
-    call = find_call([one for _, one in waiting], wanted, kinds, events)
+    call = find_call([one for _, one in waiting], wanted, kinds, events, place)
     return next(session for session, one in waiting if one is call)
 
 

@@ -35,7 +35,11 @@ def is_meant(call_id: str | None, wanted: str) -> bool:
 
 
 def find_call(
-    waiting: list[Pending], wanted: str, kinds: tuple[Kind, ...], events: Iterable[Event] = ()
+    waiting: list[Pending],
+    wanted: str,
+    kinds: tuple[Kind, ...],
+    events: Iterable[Event] = (),
+    place: str = "this session",
 ) -> Pending:
     """Return the waiting call that a person means by its id, or by the beginning of it.
 
@@ -46,6 +50,7 @@ def find_call(
       wanted: the id, or its beginning.
       kinds: the kinds of call that the answer fits.
       events: the session's events; they show whether a call was already answered.
+      place: where the calls are from, for the error.
 
     Raises:
       CliError: no call matches, several match, the beginning is too short, or the call was already
@@ -73,9 +78,11 @@ def find_call(
     before = _answered_before(events, lambda call_id: is_meant(call_id, wanted))
     if before:
         raise CliError(before, ANSWERED)
-    what = "an approval" if "approval" in kinds else "a result"
+    what = "a result"
+    if "approval" in kinds:
+        what = "an approval" if len(kinds) == 1 else "an answer"
     raise CliError(
-        f"No call {wanted!r} waits for {what} in this session"
+        f"No call {wanted!r} waits for {what} in {place}"
         + (f"; these do: {names}." if names else "; none does.")
     )
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from .. import _clock
+from .._shared_files import lock_file, replace_file
 from ..errors import InputValidationError
 from ..evaluation.eval_set import EvalSet
 from ..evaluation.local_eval_sets_manager import format_eval_set, load_eval_set_from_file
@@ -33,19 +34,26 @@ def add_session_case(args: argparse.Namespace) -> int:
         case = make_session_case(session, eval_id, args.invocation)
     except InputValidationError as error:
         raise CliError(str(error), USAGE) from error
-    if file.is_file():
-        eval_set = load_eval_set_from_file(str(file), _id_of(file))
-    else:
-        eval_set = EvalSet(eval_set_id=_id_of(file), eval_cases=[], creation_timestamp=_clock.now())
-    if any(one.eval_id == case.eval_id for one in eval_set.eval_cases):
-        raise CliError(f"{file} has a case {case.eval_id!r} already; give another --id.", USAGE)
-    eval_set.eval_cases.append(case)
     try:
-        file.write_text(format_eval_set(eval_set), encoding="utf-8")
+        with lock_file(file):
+            eval_set = _read_set(file)
+            if any(one.eval_id == case.eval_id for one in eval_set.eval_cases):
+                raise CliError(
+                    f"{file} has a case {case.eval_id!r} already; give another --id.", USAGE
+                )
+            eval_set.eval_cases.append(case)
+            replace_file(file, format_eval_set(eval_set))
     except OSError as error:
         raise CliError(f"{file} cannot be written: {error.strerror}.", USAGE) from error
     print(f"Added the case {case.eval_id!r} with {len(case.conversation or [])} turns to {file}.")
     return 0
+
+
+def _read_set(file: Path) -> EvalSet:
+    """Return the set of a file, or an empty one for a file that does not exist."""
+    if file.is_file():
+        return load_eval_set_from_file(str(file), _id_of(file))
+    return EvalSet(eval_set_id=_id_of(file), eval_cases=[], creation_timestamp=_clock.now())
 
 
 def _id_of(file: Path) -> str:

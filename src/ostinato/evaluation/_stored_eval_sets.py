@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 import re
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
 
 from .. import _clock
 from ..errors import InputValidationError, NotFoundError
@@ -38,6 +40,10 @@ class StoredEvalSets(EvalSetsManager):
     def save_eval_set(self, app_name: str, eval_set_id: str, eval_set: EvalSet) -> None:
         """Write a set, in place of an earlier one."""
 
+    @abc.abstractmethod
+    def lock_eval_set(self, app_name: str, eval_set_id: str) -> AbstractContextManager[None]:
+        """Return the lock under which a set is read, changed and written."""
+
     def create_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet:
         """Create an empty set.
 
@@ -45,15 +51,18 @@ class StoredEvalSets(EvalSetsManager):
           ValueError: the id is invalid, or the set exists.
         """
         check_id("Eval Set ID", eval_set_id)
-        if self.get_eval_set(app_name, eval_set_id) is not None:
-            raise InputValidationError(f"EvalSet {eval_set_id} already exists for app {app_name}.")
         eval_set = EvalSet(
             eval_set_id=eval_set_id,
             name=eval_set_id,
             eval_cases=[],
             creation_timestamp=_clock.now(),
         )
-        self.save_eval_set(app_name, eval_set_id, eval_set)
+        with self.lock_eval_set(app_name, eval_set_id):
+            if self.get_eval_set(app_name, eval_set_id) is not None:
+                raise InputValidationError(
+                    f"EvalSet {eval_set_id} already exists for app {app_name}."
+                )
+            self.save_eval_set(app_name, eval_set_id, eval_set)
         return eval_set
 
     def get_eval_case(self, app_name: str, eval_set_id: str, eval_case_id: str) -> EvalCase | None:
@@ -69,13 +78,12 @@ class StoredEvalSets(EvalSetsManager):
           NotFoundError: the set does not exist.
           ValueError: the set has a case of this id.
         """
-        eval_set = self._load_set(app_name, eval_set_id)
-        if any(case.eval_id == eval_case.eval_id for case in eval_set.eval_cases):
-            raise InputValidationError(
-                f"Eval id `{eval_case.eval_id}` already exists in `{eval_set_id}` eval set."
-            )
-        eval_set.eval_cases.append(eval_case)
-        self.save_eval_set(app_name, eval_set_id, eval_set)
+        with self._change_set(app_name, eval_set_id) as eval_set:
+            if any(case.eval_id == eval_case.eval_id for case in eval_set.eval_cases):
+                raise InputValidationError(
+                    f"Eval id `{eval_case.eval_id}` already exists in `{eval_set_id}` eval set."
+                )
+            eval_set.eval_cases.append(eval_case)
 
     def update_eval_case(
         self, app_name: str, eval_set_id: str, updated_eval_case: EvalCase
@@ -85,9 +93,8 @@ class StoredEvalSets(EvalSetsManager):
         Raises:
           NotFoundError: the set or the case does not exist.
         """
-        eval_set = self._load_set(app_name, eval_set_id)
-        eval_set.eval_cases[_find_case(eval_set, updated_eval_case.eval_id)] = updated_eval_case
-        self.save_eval_set(app_name, eval_set_id, eval_set)
+        with self._change_set(app_name, eval_set_id) as eval_set:
+            eval_set.eval_cases[_find_case(eval_set, updated_eval_case.eval_id)] = updated_eval_case
 
     def delete_eval_case(self, app_name: str, eval_set_id: str, eval_case_id: str) -> None:
         """Delete a case.
@@ -95,15 +102,18 @@ class StoredEvalSets(EvalSetsManager):
         Raises:
           NotFoundError: the set or the case does not exist.
         """
-        eval_set = self._load_set(app_name, eval_set_id)
-        del eval_set.eval_cases[_find_case(eval_set, eval_case_id)]
-        self.save_eval_set(app_name, eval_set_id, eval_set)
+        with self._change_set(app_name, eval_set_id) as eval_set:
+            del eval_set.eval_cases[_find_case(eval_set, eval_case_id)]
 
-    def _load_set(self, app_name: str, eval_set_id: str) -> EvalSet:
-        eval_set = self.get_eval_set(app_name, eval_set_id)
-        if eval_set is None:
-            raise NotFoundError(f"Eval set `{eval_set_id}` not found. App: {app_name!r}.")
-        return eval_set
+    @contextmanager
+    def _change_set(self, app_name: str, eval_set_id: str) -> Generator[EvalSet]:
+        """Yield a set to change it; it is written if the block ends without an error."""
+        with self.lock_eval_set(app_name, eval_set_id):
+            eval_set = self.get_eval_set(app_name, eval_set_id)
+            if eval_set is None:
+                raise NotFoundError(f"Eval set `{eval_set_id}` not found. App: {app_name!r}.")
+            yield eval_set
+            self.save_eval_set(app_name, eval_set_id, eval_set)
 
 
 def _find_case(eval_set: EvalSet, eval_case_id: str) -> int:

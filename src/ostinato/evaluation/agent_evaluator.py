@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _clock
 from .._log import get_logger
+from .._shared_files import replace_file
 from ..agents.base_agent import BaseAgent
 from ..agents.node_agent import as_agent
 from ..apps.app import App
@@ -170,7 +171,7 @@ class AgentEvaluator:
         if not old_eval_data_file or not new_eval_data_file:
             raise InputValidationError("Name both the old and the new file.")
         eval_set = _load_test_file(Path(old_eval_data_file), initial_session_file)
-        Path(new_eval_data_file).write_text(format_eval_set(eval_set), encoding="utf-8")
+        replace_file(Path(new_eval_data_file), format_eval_set(eval_set))
 
 
 def _choose_config(criteria: dict[str, float] | None, eval_config: EvalConfig | None) -> EvalConfig:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import Lock
+
 from ._stored_eval_sets import StoredEvalSets
 from .eval_set import EvalSet
 
@@ -11,6 +15,7 @@ class InMemoryEvalSetsManager(StoredEvalSets):
 
     def __init__(self) -> None:
         self._sets: dict[tuple[str, str], EvalSet] = {}
+        self._lock = Lock()
 
     def get_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet | None:
         """Return a set, or None if it does not exist."""
@@ -22,12 +27,13 @@ class InMemoryEvalSetsManager(StoredEvalSets):
         Raises:
           ValueError: the set exists.
         """
-        if (app_name, eval_set_id) in self._sets:
-            raise ValueError(f"EvalSet {eval_set_id} already exists for app {app_name}.")
-        self._sets[app_name, eval_set_id] = EvalSet(
-            eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[]
-        )
-        return self._sets[app_name, eval_set_id]
+        with self._lock:
+            if (app_name, eval_set_id) in self._sets:
+                raise ValueError(f"EvalSet {eval_set_id} already exists for app {app_name}.")
+            self._sets[app_name, eval_set_id] = EvalSet(
+                eval_set_id=eval_set_id, name=eval_set_id, eval_cases=[]
+            )
+            return self._sets[app_name, eval_set_id]
 
     def list_eval_sets(self, app_name: str) -> list[str]:
         """Return the ids of the sets of an app."""
@@ -36,3 +42,9 @@ class InMemoryEvalSetsManager(StoredEvalSets):
     def save_eval_set(self, app_name: str, eval_set_id: str, eval_set: EvalSet) -> None:
         """Keep a set, in place of an earlier one."""
         self._sets[app_name, eval_set_id] = eval_set
+
+    @contextmanager
+    def lock_eval_set(self, app_name: str, eval_set_id: str) -> Generator[None]:
+        """Hold the lock of all sets."""
+        with self._lock:
+            yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .._private_files import create_private_file
+from .._shared_files import replace_file
 from ..errors import NotFoundError
 from ._result_file import (
     RESULT_FILE_EXTENSION,
@@ -40,8 +40,7 @@ class LocalEvalSetResultsManager(EvalSetResultsManager):
         folder.mkdir(parents=True, exist_ok=True)
         name = (result.eval_set_result_name or result.eval_set_result_id).replace("\\", "_")
         path = folder / f"{name}{RESULT_FILE_EXTENSION}"
-        create_private_file(path)
-        path.write_text(format_eval_set_result(result), encoding="utf-8")
+        replace_file(path, format_eval_set_result(result), private=True)
 
     def get_eval_set_result(self, app_name: str, eval_set_result_id: str) -> EvalSetResult:
         """Return the results in a file.

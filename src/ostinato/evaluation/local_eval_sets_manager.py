@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from .. import _clock, types
+from .._shared_files import lock_file, replace_file
 from ..errors import InputValidationError, NotFoundError
 from ._stored_eval_sets import EVAL_SET_FILE_EXTENSION, StoredEvalSets, check_id
 from .eval_base_model import ADK_230
@@ -212,6 +214,15 @@ class LocalEvalSetsManager(StoredEvalSets):
     def __init__(self, agents_dir: str) -> None:
         self._agents_dir = agents_dir
 
+    def create_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet:
+        """Create an empty set, and the app's folder if it is missing.
+
+        Raises:
+          ValueError: the id is invalid, or the set exists.
+        """
+        self._locate_set(app_name, eval_set_id).parent.mkdir(parents=True, exist_ok=True)
+        return super().create_eval_set(app_name, eval_set_id)
+
     def get_eval_set(self, app_name: str, eval_set_id: str) -> EvalSet | None:
         """Return a set, or None if it does not exist."""
         path = self._locate_set(app_name, eval_set_id)
@@ -229,7 +240,7 @@ class LocalEvalSetsManager(StoredEvalSets):
         try:
             names = os.listdir(Path(self._agents_dir) / app_name)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotFoundError(f"There is no folder of the app {app_name!r}.") from error
+            raise _no_folder(app_name) from error
         return sorted(
             name.removesuffix(EVAL_SET_FILE_EXTENSION)
             for name in names
@@ -240,11 +251,24 @@ class LocalEvalSetsManager(StoredEvalSets):
         """Write a set; the file is replaced at once."""
         path = self._locate_set(app_name, eval_set_id)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{_clock.unique_id()}")
-        draft.write_text(format_eval_set(eval_set), encoding="utf-8")
-        draft.replace(path)
+        replace_file(path, format_eval_set(eval_set))
+
+    def lock_eval_set(self, app_name: str, eval_set_id: str) -> AbstractContextManager[None]:
+        """Return the lock of a set's file, which holds between threads and processes.
+
+        Raises:
+          NotFoundError: the app has no folder.
+        """
+        path = self._locate_set(app_name, eval_set_id)
+        if not path.parent.is_dir():
+            raise _no_folder(app_name)
+        return lock_file(path)
 
     def _locate_set(self, app_name: str, eval_set_id: str) -> Path:
         check_id("App name", app_name, allow=".-")
         check_id("Eval Set ID", eval_set_id, allow=".-")
         return Path(self._agents_dir) / app_name / f"{eval_set_id}{EVAL_SET_FILE_EXTENSION}"
+
+
+def _no_folder(app_name: str) -> NotFoundError:
+    return NotFoundError(f"There is no folder of the app {app_name!r}.")

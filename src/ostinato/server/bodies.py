@@ -6,15 +6,19 @@ import asyncio
 import json
 import math
 from collections import Counter
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
+from pydantic_core import PydanticCustomError
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 
 from .problems import Problem
 
 _CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
+_TOO_MANY = "too_many_parts"
+_LARGE = 64 * 1024  # characters of a JSON text that takes milliseconds to read
 _DEPTH = 100  # of nested lists and objects
 _LARGEST = 2**63  # databases have no larger integers
 _FINDINGS = 50  # reported for one body
@@ -40,9 +44,12 @@ async def read_json(request: Request, limit: int, seconds: float) -> Any:
         return None
     check_media_type(request.headers)
     try:
-        return parse_json(data.decode())
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise _invalid_json("it is not UTF-8 text") from error
+    if len(text) < _LARGE:
+        return parse_json(text)
+    return await asyncio.to_thread(parse_json, text)  # others are served meanwhile
 
 
 def check_media_type(headers: Headers) -> None:
@@ -162,21 +169,79 @@ def _finding_path(place: str, loc: tuple[int | str, ...]) -> list[int | str]:
     return [place, *(one[:_SHOWN] if isinstance(one, str) else one for one in loc[:_DEPTH])]
 
 
-def validate_record(model: type[_M], value: Any, place: str) -> _M:
+@dataclass(slots=True)
+class PartCount:
+    """How many messages and parts of messages a request may still have.
+
+    Attributes:
+      most: how many it may have.
+      count: how many were found.
+    """
+
+    most: int
+    count: int = 0
+
+    def add(self, message: Any) -> None:
+        """Count the parts of a message, or the messages of a list, before they are validated.
+
+        Args:
+          message: JSON: a message with `parts`, or a list.
+
+        Raises:
+          PydanticCustomError: there are too many.
+        """
+        if isinstance(message, dict):
+            message = cast("dict[str, Any]", message).get("parts")
+        if isinstance(message, list):
+            self.count += len(cast("list[Any]", message))
+        if self.count > self.most:
+            raise PydanticCustomError(
+                _TOO_MANY,
+                "A request may have at most {most} messages and parts of messages; this one has "
+                "{count} or more. Send fewer, or raise max_parts of the server's settings.",
+                {"most": self.most, "count": self.count},
+            )
+
+
+def _count_parts(message: Any, info: ValidationInfo) -> Any:
+    if isinstance(info.context, PartCount):
+        info.context.add(message)
+    return message
+
+
+# A field with a message or a list of messages or parts, whose number is bounded.
+CountedParts = BeforeValidator(_count_parts)
+
+
+def check_part_count(message: Any, most: int) -> None:
+    """Refuse the JSON of a message with too many parts.
+
+    Raises:
+      Problem: it has more than `most` parts.
+    """
+    try:
+        PartCount(most).add(message)
+    except PydanticCustomError as error:
+        raise Problem(422, "ValidationError", error.message()) from error
+
+
+def validate_record(model: type[_M], value: Any, place: str, parts: PartCount | None = None) -> _M:
     """Validate a value as a record.
 
     Args:
       model: the record's class.
       value: the value.
       place: where it comes from, such as `body` or `query`.
+      parts: bounds the messages and parts of a body.
 
     Raises:
       Problem: the value is not valid.
     """
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=parts)
     except ValidationError as error:
         findings = error.errors(include_url=False, include_context=False, include_input=False)
+        findings.sort(key=lambda one: one["type"] != _TOO_MANY)  # the reason for what follows
         found = [
             {
                 "type": one["type"],

@@ -45,7 +45,15 @@ _MORE_THAN_0 = (
     "keep_alive",
 )
 _AT_LEAST_0 = ("grace", "drain_delay")
-_AT_LEAST_1 = ("workers", "max_body", "max_upload", "live_backlog", "max_connections", "rate_limit")
+_AT_LEAST_1 = (
+    "workers",
+    "max_body",
+    "max_upload",
+    "max_parts",
+    "live_backlog",
+    "max_connections",
+    "rate_limit",
+)
 _WHOLE = (*_AT_LEAST_1, "port")
 _FLAGS = (
     "reload",

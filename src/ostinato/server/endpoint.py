@@ -17,7 +17,7 @@ from ..events.event import Event
 from ..execution.run_handle import Run
 from ..sessions.store.durable_store import Place
 from ..sessions.store.keyed_requests import REQUEST_DIGEST
-from .bodies import read_json, validate_record
+from .bodies import PartCount, read_json, validate_record
 from .host import Host
 from .idempotency import digest_request, read_key, refuse_key
 from .names import LONGEST_NAME, LONGEST_PACKED, LONGEST_QUERY, check_id, check_text
@@ -162,7 +162,8 @@ class Endpoint:
             limit = settings.max_upload if self.upload else settings.max_body
             value = await read_json(request, limit, settings.request_timeout)
             if value is not None or not self.optional:
-                body = validate_record(self.body, {} if value is None else value, "body")
+                parts = PartCount(settings.max_parts)
+                body = validate_record(self.body, {} if value is None else value, "body", parts)
         query = validate_record(self.query, self._read_query(request), "query")
         _label_log(request.path_params, body)
         call = Call(request, host, request.path_params, body, query)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.routing import WebSocketRoute
@@ -21,7 +21,7 @@ from ..context.run_config import RunConfig
 from ..errors import CallNotOpenError, InputValidationError, ToolAbortedError
 from ..runners import Runner
 from ..sessions.store.durable_store import Place
-from .bodies import parse_json, validate_record
+from .bodies import check_part_count, parse_json, validate_record
 from .client_input import check_message
 from .host import Host
 from .place import check_place, ensure_session, session_not_found
@@ -195,7 +195,7 @@ class LiveConversation:
                 raise _BadFrame(
                     NOT_TEXT, "BinaryFrame", "Send frames as JSON text, with audio in base64."
                 )
-            request = _read_request(text)
+            request = _read_request(text, self._host.settings.max_parts)
             try:
                 async with asyncio.timeout(self._host.settings.write_timeout):
                     await self._queue.put(request)  # a full queue delays reading of further frames
@@ -224,14 +224,17 @@ class LiveConversation:
                 self._host.runs.notify_change(place)
 
 
-def _read_request(text: str) -> LiveRequest:
+def _read_request(text: str, max_parts: int) -> LiveRequest:
     """Parse the request of a frame.
 
     Raises:
       _BadFrame: the frame is not a valid request.
     """
     try:
-        request = validate_record(LiveRequest, parse_json(text), "frame")
+        value = parse_json(text)
+        if isinstance(value, dict):
+            check_part_count(cast("dict[str, Any]", value).get("content"), max_parts)
+        request = validate_record(LiveRequest, value, "frame")
         check_message(request.content)
         return request
     except InputValidationError as error:

@@ -18,6 +18,7 @@ from ..execution.recovery.blockers import is_abandoned, is_open
 from ..execution.run_handle import Run
 from ..execution.store_access import durable_store
 from ..sessions.store.durable_store import Place
+from .bodies import CountedParts
 from .client_input import check_client_metadata, check_client_state, check_message
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .host import Host
@@ -66,7 +67,7 @@ class RunAgentRequest(WireRecord):
     app_name: Id | None = None
     user_id: Id
     session_id: Id
-    new_message: types.Content | None = None
+    new_message: Annotated[types.Content | None, CountedParts] = None
     streaming: bool = False
     state_delta: dict[str, Any] | None = None
     function_call_event_id: Id | None = None

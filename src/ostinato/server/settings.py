@@ -39,6 +39,7 @@ class ServerSettings:
       lease_seconds: seconds after which other processes resume the runs of a dead process.
       max_body: bytes of a request's body.
       max_upload: bytes of a body that may contain files: messages and artifacts.
+      max_parts: messages and parts of messages in one request.
       request_timeout: seconds that a request may take, except runs and streams.
       heartbeat: seconds of silence on a stream after which a comment is sent.
       write_timeout: seconds without progress after which a stream's reader, or a live run that
@@ -88,6 +89,7 @@ class ServerSettings:
     lease_seconds: float = 10.0
     max_body: int = 4 * 1024 * 1024
     max_upload: int = 32 * 1024 * 1024
+    max_parts: int = 10_000
     request_timeout: float = 60.0
     heartbeat: float = 15.0
     write_timeout: float = 60.0

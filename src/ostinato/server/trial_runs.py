@@ -4,7 +4,7 @@ result, in which a message runs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from starlette.responses import Response
 
@@ -23,6 +23,7 @@ from ..sessions.session import Session
 from ..sessions.state import SCOPED_PREFIXES
 from ..sessions.store.durable_store import Place
 from .agents import ServedApp
+from .bodies import CountedParts
 from .client_input import check_message
 from .endpoint import SESSION_PATH, Call, Endpoint, NoQuery
 from .names import Id
@@ -57,7 +58,7 @@ class TrialRequest(StrictRecord):
     """
 
     at_event: Id | None = None
-    new_message: types.Content
+    new_message: Annotated[types.Content, CountedParts]
     agent: Id | None = None
     instruction: str | None = None
     model: Id | None = None

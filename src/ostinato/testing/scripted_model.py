@@ -145,8 +145,7 @@ class ScriptedModel(BaseLlm):
         Raises:
           ScriptError: the script is at its end.
         """
-        seen = SeenRequest.of(llm_request, stream=stream)
-        self._requests.append(seen)
+        seen = _record_request(self._requests, llm_request, stream)
         if len(self._requests) > len(self._turns):
             raise ScriptError(
                 f"the script of {self.model!r} has {len(self._turns)} turns, and request "
@@ -196,7 +195,7 @@ class FunctionModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer with what the function returns."""
-        self._requests.append(SeenRequest.of(llm_request, stream=stream))
+        _record_request(self._requests, llm_request, stream)
         answer = self._function(llm_request)
         if inspect.isawaitable(answer):
             answer = await answer
@@ -204,6 +203,12 @@ class FunctionModel(BaseLlm):
             async for turn in turns:
                 for response in responses(turn, stream=stream):
                     yield response
+
+
+def _record_request(seen: list[SeenRequest], request: LlmRequest, stream: bool) -> SeenRequest:
+    """Append a snapshot of a request to those before; return it."""
+    seen.append(SeenRequest.of(request, stream=stream, before=seen[-1] if seen else None))
+    return seen[-1]
 
 
 async def _iterate_turns(answer: Any) -> AsyncGenerator[Any, None]:

@@ -9,6 +9,8 @@ from .. import types
 from ..models.llm_request import LlmRequest
 from ..models.request_text import declared_functions, instruction_text
 
+_UNCHANGEABLE = {type(None), bool, str, bytes}
+
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
@@ -27,8 +29,17 @@ class SeenRequest:
     stream: bool
 
     @classmethod
-    def of(cls, llm_request: LlmRequest, *, stream: bool) -> SeenRequest:
-        """Take a snapshot of a request."""
+    def of(
+        cls, llm_request: LlmRequest, *, stream: bool, before: SeenRequest | None = None
+    ) -> SeenRequest:
+        """Take a snapshot of a request.
+
+        Args:
+          llm_request: the request.
+          stream: whether partial responses were asked for.
+          before: the snapshot of the request before; contents that are still equal are shared with
+            it, so that a conversation costs memory in proportion to its length.
+        """
         config = llm_request.config
         kept = {name: getattr(config, name) for name in config.model_fields_set}
         kept.pop("http_options", None)
@@ -40,7 +51,7 @@ class SeenRequest:
             ]
         return cls(
             model=llm_request.model,
-            contents=copy.deepcopy(llm_request.contents),
+            contents=_copy_contents(llm_request.contents, before.contents if before else []),
             config=types.GenerateContentConfig.model_construct(**kept),
             stream=stream,
         )
@@ -79,6 +90,29 @@ class SeenRequest:
         head = [f"  ... {left_out} earlier parts"] if left_out > 0 else []
         tools = ", ".join(self.tool_names) or "none"
         return "\n".join([*head, *lines[-6:], f"  tools: {tools}"])
+
+
+def _copy_contents(
+    contents: list[types.Content], copied: list[types.Content]
+) -> list[types.Content]:
+    found: list[types.Content] = []
+    for number, content in enumerate(contents):
+        known = copied[number] if number < len(copied) else None
+        if known is None or known != content:
+            known = _copy_content(content)
+        found.append(known)
+    return found
+
+
+def _copy_content(content: types.Content) -> types.Content:
+    if type(content) is not types.Content or content.parts is None:
+        return copy.deepcopy(content)
+    return content.model_copy(update={"parts": [_copy_part(part) for part in content.parts]})
+
+
+def _copy_part(part: types.Part) -> types.Part:
+    # Most parts are a text: a deep copy calls a function for each of their fields.
+    return part.model_copy(deep=not {*map(type, vars(part).values())} <= _UNCHANGEABLE)
 
 
 def _shorten_part(part: types.Part) -> str:

@@ -71,6 +71,18 @@ def test_an_approval_waits_and_is_given_by_the_command_shown(
     assert ": approved. This answer had no effect." in again.err
 
 
+def test_a_call_that_waits_nowhere_says_what_was_searched(
+    make_agent: MakeAgent, ostinato: Ostinato
+) -> None:
+    make_agent(PAY)
+    ostinato("run", "desk", "Pay")
+    done = ostinato("approvals", "desk", "--approve", "nope")
+    assert done.code != 0
+    assert "No call 'nope' waits for an answer in any session of desk; these do: " in done.err
+    done = ostinato("approvals", "desk", "--user", "bob", "--approve", "nope")
+    assert "waits for an answer in any session of desk of the user 'bob'; none does." in done.err
+
+
 def test_a_rejection_does_not_run_the_tool(make_agent: MakeAgent, ostinato: Ostinato) -> None:
     make_agent(PAY)
     _, reject = _ways(ostinato("run", "desk", "Pay"))

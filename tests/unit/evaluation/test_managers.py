@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -115,6 +117,53 @@ def test_what_exists_or_is_missing_is_refused(stores: tuple[Any, Any]) -> None:
     ):
         with pytest.raises(NotFoundError):
             change()
+
+
+@pytest.mark.parametrize("kind", ["local", "memory"])
+def test_changes_at_once_lose_no_case(kind: str, tmp_path: Path) -> None:
+    make_sets, _ = KINDS[kind]
+    make_sets(tmp_path).create_eval_set("app", "one")
+    shared = make_sets(tmp_path)
+    if kind == "memory":
+        shared.create_eval_set("app", "one")
+    for number in range(10):
+        shared.add_eval_case("app", "one", case(f"old{number}", turn("hi")))
+
+    def change(number: int) -> None:
+        # as in a server: one manager for each request
+        sets = make_sets(tmp_path) if kind == "local" else shared
+        sets.add_eval_case("app", "one", case(f"new{number}", turn("hi")))
+        sets.update_eval_case("app", "one", case(f"new{number}", turn("changed")))
+        sets.delete_eval_case("app", "one", f"old{number}")
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(change, range(10)))
+    cases = shared.get_eval_set("app", "one").eval_cases
+    assert sorted(one.eval_id for one in cases) == sorted(f"new{n}" for n in range(10))
+    assert {one.conversation[0].user_content.parts[0].text for one in cases} == {"changed"}
+
+
+@pytest.mark.parametrize("kind", ["local", "memory"])
+def test_a_set_is_created_once(kind: str, tmp_path: Path) -> None:
+    sets, start = KINDS[kind][0](tmp_path), Barrier(10)
+
+    def create(_: int) -> bool:
+        start.wait()
+        try:
+            sets.create_eval_set("app", "one")
+        except ValueError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(create, range(10))) == 1
+
+
+def test_a_change_in_an_app_without_a_folder_makes_none(tmp_path: Path) -> None:
+    sets = LocalEvalSetsManager(str(tmp_path))
+    with pytest.raises(NotFoundError, match="no folder of the app 'app'"):
+        sets.add_eval_case("app", "one", case("a", turn("hi")))
+    assert list(tmp_path.iterdir()) == []
 
 
 def result_of(eval_id: str) -> EvalCaseResult:

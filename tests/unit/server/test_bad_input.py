@@ -136,6 +136,11 @@ JSON = "application/json"
 RPC = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
+async def test_a_field_with_the_name_of_a_secret_is_explained(served: Served) -> None:
+    found = (await served.ask("GET", "/apps/desk/approvals?userId=ann&pageToken=!")).json()
+    assert found["error"]["message"].startswith("query.pageToken: String should match pattern")
+
+
 @pytest.mark.parametrize("path", ["/run", "/mcp", "/a2a/desk", "/v1/responses", "/apps/desk/agui"])
 async def test_bodies_of_other_kinds_are_refused(served: Served, path: str) -> None:
     body = json.dumps(RPC if path in ("/mcp", "/a2a/desk") else RUN)

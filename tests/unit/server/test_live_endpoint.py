@@ -177,6 +177,17 @@ async def test_a_message_that_is_not_a_user_s_closes_the_socket_and_is_not_store
     assert await log(live) == []
 
 
+async def test_a_message_with_too_many_parts_closes_the_socket(live: Served) -> None:
+    await make(live)
+    parts = [{"text": "x"}] * (live.host.settings.max_parts + 1)
+    async with talk(live) as socket:
+        await socket.send(json.dumps({"content": {"role": "user", "parts": parts}}))
+        code, reason = await ended(socket)
+    assert code == 1007
+    assert reason.startswith("ValidationError: A request may have at most 10000 messages")
+    assert await log(live) == []
+
+
 async def test_a_client_that_vanishes_ends_the_run_and_leaves_no_call_open(live: Served) -> None:
     await make(live)
     async with talk(live) as socket:

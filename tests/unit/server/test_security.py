@@ -97,6 +97,44 @@ async def test_a_large_body_is_refused_before_it_is_read(serve: Serve) -> None:
         assert (await served.ask("POST", f"{BASE}/s/artifacts", part)).is_success
 
 
+def _limited_bodies(count: int) -> dict[str, tuple[str, object]]:
+    """Return a path and a body for each protocol, with a number of messages and parts."""
+    parts = [{"text": "x"}] * count
+    texts = [{"type": "text", "text": "x"}] * (count - 1)
+    run = {"appName": "desk", "userId": "ann", "sessionId": "s"}
+    said = {"messageId": "m", "role": "ROLE_USER", "parts": parts}
+    chat = {"role": "user", "content": texts}
+    return {
+        "run": ("/run", {**run, "newMessage": {"role": "user", "parts": parts}}),
+        "run_sse": ("/run_sse", {**run, "new_message": {"parts": parts}}),
+        "chat": ("/v1/chat/completions", {"model": "desk", "messages": [chat]}),
+        "responses": ("/v1/responses", {"model": "desk", "input": [chat]}),
+        "AG-UI": (
+            "/apps/desk/agui",
+            {"threadId": "t", "runId": "r", "messages": [{"id": "m", **chat}], "state": {}},
+        ),
+        "A2A": (
+            "/a2a/desk",
+            {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": said}},
+        ),
+        "A2A over REST": ("/a2a/desk/message:send", {"message": said}),
+    }
+
+
+@pytest.mark.parametrize("name", list(_limited_bodies(1)))
+async def test_a_message_with_too_many_parts_is_refused_with_the_limit(
+    serve: Serve, name: str
+) -> None:
+    status = 400 if name in ("chat", "responses") else 422  # OpenAI's API answers 400
+    async with serve(max_parts=3) as served:
+        await served.ask("POST", "/apps/desk/users/ann/sessions", {"sessionId": "s"})
+        for count, refused in ((3, False), (4, True)):
+            path, body = _limited_bodies(count)[name]
+            answer = await served.ask("POST", path, body, headers={"A2A-Version": "1.0"})
+            assert ("at most 3 messages and parts" in answer.text) is refused, answer.text
+            assert answer.status_code == (status if refused else 200), answer.text
+
+
 async def test_too_many_requests_are_told_when_to_come_again(serve: Serve) -> None:
     async with serve(rate_limit=3) as served:
         answers = [await served.client.get("/version") for _ in range(5)]

@@ -28,6 +28,7 @@ WRONG: list[dict[str, Any]] = [
     {"workers": "2"},
     {"max_body": 0},
     {"max_upload": -1},
+    {"max_parts": 0},
     {"request_timeout": 0},
     {"heartbeat": -1.0},
     {"write_timeout": 0},

@@ -104,6 +104,22 @@ async def test_requests_are_deep_snapshots() -> None:
     assert seen.config.http_options is None
 
 
+async def test_snapshots_share_what_has_not_changed() -> None:
+    model = FunctionModel(lambda request: "yes")
+    request = asking("Hi")
+    for text in ("more", "still more"):
+        await respond(model, request)
+        request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
+    await respond(model, request)
+    first, second, third = model.requests
+    assert third.contents[0] is second.contents[0] is first.contents[0]
+    assert third.contents[0] is not request.contents[0]
+    request.contents[1].parts[0].text = "changed"  # type: ignore[index]
+    await respond(model, request)
+    assert third.texts == ["Hi", "more", "still more"]
+    assert model.requests[3].texts == ["Hi", "changed", "still more"]
+
+
 async def test_the_end_of_the_script_names_what_was_asked() -> None:
     model = ScriptedModel(["a"])
     await respond(model)

@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from ..._aclosing import Aclosing
+from ..._shared_files import replace_file
 from ...apps.app import App
 from ...artifacts.in_memory_artifact_service import InMemoryArtifactService
 from ...errors import InputValidationError
@@ -129,7 +130,7 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
         one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in session.events
     ]
     text = json.dumps({**document, "events": events}, indent=2, ensure_ascii=False)
-    file.write_text(f"{text}\n", encoding="utf-8")
+    replace_file(file, f"{text}\n")
 
 
 async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlugin]) -> Session:

@@ -19,7 +19,7 @@ from ...agents.node_agent import as_agent
 from ...errors import MissingExtraError
 from ...version import __version__
 from ..agents import ServedApp
-from ..bodies import read_json
+from ..bodies import check_part_count, read_json
 from ..endpoint import Call, Endpoint
 from ..host import Host
 from ..idempotency import refuse_key
@@ -151,12 +151,22 @@ def _limit_route(
             await host.agents.get_app(request.path_params["app"])
             if request.method == "POST":
                 body = await read_json(request, settings.max_upload, settings.request_timeout)
+                check_part_count(_message_of(body), settings.max_parts)
                 request = Request(request.scope, _replay_body(json.dumps(body).encode()))
             return await inner(request)
         except Exception as error:  # boundary: every error becomes a response
             return await on_error(request, error)
 
     return Route(route.path, answer_request, methods=list(route.methods or ()))
+
+
+def _message_of(body: Any) -> Any:
+    """Return the message of a request, of JSON-RPC or REST, or None."""
+    for name in ("params", "message"):
+        if isinstance(body, dict):
+            fields = cast("dict[str, Any]", body)
+            body = fields.get(name, fields if name == "params" else None)
+    return body
 
 
 def _replay_body(body: bytes) -> Receive:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from ... import types
 from ...events.pending import Pending
+from ..bodies import CountedParts
 from ..message_files import part_from_base64, part_from_url
 from ..names import CallId, Id
 from ..problems import invalid_input
@@ -47,7 +48,7 @@ class Message(WireRecord):
 
     id: CallId
     role: Literal["developer", "system", "assistant", "user", "tool", "activity", "reasoning"]
-    content: str | list[AnyPart] | dict[str, Any] | None = None
+    content: Annotated[str | list[AnyPart] | dict[str, Any] | None, CountedParts] = None
     tool_call_id: CallId | None = None
     error: str | None = None
 
@@ -181,7 +182,7 @@ class RunAgentInput(WireRecord):
     run_id: Id
     parent_run_id: Id | None = None
     state: Any = None
-    messages: list[Message]
+    messages: Annotated[list[Message], CountedParts]
     tools: list[Tool] | None = Field(default=None, max_length=_TOOLS)
     context: list[Context] | None = None
     resume: list[Resume] | None = None

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
@@ -22,6 +22,7 @@ from ...execution.stream_items import Opened, Said, Shown, StreamItem, StreamIte
 from ...hosting.input_answers import open_requests
 from ...sessions.store.durable_store import Place
 from ..agents import ServedApp
+from ..bodies import CountedParts
 from ..client_conversations import (
     begin_keyed_session,
     begin_session,
@@ -74,7 +75,7 @@ class ChatRequest(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: Id
-    messages: list[Message] = Field(min_length=1)
+    messages: Annotated[list[Message], CountedParts] = Field(min_length=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     user: Id | None = None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ... import types
+from ..bodies import CountedParts
 from ..message_files import part_from_base64, part_from_url
 from ..names import PackedId
 from ..problems import invalid_input
@@ -109,7 +110,7 @@ class Message(BaseModel):
     """
 
     role: Literal["developer", "system", "user", "assistant", "tool"]
-    content: str | list[AnyPart] | None = None
+    content: Annotated[str | list[AnyPart] | None, CountedParts] = None
     tool_calls: list[ToolCallId] | None = None
     tool_call_id: PackedId | None = None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
@@ -21,6 +21,7 @@ from ...execution.stream_items import Closed, Opened, Said, Shown, StreamItem, S
 from ...hosting.input_answers import open_requests
 from ...sessions.store.durable_store import Place
 from ..agents import ServedApp
+from ..bodies import CountedParts
 from ..client_conversations import (
     begin_keyed_session,
     begin_session,
@@ -52,7 +53,7 @@ class InputMessage(BaseModel):
 
     type: Literal["message"] = "message"
     role: Literal["user", "assistant", "system", "developer"]
-    content: str | list[AnyPart]
+    content: Annotated[str | list[AnyPart], CountedParts]
 
 
 class CallOutput(BaseModel):
@@ -60,7 +61,7 @@ class CallOutput(BaseModel):
 
     type: Literal["function_call_output"]
     call_id: CallId
-    output: str | list[AnyPart]
+    output: Annotated[str | list[AnyPart], CountedParts]
 
 
 class ResponsesRequest(BaseModel):
@@ -83,7 +84,7 @@ class ResponsesRequest(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: Id
-    input: str | list[InputMessage | CallOutput] = Field(min_length=1)
+    input: Annotated[str | list[InputMessage | CallOutput], CountedParts] = Field(min_length=1)
     instructions: str | None = None
     previous_response_id: PackedId | None = None
     stream: bool | None = None
