@@ -33,6 +33,7 @@ from .session import (
     note_append,
     revision_of,
     session_on,
+    stored_number,
     unacknowledged_ids,
 )
 from .state import SCOPED_PREFIXES, State, check_mapping, check_state_value, write_key
@@ -522,6 +523,7 @@ class InMemorySessionService(MemoryOwnership):
             state=state,
             tombstones=tombstones,
             last_update_time=stored.updated,
+            number=stored.number,
         )
 
 
@@ -547,6 +549,9 @@ def _check_writer(
         _check_outside(session, stored.log, batch)
     elif fence is not LOCAL_FENCE:
         stored.check_fence_of(fence)
+    if fence is not None and stored_number(session) not in (0, stored.number):
+        # The run's session was deleted, and this is a new one.
+        raise session_not_found((session.app_name, session.user_id, session.id))
 
 
 def _settle_order(session: Session, log: EventLog, events: Sequence[Event]) -> None:
