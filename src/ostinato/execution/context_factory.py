@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from .. import types
+from .._adk_mode import follows_adk
 from .._shielded import run_shielded
 from ..agents.base_agent import BaseAgent
 from ..agents.llm_agent import LlmAgent
@@ -559,3 +560,10 @@ def _newest_message(log: EventLog, invocation_id: str | None) -> types.Content |
         if record.author == "user" and not record.kinds & TASK_ANSWER:
             return record.event().content
     return None
+
+
+def begins_as_named(session: Session, request: RunRequest) -> bool:
+    """Return whether a message begins the invocation it names, as google-adk lets it."""
+    if not follows_adk() or request.message is None or request.invocation_id is None:
+        return False
+    return log_of(session).start_of(request.invocation_id) is None

@@ -36,7 +36,7 @@ from ..sessions.store.durable_store import Fence, Place
 from ..sessions.store.keyed_requests import check_begun, check_repeated, keyed_invocation_id
 from ..telemetry.tracing import attach_caller, detach_caller, span
 from .agent_runs import guards_above, then_other_answers
-from .context_factory import ContextFactory, end_broken_run, note_pause
+from .context_factory import ContextFactory, begins_as_named, end_broken_run, note_pause
 from .history_compaction import compact_history
 from .live_runs import has_inline_media, run_allowed_calls
 from .recovery.backlog import Backlog
@@ -72,8 +72,7 @@ class InvocationRunner:
     def __init__(self, contexts: ContextFactory) -> None:
         self._contexts = contexts
         self._store = contexts.store
-        self._runs = RunTable()
-        self._detached = DetachedTasks()
+        self._runs, self._detached = RunTable(), DetachedTasks()
 
     def session_key(self, place: Place) -> SessionKey:
         return (id(self._store.service), place.app_name, place.user_id, place.session_id)
@@ -266,6 +265,7 @@ class InvocationRunner:
             await self._contexts.check_answers_of(session, turn)
         if turn.request.runner.host.auto_create_session:
             await self._store.load(place, create=True)  # its inbox needs a session
+        await turn.watch.begin_waiting()
         if turn.request.once:
             await turn.queue()  # before it interrupts: the key may be used
         if policy == "interrupt" and not turn.is_repeated:
@@ -313,6 +313,7 @@ class InvocationRunner:
         stale, busy = 0, 0
         while True:  # `_STALE_TRIES` bounds it, and it pauses while the session is busy
             session = turn.session = await request.runner.load_session(request, asks=asks)
+            turn.watch.check(session)
             try:
                 return await act(session, turn)
             except LeaseLostError:
@@ -361,7 +362,7 @@ class InvocationRunner:
             )
             turn.invocation_id = answered.invocation_id if answered else request.id
             return None
-        if request.once or request.invocation_id is None or _begins_as_named(session, request):
+        if request.once or request.invocation_id is None or begins_as_named(session, request):
             return await request.runner.set_up_new(session, turn)
         return await request.runner.set_up_resumed(session, turn)
 
@@ -373,6 +374,7 @@ class InvocationRunner:
         if recovery is not None and not turn.takes_over:  # a recovery checks again by itself
             await recovery.wait_for_end(request.place, turn.invocation_id)
         session = await request.runner.load_session(request, asks=True)
+        turn.watch.check(session)
         return stored_events(session, turn.invocation_id, newest=not request.once)
 
     async def _run_invocation(
@@ -403,13 +405,14 @@ class InvocationRunner:
                 tracing.set(invocation_id=ctx.invocation_id)
             run = self._agents_of(ctx, request)
             scope.own_id = ctx.invocation_id
-            has_ended, is_suspended = _have_agents_ended(ctx), True
+            has_ended, is_suspended = _have_agents_ended(ctx), False
             try:
                 for event in _list_first_events(ctx, turn):
                     yield event
                 if has_ended:
                     return
                 while True:
+                    is_suspended = True
                     with scope:
                         is_suspended = False
                         event = await anext(run, None)
@@ -420,7 +423,6 @@ class InvocationRunner:
                     ending.run = run
                     turn.record_event_number(event)
                     step.yields += 1
-                    is_suspended = True
                     yield event
             except GeneratorExit:  # the reader left, or an agent raised it
                 is_suspended = True
@@ -433,7 +435,7 @@ class InvocationRunner:
                         await end_broken_run(ctx, turn, is_suspended)
         except BaseException as raised:  # boundary: the span records the error
             error = raised
-            turn.prefer_stop(raised)
+            await turn.raise_cause(raised)
             raise
         finally:
             tracing.end(error, "paused" if turn.paused else None)
@@ -596,10 +598,3 @@ def _start_span(place: Place, trace: Mapping[str, str] | None) -> Any:
     finally:
         detach_caller(caller)
     return tracing
-
-
-def _begins_as_named(session: Session, request: RunRequest) -> bool:
-    """Return whether a message begins the invocation it names, as google-adk lets it."""
-    if not follows_adk() or request.message is None or request.invocation_id is None:
-        return False
-    return log_of(session).start_of(request.invocation_id) is None

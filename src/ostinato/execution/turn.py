@@ -42,6 +42,7 @@ from ..sessions.store.keyed_requests import check_repeated, digests_of_payload
 from ..sessions.store.outside_writes import drop_overtaken
 from ..telemetry.tracing import caller_headers
 from .run_request import RunRequest
+from .session_watch import SessionWatch
 from .step import Step
 from .store_access import StoreAccess
 
@@ -66,6 +67,7 @@ class Turn:
       fence: ownership of the session; None until the claim.
       digest: digest of the agent tree.
       step: the blocks in which a stop takes effect.
+      watch: tells its session from a later one under its id.
       paused: whether the invocation waits for an answer from outside.
       is_nested: whether it is part of another run of the session.
       holds_session: whether it has the session among the turns of this process.
@@ -96,21 +98,18 @@ class Turn:
         self._keeper = keeper
         self.digest = digest
         self.paused = self.is_nested = self.holds_session = self.has_interrupted = False
-        self._over = over
-        self._within = within
-        self._queued = self._is_message_stored = self.is_repeated = False
+        self._over, self._within = over, within
+        self._queued = self._is_message_stored = self._answers_claimed = self.is_repeated = False
         self.answers: Sequence[CallAnswer] = ()
-        self._answers_claimed = False
         self._dropped: list[str] = []
         self.run_state: RunState | None = None
         self.kept = over is not None and request.message is not None
         self._runner: tuple[asyncio.Task[object], int] | None = None
         self._owns_message = True
-        self._given_away = False
+        self._given_away = self._ended = False
         self._lost: LeaseLostError | None = None
         self._failure: StoreError | None = None
-        self._ended = False
-        self.step = Step()
+        self.step, self.watch = Step(), SessionWatch(store, request.place)
 
     @property
     def unclaimed(self) -> bool:
@@ -399,9 +398,9 @@ class Turn:
 
     async def _wait_in_process(self) -> None:
         """Accept a message that waits in this process only."""
-        if self.is_repeated:  # its first request has claimed them, and stands before it
-            pass
-        elif self._durable is not None and self.answers and not self._answers_claimed:
+        # The first request under a repeated key has claimed them, and stands before it.
+        claims = not (self.is_repeated or self._answers_claimed)
+        if claims and self._durable is not None and self.answers:
             # Set first: a cancelled call may have claimed them anyway.
             self._answers_claimed = True
             await self._durable.claim_answers(self.request.place, self.answers)
@@ -582,10 +581,11 @@ class Turn:
         """The reason why the turn was stopped, or None."""
         return self.step.reason
 
-    def prefer_stop(self, error: BaseException) -> None:
-        """Raise why the turn was stopped, in place of an error that its session was lost later."""
-        if error is self._lost and self.stopped is not None:
+    async def raise_cause(self, error: BaseException) -> None:
+        """Raise why the turn was stopped, or that its session was deleted, in place of its loss."""
+        if error is self._lost and self.stopped not in (None, error):
             raise self.stopped from None
+        await self.watch.explain_loss(error, self.session)
 
     def stop(self, reason: CallerError, *, end_here: bool = False) -> None:
         """End the run with `reason`; idempotent and thread-safe.

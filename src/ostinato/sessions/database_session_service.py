@@ -32,6 +32,7 @@ from .session import (
     note_append,
     revision_of,
     snapshot_token,
+    stored_number,
     unacknowledged_ids,
 )
 from .sql.postgres_append import PostgresAppends
@@ -39,7 +40,7 @@ from .sql.sql_appends import Batch, SqlAppends
 from .sql.sql_bulk import SqlBulk
 from .sql.sql_engines import Engines, Single, Turns, Work
 from .sql.sql_leases import SqlLeases
-from .sql.sql_rows import SqlRows, began_with
+from .sql.sql_rows import SqlRows, began_with, sid_of
 from .sql.sql_schema import Schema, prepare_schema
 from .sql.sql_search import Pending, SqlSearch
 from .sql.sql_url import target_of
@@ -576,4 +577,5 @@ def _make_batch(
         snapshot_token(session),
         changes,
         check_newer,
+        sid_of(stored_number(session)) if fence or claim else 0,
     )

@@ -33,6 +33,7 @@ from .session import (
     note_append,
     revision_of,
     session_on,
+    stored_number,
     unacknowledged_ids,
 )
 from .state import SCOPED_PREFIXES, State, check_mapping, check_state_value, write_key
@@ -448,8 +449,11 @@ class InMemorySessionService(MemoryOwnership):
             given = self._grant_lease(Place(*key), stored, claim)
         elif fence is None:
             _check_outside(session, stored.log, [record for _, record in batch])
-        elif fence is not LOCAL_FENCE:
-            stored.check_fence_of(fence)
+        else:
+            if fence is not LOCAL_FENCE:
+                stored.check_fence_of(fence)
+            if stored_number(session) not in (0, stored.number):
+                raise session_not_found(key)  # the run's session was deleted; this is a new one
         for event, record in batch:
             if not stored.log.append(record):
                 continue
@@ -517,6 +521,7 @@ class InMemorySessionService(MemoryOwnership):
             state=state,
             tombstones=tombstones,
             last_update_time=stored.updated,
+            number=stored.number,
         )
 
 

@@ -36,6 +36,7 @@ class _Backing(KeyMarks):
         None before the first.
       snapshot_token: what of the store it was built from without a query; the claim of the first
         append checks it. None if the store was queried.
+      number: tells the stored session from a later one that has its id; 0 if the store does not.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class _Backing(KeyMarks):
         "mirror",
         "mirrored",
         "newest",
+        "number",
         "own",
         "revision",
         "seen",
@@ -59,6 +61,7 @@ class _Backing(KeyMarks):
         self.newest = 0
         self.own: set[str] | None = None  # an empty set is 216 bytes, and most need none
         self.snapshot_token: Any = None
+        self.number = 0
 
 
 class Session(BaseModel):
@@ -146,6 +149,7 @@ class Session(BaseModel):
         backing, mine = _backing_of(twin), _backing_of(self)
         backing.tombstones = set(mine.tombstones)
         backing.revision, backing.own = mine.revision, set(mine.own or ())
+        backing.number = mine.number
         return twin
 
 
@@ -184,6 +188,7 @@ def session_on(
     state: dict[str, Any],
     tombstones: set[str],
     last_update_time: float,
+    number: int = 0,
 ) -> "Session":
     """Build a session whose events come from `log` in its present state, on first access.
 
@@ -191,6 +196,7 @@ def session_on(
       log: records, shared with the store.
       state: merged state; the session's own from now on.
       tombstones: removed keys of that state.
+      number: what tells the stored session from a later one with its id; 0 for nothing.
     """
     session = _SESSION_TEMPLATE.create(
         id=id, app_name=app_name, user_id=user_id, state=state, last_update_time=last_update_time
@@ -201,6 +207,7 @@ def session_on(
     backing.seen = seen = len(log.records)
     backing.tombstones = tombstones
     backing.revision = backing.newest = log.offset + seen
+    backing.number = number
     return session
 
 
@@ -236,6 +243,12 @@ def revision_of(session: Session) -> int:
     stays until the session is loaded again. 0 for a session that no store built.
     """
     return _backing_of(session).revision
+
+
+def stored_number(session: Session) -> int:
+    """Return what tells the stored session from a later one with its id; 0 if nothing does."""
+    private: dict[str, Any] | None = getattr(session, "__pydantic_private__", None)
+    return _backing_of(session).number if type(private) is dict else 0
 
 
 def snapshot_token(session: Session) -> Any:

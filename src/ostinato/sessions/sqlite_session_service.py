@@ -23,7 +23,14 @@ from .base_session_service import (
     narrow_config,
     new_key,
 )
-from .session import Session, apply_event, begin_append, note_append, snapshot_token
+from .session import (
+    Session,
+    apply_event,
+    begin_append,
+    note_append,
+    snapshot_token,
+    stored_number,
+)
 from .sqlite import sqlite_effects
 from .sqlite import sqlite_leases as leases
 from .sqlite import sqlite_listing as many
@@ -363,11 +370,11 @@ class SqliteSessionService(LeasedSessionService):
             changes,
             lambda newer: check_order(session, events, newer, batch.own),
             self._effect_writer,
+            stored_number(session) if fence or claim else 0,
         )
-        cache = self._cache
 
         def find_known(sid: int) -> int | None:
-            entry = cache.find(key)
+            entry = self._cache.find(key)
             return entry.seq if entry is not None and entry.sid == sid else None
 
         def work(db: sqlite3.Connection) -> tuple[Appended, Fence | None]:
@@ -375,7 +382,7 @@ class SqliteSessionService(LeasedSessionService):
 
         def show(answer: tuple[Appended, Fence | None]) -> Fence | None:
             done, fence = answer
-            cache.extend(key, done)
+            self._cache.extend(key, done)
             expected, at = (*done.records, None), 0  # without a search: there may be thousands
             for event, (record, _) in zip(events, batch.events, strict=True):
                 if record is expected[at]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import types
-from ._schema import declaration_of
 from .base_authenticated_tool import make_credential_manager, run_authenticated
 from .function.function_signature import Parameter, Signature
 from .function_tool import FunctionTool
@@ -31,6 +28,8 @@ class AuthenticatedFunctionTool(FunctionTool):
       auth_config: the credential; without one the function is called without.
       response_for_auth_required: what the model is told while the user is asked.
     """
+
+    _own_parameters = (CREDENTIAL_PARAMETER,)
 
     def __init__(
         self,
@@ -82,8 +81,3 @@ class AuthenticatedFunctionTool(FunctionTool):
                 for p in signature.parameters
             ]
         return super()._read_signature()
-
-    def _declare(self) -> types.FunctionDeclaration:
-        told = copy.copy(self._read_signature())
-        told.parameters = [p for p in told.parameters if p.name != CREDENTIAL_PARAMETER]
-        return declaration_of(self.name, self.description, told)

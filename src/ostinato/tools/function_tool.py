@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -68,6 +69,8 @@ class FunctionTool(BaseTool):
       AgentConfigError: `timeout` is not positive.
     """
 
+    _own_parameters: Collection[str] = ()  # those that the tool fills in, not the model
+
     def __init__(
         self,
         func: Callable[..., Any],
@@ -119,7 +122,16 @@ class FunctionTool(BaseTool):
 
     def _declare(self) -> types.FunctionDeclaration:
         """Build the declaration, once; subclasses add to it."""
-        return declaration_of(self.name, self.description, self._read_signature())
+        return declaration_of(self.name, self.description, self._offered_signature())
+
+    def _offered_signature(self) -> Signature:
+        """Return the signature without the parameters that the tool fills in itself."""
+        signature = self._read_signature()
+        if self._own_parameters:
+            signature = copy.copy(signature)
+            own = self._own_parameters
+            signature.parameters = [p for p in signature.parameters if p.name not in own]
+        return signature
 
     def _read_signature(self) -> Signature:
         if self._signature is None:
@@ -131,7 +143,7 @@ class FunctionTool(BaseTool):
 
         A person's typing error in a name is a fault, though a model's is passed over.
         """
-        signature = self._read_signature()
+        signature = self._offered_signature()
         known = [parameter.name for parameter in signature.parameters]
         unknown = [name for name in args if name not in known]
         if unknown:

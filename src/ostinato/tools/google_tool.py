@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from .. import types
 from .._log import get_logger
 from ..errors import MissingExtraError
-from ._schema import declaration_of
 from .function.function_signature import Parameter, Signature
 from .function_tool import FunctionTool
 from .google.credentials import BaseGoogleCredentialsConfig, GoogleCredentialsManager
@@ -23,7 +20,6 @@ _log = get_logger(__name__)
 
 _CREDENTIALS = "credentials"
 _SETTINGS = "settings"
-_HIDDEN = (_CREDENTIALS, _SETTINGS)
 
 
 class GoogleTool(FunctionTool):
@@ -37,6 +33,8 @@ class GoogleTool(FunctionTool):
       credentials_config: where the login comes from; without one the function gets None.
       tool_settings: what `settings` is.
     """
+
+    _own_parameters = (_CREDENTIALS, _SETTINGS)
 
     def __init__(
         self,
@@ -95,12 +93,9 @@ class GoogleTool(FunctionTool):
             signature = super()._read_signature()
             # Both are passed on unchanged, whatever type the function declares.
             signature.parameters = [
-                Parameter(self.name, p.name, Any, None, False) if p.name in _HIDDEN else p
+                Parameter(self.name, p.name, Any, None, False)
+                if p.name in self._own_parameters
+                else p
                 for p in signature.parameters
             ]
         return super()._read_signature()
-
-    def _declare(self) -> types.FunctionDeclaration:
-        told = copy.copy(self._read_signature())
-        told.parameters = [p for p in told.parameters if p.name not in _HIDDEN]
-        return declaration_of(self.name, self.description, told)

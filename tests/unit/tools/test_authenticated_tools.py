@@ -118,3 +118,12 @@ async def test_mistakes_of_model_and_developer() -> None:
     bare = tool_of(typed, AuthConfig(auth_scheme=CODE_FLOW))
     with pytest.raises(AgentConfigError, match="raw_auth_credential"):
         await bare.run_async(args={"a": 1}, tool_context=make_context())
+
+
+def test_edited_arguments_are_checked_without_the_credential() -> None:
+    def pay(amount: int, credential: Any) -> None: ...
+
+    tool = AuthenticatedFunctionTool(func=pay)
+    assert tool.find_argument_fault({"amount": 9}) == ""
+    assert tool.find_argument_fault({"amount": 9, "credential": "mine"})
+    assert tool.find_argument_fault({})

@@ -176,6 +176,7 @@ class Recovery:
                 continue
             if request.config.on_busy == "reject":
                 await check_key(request, self)
+            await turn.watch.begin_waiting()
             if request.once:
                 await turn.queue()  # before it interrupts: the key may be used
             interrupts = request.config.on_busy == "interrupt" and not turn.is_repeated

@@ -24,7 +24,7 @@ from ...models.llm_request import LlmRequest
 from ...sessions.state import State
 from ._base_llm_processor import BaseLlmRequestProcessor
 from .resume.user_answers import has_call_answers, is_answered, read_user_answers
-from .tool_calls.call_events import execute_calls
+from .tool_calls.answered_calls import execute_answered_calls, find_confirmation
 from .tool_calls.framework_calls import (
     REQUEST_EUC_FUNCTION_CALL_NAME,
     build_auth_request_event,
@@ -51,7 +51,7 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
     ) -> AsyncGenerator[Event, None]:
         """Store the credentials, run the waiting calls and yield their response events."""
         ctx = invocation_context
-        waiting: dict[str, set[str]] = {}
+        waiting: dict[str, dict[str, set[str]]] = {}
         for answer in read_user_answers(ctx, REQUEST_EUC_FUNCTION_CALL_NAME):
             asked = auth.AuthToolArguments.model_validate(answer.arguments)
             call_id = asked.function_call_id
@@ -67,15 +67,23 @@ class _AuthLlmRequestProcessor(BaseLlmRequestProcessor):
                 continue
             record = ctx.log.find_call(call_id)
             if record is not None:
-                waiting.setdefault(record.id, set()).add(call_id)
+                keys = waiting.setdefault(record.id, {}).setdefault(call_id, set())
+                keys.add(asked.auth_config.credential_key or "")
         if not waiting:
             return
         tools = {t.name: t for t in await ctx.agent.canonical_tools(ReadonlyContext(ctx))}
         for record in ctx.log.records:
             if record.id not in waiting:
                 continue
+            given = waiting[record.id]
+            calls = [one for one in record.event().get_function_calls() if one.id in given]
+            confirmations = {
+                call_id: answer
+                for call_id in given
+                if (answer := find_confirmation(ctx, call_id, record)) is not None
+            }
             async with Aclosing(
-                execute_calls(ctx, record.event(), tools, waiting[record.id])
+                execute_answered_calls(ctx, calls, tools, confirmations, given)
             ) as events:
                 async for event in events:
                     if event.actions.requested_auth_configs:

@@ -195,7 +195,7 @@ class BaseLlmFlow(ABC):  # noqa: B024 - subclasses differ in their processors on
         if begin is not None:
             async with Aclosing(self._preprocess_async(ctx, llm_request, begin)) as events:
                 async for event in events:
-                    asks_user |= _asks_for_confirmation(event)
+                    asks_user |= _asks_for_confirmation(event) or _asks_for_credential(event)
                     yield event
         if asks_user:
             yield None

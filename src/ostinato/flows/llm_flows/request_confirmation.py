@@ -19,7 +19,7 @@ from ...tools.base_toolset import BaseToolset
 from ...tools.function_tool import make_rejection
 from ._base_llm_processor import BaseLlmRequestProcessor
 from .resume.user_answers import has_call_answers, is_answered, read_user_answers
-from .tool_calls.call_events import execute_calls
+from .tool_calls.answered_calls import execute_answered_calls
 from .tool_calls.framework_calls import (
     REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
     REQUEST_INPUT_FUNCTION_CALL_NAME,
@@ -82,12 +82,6 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
         if not calls:
             return
         tools = await ctx.agent.canonical_tools(ReadonlyContext(ctx))
-        event = Event(
-            invocation_id=ctx.invocation_id,
-            author=ctx.agent.name,
-            branch=ctx.branch,
-            content=types.Content(role="model", parts=[types.Part(function_call=c) for c in calls]),
-        )
         by_name = {tool.name: tool for tool in tools}
         for one in calls:
             if not one.id or one.name in by_name:
@@ -95,7 +89,9 @@ class _RequestConfirmationLlmRequestProcessor(BaseLlmRequestProcessor):
             if confirmations[one.id].confirmed:
                 await _list_toolsets(ctx)
             by_name[one.name or ""] = _RemovedTool(one.name or "")
-        async with Aclosing(execute_calls(ctx, event, by_name, None, confirmations)) as events:
+        async with Aclosing(
+            execute_answered_calls(ctx, calls, by_name, confirmations, {})
+        ) as events:
             async for response in events:
                 yield response
 

@@ -7,9 +7,9 @@ ids, and an agent as author. History from outside is marked when it is stored, s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import _clock
 from ...auth.tool_confirmation import ToolConfirmation
@@ -385,39 +385,90 @@ def find_decision(log: EventLog, call_id: str) -> tuple[ToolConfirmation, dict[s
     Returns:
       None if the user has not decided, or another program stored an answer that decides nothing.
     """
-    found = _find_answered(log, call_id)
-    if found is None:
+    newest = next(_decisions(log, call_id), None)
+    if newest is None:
         return None
-    index, record, answer = found
     try:
-        confirmation, edited = read_confirmation(answer.response or {})
+        confirmation = read_confirmation(newest.response)[0]
     except ValueError:
         return None
-    source = find_original(log, index, record, call_id)
-    original = None if source is None else call_of(source, call_id)
-    args = (original and original.args) or {}
-    return confirmation, args if edited is None else edited
+    edited = find_edit(log, call_id)
+    if edited is not None:
+        return confirmation, edited
+    original = None if newest.source is None else call_of(newest.source, call_id)
+    return confirmation, (original and original.args) or {}
+
+
+def find_edit(log: EventLog, call_id: str) -> dict[str, Any] | None:
+    """Return the arguments that the user edited last for a tool's call; None without an edit.
+
+    Args:
+      log: the session's records.
+      call_id: the tool's call.
+    """
+    for decision in _decisions(log, call_id):
+        try:
+            edited = read_confirmation(decision.response)[1]
+        except ValueError:  # another program stored it
+            continue
+        if edited is not None:
+            return edited
+    return None
 
 
 def find_answered_request(log: EventLog, call_id: str) -> EventRecord | None:
     """Return the request for confirmation of a tool's call that the user answered last, or None."""
-    found = _find_answered(log, call_id)
-    return None if found is None else found[1]
+    newest = next(_decisions(log, call_id), None)
+    return None if newest is None else newest.request
 
 
-def _find_answered(log: EventLog, call_id: str) -> tuple[int, EventRecord, FunctionResponse] | None:
-    """Return the request that the user answered last about a tool's call, and the answer."""
+class AnswerAbout(NamedTuple):
+    """An answer of the user to what the runtime asked about a tool's call.
+
+    Attributes:
+      name: what was asked: the name of the request's call.
+      request: the request.
+      response: the answer.
+      source: the record of the tool's call; None if its agent made no such call.
+    """
+
+    name: str
+    request: EventRecord
+    response: dict[str, Any]
+    source: EventRecord | None
+
+
+def answers_about(log: EventLog, call_id: str) -> Iterator[AnswerAbout]:
+    """Yield the user's answers to all that was asked about one tool's call, newest first.
+
+    Answers about an earlier call with the same id are left out.
+    """
+    first: AnswerAbout | None = None
     for record in newest_visible(log):
-        if record.author != "user":
+        if first is not None and record is first.source:
+            return
+        if record.author != "user" or not record.responses:
             continue
         for answer in record.event().get_function_responses():
             found = find_request(log, answer.id or "")
             request = None if found is None else call_of(found[1], answer.id or "")
-            if found is None or request is None or request.name != REQUEST_CONFIRMATION:
+            if found is None or request is None:
                 continue
-            if original_call_id(request.name, request.args or {}) == call_id:
-                return *found, answer
-    return None
+            name = request.name or ""
+            if original_call_id(name, request.args or {}) != call_id:
+                continue
+            source = find_original(log, *found, call_id)
+            one = AnswerAbout(name, found[1], answer.response or {}, source)
+            if first is None:
+                first = one
+            elif source is not first.source:
+                return
+            yield one
+
+
+def _decisions(log: EventLog, call_id: str) -> Iterator[AnswerAbout]:
+    """Yield the user's answers to requests for confirmation of a tool's call, newest first."""
+    return (one for one in answers_about(log, call_id) if one.name == REQUEST_CONFIRMATION)
 
 
 def _newest_places(

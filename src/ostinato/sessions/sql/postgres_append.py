@@ -21,7 +21,7 @@ from ..store.stored_rows import Appended, Changes
 from .sql_appends import Batch
 from .sql_dialects import POSTGRES, micros_of
 from .sql_engines import Single
-from .sql_rows import Mark, SqlRows, changed_state
+from .sql_rows import Mark, SqlRows, changed_state, sid_of
 from .sql_statements import fill_template
 
 # The session's row is locked first, as everywhere. The rest sees rows as of that lock: an UPDATE of
@@ -245,6 +245,8 @@ def _state_changes(batch: Batch) -> Changes | None:
 
 def _is_plain(batch: Batch, rows: Sequence[JournalRow], entry: Entry) -> bool:
     """Return whether the owner or the claim can be checked without reading other rows."""
+    if batch.sid not in (0, sid_of(entry.sid)):
+        return False  # the run's session was deleted
     if batch.changes is not None or len({row.call_id for row in rows}) < len(rows):
         return False
     claim = batch.claim
@@ -257,7 +259,7 @@ def _is_plain(batch: Batch, rows: Sequence[JournalRow], entry: Entry) -> bool:
 
 def _extent_values(entry: Entry, done: Appended) -> Mapping[str, Any]:
     return {
-        "sid": entry.sid >> 16,
+        "sid": sid_of(entry.sid),
         "before": POSTGRES.stamp(entry.mark.update),
         "seen": entry.seq,
         "noted": entry.mark.update,

@@ -56,6 +56,7 @@ class Batch(NamedTuple):
       snapshot_token: what the appender takes for stored without a query, or None.
       changes: what the append changes of the calls that wait for an answer; None for nothing.
       check_order: refuses events that would overwrite later writes of others, see `check_order`.
+      sid: number of the session that a run writes to; 0 for any with the key.
     """
 
     key: Key
@@ -66,6 +67,7 @@ class Batch(NamedTuple):
     snapshot_token: Any = None
     changes: CallChanges | None = None
     check_order: Callable[[Sequence[EventRecord]], None] | None = None
+    sid: int = 0
 
 
 class _Locked(NamedTuple):
@@ -288,6 +290,8 @@ class SqlAppends:
                 await db.execute(self._sql["clear"], clearing)
         elif batch.fence is not None:
             check_fence(batch.fence, locked.owner if locked.token else None, locked.token)
+        if batch.sid not in (0, locked.sid):
+            raise session_not_found(place)  # the run's was deleted, and this is a new one
         await self._check_outside(db, batch, locked, standing, names)
         return lease
 

@@ -80,6 +80,11 @@ def cache_number(sid: int, generation: int) -> int:
     return sid << 16 | generation & 0xFFFF
 
 
+def sid_of(number: int) -> int:
+    """Return the number of the session that is cached under a number."""
+    return number >> 16
+
+
 def state_rows(text: str | None) -> list[StateRow]:
     """Return the rows of a state that is stored as one JSON object."""
     return [(k, encode_value(k, v)) for k, v in _read_object(text).items()]
@@ -231,7 +236,7 @@ class SqlRows:
         names = parameters(key)
         knows = {"sid": 0, "revision": -1}
         if entry is not None:
-            knows = {"sid": entry.sid >> 16, "revision": entry.own.revision}
+            knows = {"sid": sid_of(entry.sid), "revision": entry.own.revision}
         row = await fetch_one(db, self._sql["head"], {**names, **knows})
         if row is None:
             return None

@@ -112,6 +112,7 @@ class Batch:
       changes: what the append changes of the calls that wait for an answer; None for nothing.
       check_order: refuses events that would overwrite later writes of others, see `check_order`.
       effects: how the effects ledger is kept; None if it is not.
+      sid: number of the session that a run writes to; 0 for any with the key.
     """
 
     key: Key
@@ -125,6 +126,7 @@ class Batch:
     changes: CallChanges | None = None
     check_order: Callable[[Sequence[EventRecord]], None] | None = None
     effects: EffectWriter | None = None
+    sid: int = 0
 
 
 # One query for all that an append depends on, because each statement costs.
@@ -172,6 +174,8 @@ def append_batch(
         fence = leases.claim_lease(db, sid, Place(*key), batch.claim, revision)
     elif batch.fence is not None:
         check_fence(batch.fence, owner, token or 0)
+    if batch.sid not in (0, sid):
+        raise session_not_found(key)  # the run's session was deleted, and this is a new one
     if batch.revision < revision:
         _check_outside(db, sid, batch, revision)
     seen = known(sid)

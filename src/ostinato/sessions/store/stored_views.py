@@ -93,4 +93,5 @@ def _build_session(key: Key, log: EventLog, entry: Entry) -> Session:
         state=state,
         tombstones=removed,
         last_update_time=entry.updated,
+        number=entry.sid,
     )

@@ -225,7 +225,10 @@ def read_question(tool_context: ToolContext) -> dict[str, Any] | None:
     for record in reversed(tool_context.get_invocation_context().log.records):
         if record.author == "user" or all(call != call_id for call, _ in record.responses):
             continue
-        asked = record.event().actions.requested_tool_confirmations.get(call_id or "")
+        actions = record.event().actions
+        if call_id in actions.requested_auth_configs:
+            continue  # the call asked for a credential since; the answer is still for the question
+        asked = actions.requested_tool_confirmations.get(call_id or "")
         payload: Any = None if asked is None else asked.payload
         if isinstance(payload, dict) and TOOL_QUESTION in payload:
             return cast("dict[str, Any]", payload)[TOOL_QUESTION]

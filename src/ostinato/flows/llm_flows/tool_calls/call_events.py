@@ -70,6 +70,7 @@ async def execute_calls(
     if response is None and outcome.rerun_ids:
         yield _make_rerun_event(ctx, outcome.rerun_ids)
     if response is not None:
+        _confirm_first(response)
         auth_event = _make_auth_request(ctx, response)
         if auth_event is not None:
             yield auth_event
@@ -129,6 +130,20 @@ async def _clean_up(ctx: InvocationContext, response: Event) -> None:
         clean_up = ctx.run_state.cleanup_callbacks.pop(answer.id or "", None)
         if clean_up is not None:
             await clean_up()
+
+
+def _confirm_first(response: Event) -> None:
+    """Drop the requests for credentials of calls that ask for a confirmation, too.
+
+    The call runs again after the decision, which the log keeps, and then asks for the credential,
+    which no store keeps: in the other order, a crash between the answers would lose it.
+    """
+    actions = response.actions
+    both = actions.requested_auth_configs.keys() & actions.requested_tool_confirmations.keys()
+    for call_id in both:
+        del actions.requested_auth_configs[call_id]
+    if both:
+        actions.skip_summarization = True  # the run waits, as for a credential alone
 
 
 def _make_auth_request(ctx: InvocationContext, response: Event) -> Event | None:
