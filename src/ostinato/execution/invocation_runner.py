@@ -384,8 +384,7 @@ class InvocationRunner:
 
         `holding` releases the session if the turn is stopped while it waits for its caller.
         """
-        request, step = turn.request, turn.step
-        key = self.session_key(request.place)
+        request, step, key = turn.request, turn.step, self.session_key(turn.request.place)
         tracing = _start_span(request.place, request.trace)
         shown = tracing if tracing.recording else None
         ending = YieldEnding(turn, holding, key, tracing)
@@ -401,9 +400,8 @@ class InvocationRunner:
                     yield event
                 return
             assert ctx is not None
-            if tracing.recording:
-                tracing.set(invocation_id=ctx.invocation_id)
-            run = self._agents_of(ctx, request)
+            tracing.set(invocation_id=ctx.invocation_id)
+            run = ending.run = self._agents_of(ctx, request)
             scope.own_id = ctx.invocation_id
             has_ended, is_suspended = _have_agents_ended(ctx), False
             try:
@@ -420,7 +418,6 @@ class InvocationRunner:
                             has_ended, step.end_at_yield = True, None
                             await self._finish_run(ctx, turn)
                             return
-                    ending.run = run
                     turn.record_event_number(event)
                     step.yields += 1
                     yield event
