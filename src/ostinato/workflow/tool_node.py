@@ -75,6 +75,13 @@ class ToolNode(BaseNode):
             call.keep_rows(None, is_open=True)
             yield Last(question)
             return
+        if call.context.actions.requested_auth_configs:
+            call.keep_rows(None, is_open=True)
+            raise NodeError(
+                f"Tool {self.tool.name!r} of node {call.path} asked for a credential, and a tool "
+                "that is a node cannot wait for one. Make the node a FunctionNode with "
+                "auth_config=, or let an agent call the tool."
+            )
         call.keep_rows(result, is_open=False)
         call.check_rejection(result)
         yield Last(call.mark_rerun(result))

@@ -12,8 +12,9 @@ import pytest
 
 from ostinato import types
 from ostinato.apps import App
+from ostinato.auth import AuthConfig
 from ostinato.context.node import BaseNode, RetryConfig
-from ostinato.errors import GraphError
+from ostinato.errors import GraphError, NodeError
 from ostinato.events import Event
 from ostinato.runners import Runner
 from ostinato.sessions.sqlite_session_service import SqliteSessionService
@@ -520,6 +521,20 @@ def test_simulated_processes_keep_the_policies_of_tool_nodes() -> None:
     report = simulate(make, seed=3, runs=6, actions=20, sessions=2)
     report.assert_held()
     assert min(report.figures[one] for one in ("effects", "death", "commits")) > 0
+
+
+async def test_a_tool_node_that_asks_for_a_credential_says_what_to_use(memory: Store) -> None:
+    scheme = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    auth = AuthConfig.model_validate({"authScheme": scheme, "credentialKey": "key"})
+
+    def fetch(tool_context: ToolContext) -> dict[str, Any]:
+        tool_context.request_credential(auth)
+        return {"pending": True}
+
+    chain = (START, gives("first", {}), FunctionTool(fetch), shows())
+    error = await Talk(Workflow(name="flow", edges=[chain]), memory).fails()
+    assert isinstance(error, NodeError)
+    assert "'fetch'" in str(error) and "auth_config=" in str(error)
 
 
 async def test_a_question_has_the_type_of_its_answer(memory: Store) -> None:
