@@ -127,7 +127,7 @@ class CrashTrials:
         except Exception as error:  # boundary: the report names it
             outcome.error = "".join(traceback.format_exception_only(error)).strip()
         if world.is_dead:
-            asyncio.run(_free_lease(world, self._names["app_name"]))
+            asyncio.run(_free_leases(world, self._names["app_name"]))
             return None
         session = asyncio.run(_load_session(world, self._names["app_name"]))
         outcome.points, outcome.replies = world.points, world.replies
@@ -295,12 +295,16 @@ async def _find_session(service: Any, app: str) -> Session:
     return found
 
 
-async def _free_lease(world: CrashWorld, app: str) -> None:
-    """End the lease of a process that only seems dead, as its expiry would."""
-    service, place = SqliteSessionService(world.database), Place(app, _USER, _SESSION)
-    lease = await service.lease(place)
-    if lease is not None and lease.owner:
-        await service.hand_over(place, Fence(lease.owner, lease.token), failed=True)
+async def _free_leases(world: CrashWorld, app: str) -> None:
+    """End the leases of a process that only seems dead, as their expiry would.
+
+    An agent that runs as a tool has a session of its own, and with it a lease.
+    """
+    service = SqliteSessionService(world.database)
+    leases = [await service.lease(Place(app, _USER, _SESSION)), *await service.open_leases()]
+    for lease in leases:
+        if lease is not None and lease.owner:
+            await service.hand_over(lease.place, Fence(lease.owner, lease.token), failed=True)
     await service.close()
 
 

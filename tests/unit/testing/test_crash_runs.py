@@ -21,7 +21,7 @@ from ostinato.errors import InputValidationError
 from ostinato.plugins import BasePlugin
 from ostinato.testing import CrashReport, FunctionModel, ScenarioError, crash_everywhere
 from ostinato.testing.scenario import Scenario, Step
-from ostinato.tools import BaseTool, FunctionTool, ToolContext
+from ostinato.tools import AgentTool, BaseTool, FunctionTool, ToolContext
 
 BASKET: list[str] = []
 NUMBERS = itertools.count()
@@ -269,6 +269,20 @@ async def test_recorded_models_apps_and_a_running_loop(tmp_path: Path) -> None:
     report = crash_everywhere(App(name="greetings", root_agent=agent), {"steps": ["Hi.", "Hi."]})
     assert kinds(report) == []
     assert said.read_text() == "xx"  # once for each reply: then they are replayed
+
+
+@pytest.mark.long
+def test_an_agent_that_runs_as_a_tool_waits_for_no_lease() -> None:
+    clerk = LlmAgent(name="clerk", description="Pays.", tools=[pay_with_key])
+    model = {
+        "shop": [call("clerk", request="Pay."), "Done."],
+        "clerk": [call("pay_with_key", amount=3), "Paid."],
+    }
+    report = crash_everywhere(
+        shop(AgentTool(clerk)), {"steps": ["Go."], "model": model}, kills=False, max_points=5
+    )
+    assert kinds(report) == []
+    assert report.seconds < 10  # the length of one lease
 
 
 @pytest.mark.long
