@@ -30,7 +30,7 @@ examples:
   ostinato prove shop payment.yaml --json        print the report as JSON
 
 exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage, or a scenario that
-fails by itself or does something else each time
+fails by itself, does something else each time, or names tools, agents or replies that nothing uses
 """
 
 

@@ -32,7 +32,14 @@ from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.durable_store import Fence, Place
 from ..tools.call_doubt import UNKNOWN
 from ..workflow.tool_node import find_asking_call
-from .crash_points import CrashWorld, ProcessKilledError, Replies, instrument, open_watched_store
+from .crash_points import (
+    CrashWorld,
+    ProcessKilledError,
+    Replies,
+    describe_error,
+    instrument,
+    open_watched_store,
+)
 from .scenario import Scenario, Step
 from .scripted_model import call
 
@@ -206,7 +213,7 @@ class _ScriptedUser:
                 async for _ in run:
                     pass
         except Exception as error:  # boundary: a tool may raise; the log shows what came of it
-            self._world.note("raised", error=f"{type(error).__name__}: {error}")
+            self._world.note("raised", error=describe_error(error))
             if isinstance(error, AssertionError):
                 raise
 
