@@ -13,7 +13,7 @@ from ...agents.run_config import RunConfig
 from ...apps.app import App
 from ...errors import InputValidationError
 from .plan import FAULTS, NEVER_PARKED, Entry, PlanOptions, Seed, check_options
-from .run import HostAction, Invariant, RunOptions, RunOutcome, run_once
+from .run import SETTLE_SECONDS, HostAction, Invariant, RunOptions, RunOutcome, run_once
 
 _SHRINKS = 200  # runs that the search for a shorter plan takes at most
 _MESSAGES = ("Please continue.", "Do what is needed.", "Look again.", "That is all for now.")
@@ -104,6 +104,7 @@ def simulate(
     seconds: float = 1.0,
     lease_seconds: float = 10.0,
     max_attempts: int = NEVER_PARKED,
+    settle_seconds: float = SETTLE_SECONDS,
     shrink: bool = True,
     keep_going: bool = False,
 ) -> SimulationReport:
@@ -127,6 +128,8 @@ def simulate(
       run_config: settings of the runs; plain tools run inline in any case.
       seconds, lease_seconds: virtual seconds between two entries, and of a lease.
       max_attempts: as for `Runner`; by default no invocation is parked.
+      settle_seconds: virtual seconds without a commit for which tools, callbacks and nodes may wait
+        for times (`asyncio.sleep`); one that waits for nothing of the kind may take 300.
       shrink: whether failures are shrunk.
       keep_going: whether to continue after the first failure.
 
@@ -140,9 +143,11 @@ def simulate(
     counts, times = (actions, processes, sessions, messages, kinds), (seconds, lease_seconds)
     drawn = PlanOptions(*counts, *times, [*own], max_attempts, plan)
     check_options(drawn)
+    if not settle_seconds > 0:
+        raise InputValidationError(f"simulate: settle_seconds is {settle_seconds!r}; give more.")
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     checks = (always, eventually, strict_effects)
-    options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own)
+    options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)
     return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
 
 
