@@ -193,7 +193,7 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
             token = _BODY.set(run)
             try:
                 result = await run_body(run)
-            except Exception as error:
+            except Exception as error:  # boundary: the tool's error, raised again
                 world.note("failed", tool=run.tool.name, error=describe_error(error))
                 raise
             finally:

@@ -346,9 +346,7 @@ async def test_rows_without_a_hash_behind_hashed_ones_are_a_finding(chained: Any
     assert report.problems == [f"session 'app/ann/s1', row 3: {UNHASHED}"]
 
 
-UNHASHED = (
-    "has no hash, and the ledger was chained before: another program wrote it, or somebody did"
-)
+UNHASHED = "has no hash, and the ledger was chained before: it was forged, or written unchained"
 
 
 async def test_a_session_without_hashes_after_the_chain_began_is_a_finding(

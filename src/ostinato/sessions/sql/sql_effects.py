@@ -165,7 +165,7 @@ async def _fetch_rows(
     """
     try:
         return await fetch_all(db, statement, values)
-    except Exception as error:
+    except Exception as error:  # boundary: the driver's error, whichever driver it is
         if "decode to UTF-8" not in str(error):
             raise
     connection: Any = (await db.get_raw_connection()).driver_connection

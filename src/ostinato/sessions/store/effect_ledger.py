@@ -330,9 +330,7 @@ def decode_effect(row: StoredEffect) -> Effect:
         return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
 
 
-_UNHASHED = (
-    "has no hash, and the ledger was chained before: another program wrote it, or somebody did"
-)
+_UNHASHED = "has no hash, and the ledger was chained before: it was forged, or written unchained"
 
 
 class EffectVerifier:

@@ -113,8 +113,7 @@ def simulate(
     Args:
       agent: an agent, a workflow or an App; or a function that makes one for each process.
       seed: the first run's seed; or the text that a failure printed, to replay it.
-      runs: how many runs, with seeds that count up.
-      actions: entries of each run's plan.
+      runs, actions: how many runs, with seeds that count up; entries of each run's plan.
       plan: the entries, by time, instead of drawn ones, such as those of a failure.
       processes, sessions: how many at a time; the processes share the sessions.
       messages: what users say, drawn at random.
@@ -126,12 +125,10 @@ def simulate(
       always, eventually: called with a `Moment` after each commit, and at the end; False fails.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
-      seconds, lease_seconds: virtual seconds between two entries, and of a lease.
+      seconds, lease_seconds, settle_seconds: virtual seconds between two entries; of a lease; for
+        which the agent's code may wait (`asyncio.sleep`) without a commit, 300 if it only hangs.
       max_attempts: as for `Runner`; by default no invocation is parked.
-      settle_seconds: virtual seconds without a commit for which tools, callbacks and nodes may wait
-        for times (`asyncio.sleep`); one that waits for nothing of the kind may take 300.
-      shrink: whether failures are shrunk.
-      keep_going: whether to continue after the first failure.
+      shrink, keep_going: whether failures are shrunk; whether to continue after the first one.
 
     Returns:
       The figures and the failures; `assert_held()` raises if there are any.
@@ -143,8 +140,6 @@ def simulate(
     counts, times = (actions, processes, sessions, messages, kinds), (seconds, lease_seconds)
     drawn = PlanOptions(*counts, *times, [*own], max_attempts, plan)
     check_options(drawn)
-    if not settle_seconds > 0:
-        raise InputValidationError(f"simulate: settle_seconds is {settle_seconds!r}; give more.")
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     checks = (always, eventually, strict_effects)
     options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)

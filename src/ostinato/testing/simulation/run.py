@@ -16,6 +16,7 @@ from ... import types
 from ...agents.run_config import RunConfig, StreamingMode
 from ...apps.app import App
 from ...errors import (
+    InputValidationError,
     LeaseLostError,
     OstinatoError,
     RunCancelledError,
@@ -64,6 +65,12 @@ class RunOptions:
     strict_effects: bool = True
     host_actions: Mapping[str, HostAction] = field(default_factory=dict[str, HostAction])
     settle_seconds: float = SETTLE_SECONDS
+
+    def __post_init__(self) -> None:
+        if not self.settle_seconds > 0:
+            raise InputValidationError(
+                f"simulate: settle_seconds is {self.settle_seconds!r}; give more than 0."
+            )
 
 
 @dataclass(slots=True)
