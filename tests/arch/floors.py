@@ -141,6 +141,7 @@ ENVIRONMENT_READERS = (
     "features.environment",
     "hosting.dotenv",
     "telemetry",
+    "testing.crash_points",
     "models.providers",
     "models.registry",
     *ADAPTERS,

@@ -30,7 +30,7 @@ examples:
   ostinato prove shop payment.yaml --json        print the report as JSON
 
 exit codes: 0 every tool does each thing once, 1 one would not, 2 wrong usage, or a scenario that
-fails by itself or does something else each time
+fails by itself, does something else each time, or names tools, agents or replies that nothing uses
 """
 
 
@@ -57,9 +57,7 @@ def add_effects(commands: Any) -> None:
         help="only later ones: 90m, 24h, 7d, or a date such as 2026-01-31",
     )
     effects.add_argument("--in-doubt", action="store_true", help="only those that were in doubt")
-    effects.add_argument(
-        "--limit", metavar="N", type=int, default=100, help="list at most N (default: 100)"
-    )
+    effects.add_argument("--limit", metavar="N", type=int, help="list at most N (default: 100)")
     effects.add_argument("--jsonl", action="store_true", help="print all as JSON lines")
     effects.add_argument("--save", metavar="FILE", help="with verify: write the newest hashes")
     effects.add_argument("--against", metavar="FILE", help="with verify: compare with these hashes")

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .._clock import now
 from ..hosting.store_address import StoreAddress, parse_store
@@ -26,15 +26,33 @@ _PAGE = 1000
 
 def main(args: argparse.Namespace) -> int:
     """Run the verb; return the exit code."""
-    if args.limit < 1:
-        raise CliError(f"--limit has to be 1 or more, not {args.limit}.", USAGE)
-    return asyncio.run(_run_verb(args, parse_store(args.db)))
+    _check_options(args)
+    limit = _LIMIT if args.limit is None else args.limit
+    if limit < 1:
+        raise CliError(f"--limit has to be 1 or more, not {limit}.", USAGE)
+    return asyncio.run(_run_verb(args, parse_store(args.db), limit))
 
 
-async def _run_verb(args: argparse.Namespace, address: StoreAddress) -> int:
+_LIMIT = 100
+_OF_LIST = ("app", "user", "tool", "since", "in_doubt", "limit", "jsonl")
+_OF_VERB = {"verify": ("save", "against", "pruned_ok"), "prune": ("older_than",)}
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Raise CliError for an option that the verb would ignore."""
+    for name in (*_OF_LIST, *(one for names in _OF_VERB.values() for one in names)):
+        given = getattr(args, name) not in (None, False)
+        if given and name not in _OF_VERB.get(args.what, _OF_LIST):
+            option = f"--{name.replace('_', '-')}"
+            verb = f"`effects {args.what}`" if args.what in _OF_VERB else "a list of effects"
+            whole = ", which takes the whole ledger" if args.what in _OF_VERB else ""
+            raise CliError(f"{option} does not apply to {verb}{whole}.", USAGE)
+
+
+async def _run_verb(args: argparse.Namespace, address: StoreAddress, limit: int) -> int:
     async with existing_store(address) as store:
         if args.what == "verify":
-            heads, spans = _read_heads(args.against)
+            heads, spans = _read_baseline(args.against)
             return _show_report(args, await store.verify_effects(heads, spans))
         if args.what == "prune":
             return await _prune(args, store)
@@ -50,7 +68,7 @@ async def _run_verb(args: argparse.Namespace, address: StoreAddress) -> int:
             which = which._replace(app_name=entry.app, user_id=entry.user, session_id=entry.id)
         if args.jsonl:
             return await _export(store, which)
-        page = await store.effects(which, limit=args.limit)
+        page = await store.effects(which, limit=limit)
     _show_effects(list(page.effects), more=page.next is not None)
     return 0
 
@@ -83,7 +101,7 @@ def _show_effects(effects: list[Effect], more: bool) -> None:
         moment = datetime.fromtimestamp(effect.finished).strftime("%Y-%m-%d %H:%M:%S")
         place = f"{effect.place.app_name}/{effect.place.user_id}/{effect.place.session_id}"
         if effect.damaged:
-            row = f"row {effect.number} is damaged: {effect.damaged}"
+            row = f"row {effect.number} is damaged: {safe(effect.damaged)}"
             screen.line((f"{moment}  ", "dim"), (row, "red"), (f"  {safe(place)}", "dim"))
             continue
         facts = [effect.outcome, f"{(effect.finished - effect.begun) * 1000:.0f} ms"]
@@ -120,8 +138,11 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
             ("No row has a hash: only gaps and damage are noticed (see EffectSettings).", "dim")
         )
     if args.save:
-        noted = {"heads": report.heads, "spans": report.spans}
-        Path(args.save).write_text(json.dumps(noted, indent=1), "utf-8")
+        noted = {"rows": report.rows, "heads": report.heads, "spans": report.spans}
+        try:
+            Path(args.save).write_text(json.dumps(noted, indent=1), "utf-8")
+        except OSError as error:
+            raise CliError(f"--save {args.save} cannot be written: {error}.", USAGE) from error
     for pruned in report.pruned:
         screen.line(("pruned ", "yellow"), (safe(pruned), ""))
     if report.pruned and not args.pruned_ok:
@@ -132,28 +153,40 @@ def _show_report(args: argparse.Namespace, report: EffectReport) -> int:
     return 0
 
 
-_Noted = TypeAdapter(dict[str, str])
-_Spans = TypeAdapter(dict[str, tuple[int, int]])
+class _Baseline(BaseModel):
+    """What `verify --save` wrote; earlier versions noted no number of rows."""
+
+    model_config = ConfigDict(extra="forbid")
+    rows: int | None = Field(default=None, ge=0)
+    heads: dict[str, str]
+    spans: dict[str, tuple[int, int]]
 
 
-def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, tuple[int, int]]]:
+def _read_baseline(file: str | None) -> tuple[dict[str, str] | None, dict[str, tuple[int, int]]]:
     """Return the newest hashes and the first and last numbers that `verify --save` noted."""
     if file is None:
         return None, {}
     try:
-        heads: Any = json.loads(Path(file).read_text("utf-8"))
+        found: Any = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
-    if not isinstance(heads, dict) or set(cast("dict[str, Any]", heads)) != {"heads", "spans"}:
-        found: dict[str, Any] = {"heads": heads, "spans": {}}  # earlier versions noted hashes alone
-    else:
-        found = cast("dict[str, Any]", heads)
+    except RecursionError:
+        found = None
+    if isinstance(found, dict) and "spans" not in found:
+        found = {"heads": cast("dict[str, Any]", found), "spans": {}}  # the first form
     try:
-        return _Noted.validate_python(found["heads"]), _Spans.validate_python(found["spans"])
+        noted = _Baseline.model_validate(found)
     except ValidationError as error:
         raise CliError(
             f"--against {file} was not written by `effects verify --save`.", USAGE
         ) from error
+    if not noted.heads and not noted.spans and noted.rows != 0:
+        raise CliError(
+            f"--against {file} names no session, so nothing would be compared. Write it again with "
+            '`effects verify --save`; one of an empty ledger says "rows": 0.',
+            USAGE,
+        )
+    return noted.heads, noted.spans
 
 
 def _parse_time(option: str, text: str) -> float:

@@ -55,7 +55,8 @@ async def existing_store(address: StoreAddress) -> AsyncGenerator[Store]:
                 "The first `ostinato run` creates it; name another file with --db."
                 if address.shown == DEFAULT_DB
                 else "Check --db."
-            )
+            ),
+            USAGE,
         )
     store = open_store(address)
     try:

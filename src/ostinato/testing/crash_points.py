@@ -8,6 +8,8 @@ effects are counted: a line is there before the body begins, whatever becomes of
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import json
 import logging
 import os
@@ -17,6 +19,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
@@ -41,6 +44,8 @@ from .scenario import Scenario
 from .scripted_model import ScriptError, responses
 
 _BODY: ContextVar[Any] = ContextVar("ostinato_crash_body", default=None)
+_CACHED = type(functools.cache(len))
+_ENVIRONMENT = {"environ", "putenv", "unsetenv"}
 _STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
 _OWN_THREADS = ("ostinato", "asyncio")
 # Where the runtime calls a tool; private there, and as near to the tool's own code as possible.
@@ -153,7 +158,8 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
       world: the process.
       scenario: has the scripts of the models.
       root: name of the root agent.
-      probe: look for changes of globals and of state outside of the delta, and for threads.
+      probe: look for changes of globals and of state outside of the delta, for threads, and for
+        what the scenario names.
     """
     own_model = LlmAgent.canonical_model.fget
     assert own_model is not None
@@ -161,7 +167,7 @@ def instrument(world: CrashWorld, scenario: Scenario, root: str, probe: bool) ->
     def replay_model(agent: LlmAgent) -> BaseLlm:
         of_root = scenario.model.get("") if agent.name == root else None
         script = scenario.model.get(agent.name, of_root)
-        return _ReplayedModel(world, agent.name, script, lambda: own_model(agent))
+        return _ReplayedModel(world, agent.name, script, lambda: own_model(agent), probe)
 
     level = logging.root.manager.disable
     with (
@@ -187,6 +193,9 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
             token = _BODY.set(run)
             try:
                 result = await run_body(run)
+            except Exception as error:  # boundary: the tool's error, raised again
+                world.note("failed", tool=run.tool.name, error=describe_error(error))
+                raise
             finally:
                 _BODY.reset(token)
             if not isinstance(run.tool, FunctionTool) and not run.tool.repeatable:
@@ -223,6 +232,11 @@ def _watch_tools(world: CrashWorld, probe: bool) -> Generator[None]:
         yield
 
 
+def describe_error(error: Exception) -> str:
+    """Return the class and the text of an error."""
+    return f"{type(error).__name__}: {error}"
+
+
 def _end(world: CrashWorld, run: Any) -> None:
     world.note("end", call=run.call.id, tool=run.tool.name)
     world.pass_point(f"after {run.tool.name}")
@@ -250,12 +264,14 @@ class _ReplayedModel(BaseLlm):
     _agent: str = PrivateAttr()
     _script: Any = PrivateAttr()
     _own: Callable[[], BaseLlm] = PrivateAttr()
+    _probe: bool = PrivateAttr()
 
     def __init__(
-        self, world: CrashWorld, agent: str, script: Any, own: Callable[[], BaseLlm]
+        self, world: CrashWorld, agent: str, script: Any, own: Callable[[], BaseLlm], probe: bool
     ) -> None:
         super().__init__(model="replayed")
         self._world, self._agent, self._script, self._own = world, agent, script, own
+        self._probe = probe
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -263,6 +279,9 @@ class _ReplayedModel(BaseLlm):
         world, agent, script = self._world, self._agent, self._script
         position = sum(content.role == "model" for content in llm_request.contents)
         world.pass_point(f"before model of {agent}")
+        if self._probe:
+            tools = [*llm_request.tools_dict]
+            world.note("asked", agent=agent, position=position, tools=tools)
         if script is not None:
             if position >= len(script):
                 raise ScriptError(
@@ -270,6 +289,7 @@ class _ReplayedModel(BaseLlm):
                     "asked for"
                 )
             for response in responses(script[position], stream=stream):
+                _check_calls(response, agent, [*llm_request.tools_dict])
                 yield response
             return
         known = world.replies.get((agent, position))
@@ -283,6 +303,23 @@ class _ReplayedModel(BaseLlm):
             yield response.model_copy(deep=True)
 
 
+def _check_calls(response: LlmResponse, agent: str, tools: Sequence[str]) -> None:
+    """Raise ScriptError for a call of a tool that the agent does not have."""
+    for part in (response.content and response.content.parts) or ():
+        name = part.function_call and part.function_call.name
+        if name and name not in tools:
+            raise ScriptError(
+                f"a reply of agent {agent!r} calls {name!r}, which is no tool of it; "
+                f"{suggest(name, tools)}"
+            )
+
+
+def suggest(name: str, known: Sequence[str]) -> str:
+    """Return which of the known names may be meant by a wrong one, or all of them."""
+    near = get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known) or 'none'}"
+
+
 def _snapshot(func: Any, run: Any) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the globals that a tool uses, as text, and the session's state."""
     state = run.ctx.session.state
@@ -290,22 +327,49 @@ def _snapshot(func: Any, run: Any) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _globals_of(func: Any) -> dict[str, str]:
+    """Return what a tool's function names and a call can change, as text, by what it is.
+
+    That are globals of its module with the attributes of its classes and functions and the misses
+    of their caches, variables of its closure, its defaults, and the environment.
+    """
     func = getattr(func, "__func__", func)
     while hasattr(func, "__wrapped__"):
         func = func.__wrapped__
     if not isinstance(func, FunctionType):
         return {}
     found: dict[str, str] = {}
-    for name in _names_in(func.__code__):
-        value: Any = func.__globals__.get(name)
-        if name in func.__globals__ and not isinstance(value, (ModuleType, type, FunctionType)):
-            found[name] = f"{value!r} {vars(value) if hasattr(value, '__dict__') else ''}"
+    names = _names_in(func.__code__)
+    for name in names & func.__globals__.keys():
+        value: Any = func.__globals__[name]
+        if isinstance(value, _CACHED):
+            found[f"the cache of {name!r} of its module"] = f"{value.cache_info().misses} misses"
+        elif isinstance(value, (type, FunctionType)):
+            for attribute in _attributes_of(value) if value.__module__ == func.__module__ else ():
+                label = f"{f'{name}.{attribute}'!r} of its module"
+                found[label] = repr(value.__dict__[attribute])
+        elif not isinstance(value, ModuleType):
+            found[f"{name!r} of its module"] = f"{value!r} {getattr(value, '__dict__', '')}"
     for name, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=False):
         try:
-            found[name] = repr(cell.cell_contents)
+            found[f"{name!r} of its closure"] = repr(cell.cell_contents)
         except ValueError:
             continue  # not bound yet
+    for name, parameter in inspect.signature(func).parameters.items():
+        found[f"the default of its parameter {name!r}"] = repr(parameter.default)
+    if not names.isdisjoint(_ENVIRONMENT):
+        found |= {f"os.environ[{name!r}]": value for name, value in os.environ.items()}
     return found
+
+
+def _attributes_of(value: Any) -> list[str]:
+    """Return the attributes of a class or a function that hold data."""
+    attributes: Mapping[str, Any] = value.__dict__
+    return [
+        name
+        for name, held in attributes.items()
+        if not name.startswith("__")
+        and not isinstance(held, (FunctionType, type, property, classmethod, staticmethod))
+    ]
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -320,8 +384,9 @@ def _note_changes(
     world: CrashWorld, tool: FunctionTool, run: Any, before: tuple[dict[str, str], dict[str, Any]]
 ) -> None:
     """Note which globals, and which keys of the state outside of its delta, a tool has changed."""
-    for name, text in _globals_of(tool.func).items():
-        if before[0].get(name) != text:
+    now = _globals_of(tool.func)
+    for name in dict.fromkeys((*now, *before[0])):
+        if before[0].get(name) != now.get(name):
             world.note("global", tool=tool.name, name=name)
     state, delta = run.ctx.session.state, run.context.actions.state_delta
     orders = (getattr(delta, "order", None), run.ctx.run_state.write_order)

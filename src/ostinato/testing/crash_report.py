@@ -109,7 +109,9 @@ class CrashReport:
                 "outcome of a call is unknown."
             )
         lines += [f"  note: {note}" for note in self.notes]
-        if self.ok:
+        if not self.tools:
+            lines.append("  No tool ran, so nothing is shown about effects.")
+        elif self.ok:
             lines.append("  Nothing has to be mended.")
         return "\n".join(lines)
 
@@ -163,12 +165,12 @@ class ReportBuilder:
         for mark in self._reference.marks:
             tool, name = mark.get("tool", ""), mark.get("name", "")
             if mark["kind"] == "global":
-                self._find(
-                    "global",
-                    tool,
-                    f"{tool} changes {name!r} of its module, which another process does not have",
-                    f"keep it in the session: tool_context.state[{name.lower()!r}] = ...",
-                )
+                text = f"{tool} changes {name}, which another process does not have"
+                key = name.split("'")[1].lower()
+                remedy = f"keep it in the session: tool_context.state[{key!r}] = ..."
+                if name.startswith("the cache"):
+                    remedy = f"let {tool} do what acts on the outside without a cache"
+                self._find("global", tool, text, remedy)
             elif mark["kind"] == "state":
                 self._find(
                     "state",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputValidationError
+from .crash_points import suggest
 from .crash_report import CrashReport, ReportBuilder, first_difference
 from .crash_trial import CrashTrials, TrialOutcome
 from .scenario import Scenario
@@ -50,8 +51,9 @@ def crash_everywhere(
       The report: for each tool effects, attempts and repeats, and what to mend.
 
     Raises:
-      ScenarioError: the scenario fails undisturbed, or two undisturbed runs differ; the error names
-        the first difference.
+      ScenarioError: the scenario fails undisturbed, two undisturbed runs differ (the error names
+        the first difference), or the scenario names tools, agents or replies that none of them
+        used.
       InputValidationError: `scenario` does not describe one, or this system cannot fork and `kills`
         is true.
     """
@@ -66,6 +68,9 @@ def crash_everywhere(
     )
     trials.warm_up()
     reference = _run_undisturbed(trials, wanted.name)
+    problem = _find_unused(wanted, reference.marks, getattr(agent, "root_agent", agent))
+    if problem:
+        raise ScenarioError(f"The scenario {wanted.name!r} is not what ran: {problem}")
     builder = ReportBuilder(wanted.name, wanted.repeatable, reference)
     points = len(reference.points)
     step = max(points / max_points, 1.0)
@@ -81,6 +86,17 @@ def _run_undisturbed(trials: CrashTrials, name: str) -> TrialOutcome:
     first = trials.run(None, probe=True)
     if first.error:
         raise ScenarioError(f"The scenario {name!r} fails by itself: {first.error}")
+    raised = [mark["error"] for mark in first.marks if mark["kind"] == "raised"]
+    if raised:
+        by = [
+            mark["tool"] for mark in first.marks if mark.get("error") in raised and "tool" in mark
+        ]
+        who = f"tool {by[0]!r} raised " if by else ""
+        raise ScenarioError(
+            f"The scenario {name!r} fails by itself: {who}{raised[0].rstrip('.')}. A run "
+            "that fails is not compared with one that resumes. Let the tool return what went "
+            "wrong, or answer its error in on_tool_error_callback."
+        )
     trials.replies = first.replies
     second = trials.run(None)
     difference = second.error or first_difference(first, second)
@@ -90,3 +106,34 @@ def _run_undisturbed(trials: CrashTrials, name: str) -> TrialOutcome:
             "random numbers and answers of outside services, or a global that a first run changes."
         )
     return first
+
+
+def _find_unused(scenario: Scenario, marks: Sequence[Mapping[str, Any]], root: Any) -> str:
+    """Return which agent, reply or repeatable tool of the scenario the undisturbed run lacks."""
+    asked = [mark for mark in marks if mark["kind"] == "asked"]
+    agents = list(dict.fromkeys(mark["agent"] for mark in asked))
+    for name, replies in scenario.model.items():
+        agent = name or root.name
+        used = {mark["position"] for mark in asked if mark["agent"] == agent}
+        if not used:
+            return f"agent {agent!r} never asks its model; {suggest(agent, agents)}"
+        unused = [number for number in range(len(replies)) if number not in used]
+        if unused:
+            return (
+                f"reply {unused[0] + 1} of agent {agent!r} is never used. Remove it, or add the "
+                "step that leads to it."
+            )
+    tools = {tool: None for mark in asked for tool in mark["tools"]}
+    tools |= {mark["tool"]: None for mark in marks if mark["kind"] == "begin"}
+    tools |= dict.fromkeys(_declared_tools(root))
+    for tool in sorted(scenario.repeatable - tools.keys()):
+        return f"`repeatable` names {tool!r}, which is no tool; {suggest(tool, [*tools])}"
+    return ""
+
+
+def _declared_tools(agent: Any) -> Iterator[str]:
+    """Yield the names of the tools in the lists of an agent and its sub-agents."""
+    for tool in getattr(agent, "tools", ()):
+        yield getattr(tool, "name", None) or getattr(tool, "__name__", "")
+    for one in getattr(agent, "sub_agents", ()):
+        yield from _declared_tools(one)

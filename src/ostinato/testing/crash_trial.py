@@ -32,7 +32,14 @@ from ..sessions.sqlite_session_service import SqliteSessionService
 from ..sessions.store.durable_store import Fence, Place
 from ..tools.call_doubt import UNKNOWN
 from ..workflow.tool_node import find_asking_call
-from .crash_points import CrashWorld, ProcessKilledError, Replies, instrument, open_watched_store
+from .crash_points import (
+    CrashWorld,
+    ProcessKilledError,
+    Replies,
+    describe_error,
+    instrument,
+    open_watched_store,
+)
 from .scenario import Scenario, Step
 from .scripted_model import call
 
@@ -127,7 +134,7 @@ class CrashTrials:
         except Exception as error:  # boundary: the report names it
             outcome.error = "".join(traceback.format_exception_only(error)).strip()
         if world.is_dead:
-            asyncio.run(_free_lease(world, self._names["app_name"]))
+            asyncio.run(_free_leases(world, self._names["app_name"]))
             return None
         session = asyncio.run(_load_session(world, self._names["app_name"]))
         outcome.points, outcome.replies = world.points, world.replies
@@ -206,7 +213,7 @@ class _ScriptedUser:
                 async for _ in run:
                     pass
         except Exception as error:  # boundary: a tool may raise; the log shows what came of it
-            self._world.note("raised", error=f"{type(error).__name__}: {error}")
+            self._world.note("raised", error=describe_error(error))
             if isinstance(error, AssertionError):
                 raise
 
@@ -295,12 +302,16 @@ async def _find_session(service: Any, app: str) -> Session:
     return found
 
 
-async def _free_lease(world: CrashWorld, app: str) -> None:
-    """End the lease of a process that only seems dead, as its expiry would."""
-    service, place = SqliteSessionService(world.database), Place(app, _USER, _SESSION)
-    lease = await service.lease(place)
-    if lease is not None and lease.owner:
-        await service.hand_over(place, Fence(lease.owner, lease.token), failed=True)
+async def _free_leases(world: CrashWorld, app: str) -> None:
+    """End the leases of a process that only seems dead, as their expiry would.
+
+    An agent that runs as a tool has a session of its own, and with it a lease.
+    """
+    service = SqliteSessionService(world.database)
+    leases = [await service.lease(Place(app, _USER, _SESSION)), *await service.open_leases()]
+    for lease in leases:
+        if lease is not None and lease.owner:
+            await service.hand_over(lease.place, Fence(lease.owner, lease.token), failed=True)
     await service.close()
 
 

@@ -95,10 +95,22 @@ def _parse(data: Any, name: str) -> Scenario:
     ]
     if not steps:
         raise InputValidationError(f"{name}: `steps` is empty; give at least one message.")
-    model: Any = fields.get("model") or {}
+    model: Any = fields.get("model", {})
     if not isinstance(model, (list, dict)):
         raise InputValidationError(f"{name}: `model` is a list of replies, or one for each agent.")
+    if "model" in fields and not model:
+        raise InputValidationError(
+            f"{name}: `model` has no replies. Leave it out to let the agents ask their own models."
+        )
     scripts = {"": cast(Any, model)} if isinstance(model, list) else cast(dict[str, Any], model)
+    for agent, turns in scripts.items():
+        if not isinstance(turns, list):
+            raise InputValidationError(f"{name}: model {agent} is no list of replies.")
+        if not turns:
+            raise InputValidationError(
+                f"{name}: model {agent} has no replies. Leave it out to let the agent ask its own "
+                "model."
+            )
     return Scenario(
         steps,
         {

@@ -27,6 +27,7 @@ def answer(request):
 
 root_agent = Agent(name="desk", model=FunctionModel(answer), tools=[note])
 """
+EMPTY = '{"rows": 0, "heads": {}, "spans": {}}'
 SCENARIO = {"steps": ["milk"], "model": [{"call": "note", "args": {"text": "milk"}}, "Done."]}
 
 
@@ -71,15 +72,77 @@ def test_verify_names_what_is_missing(desk: Ostinato) -> None:
 def test_verify_compares_with_an_earlier_one(desk: Ostinato, tmp_path: Path) -> None:
     assert desk("effects", "verify", "--save", "heads.json").code == 0
     spans = {"desk/user/first": [1, 1], "desk/user/second": [1, 1]}
-    assert json.loads(Path("heads.json").read_text()) == {"heads": {}, "spans": spans}
+    saved = json.loads(Path("heads.json").read_text())
+    assert saved == {"rows": 2, "heads": {}, "spans": spans}
     Path("heads.json").write_text('{"desk/user/first": "00"}')
     done = desk("effects", "verify", "--against", "heads.json")
     assert (done.code, "newest row of the earlier" in done.out) == (1, True)
     assert desk("effects", "verify", "--against", "nothing.json").code == 2
-    for text in ("3", '{"heads": 3, "spans": 4}', '{"heads": {}, "spans": {"a": [1]}}', '{"a": 1}'):
+    for text in (
+        "3",
+        "[" * 100_000,
+        '{"heads": 3, "spans": 4}',
+        '{"heads": {}, "spans": {"a": [1]}}',
+        '{"rows": -1, "heads": {}, "spans": {}}',
+        '{"a": 1}',
+    ):
         Path("heads.json").write_text(text)
         done = desk("effects", "verify", "--against", "heads.json")
         assert (done.code, "was not written by" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"heads": {}, "spans": {}}', EMPTY.replace("0", "2")])
+def test_a_baseline_that_names_nothing_is_refused(desk: Ostinato, text: str) -> None:
+    Path("heads.json").write_text(text)
+    done = desk("effects", "verify", "--against", "heads.json")
+    assert (done.code, "names no session" in done.err) == (2, True)
+
+
+def test_a_baseline_of_an_empty_ledger_is_compared(desk: Ostinato) -> None:
+    Path("heads.json").write_text(EMPTY)
+    assert desk("effects", "verify", "--against", "heads.json").code == 0
+    desk("effects", "prune", "--older-than", "0s")
+    assert desk("effects", "verify", "--save", "heads.json").code == 0
+    assert json.loads(Path("heads.json").read_text()) == json.loads(EMPTY)
+
+
+def test_a_damaged_row_ends_no_command(desk: Ostinato) -> None:
+    change_row("data = ?", "[" * 100_000)
+    for verb in ("verify",), (), ("--jsonl",):
+        done = desk("effects", *verb)
+        assert done.code == (1 if verb == ("verify",) else 0)
+        assert "cannot be read: '[[[[" in done.out
+    change_row("finished = ?, data = cast(data || ? as text)", 2**63 - 1, b"\xff")
+    assert "row 1 is damaged" in desk("effects").out
+    assert "row 1: is damaged" in desk("effects", "verify").out
+
+
+def change_row(change: str, *values: Any) -> None:
+    """Change the row of the first session by hand."""
+    with closing(sqlite3.connect(".ostinato/sessions.db")) as db:
+        db.execute(f"UPDATE ostinato_effects SET {change} WHERE sid = 1", values)
+        db.commit()
+
+
+def test_options_and_files_that_fit_nothing_are_refused(desk: Ostinato) -> None:
+    done = desk("effects", "verify", "--save", "nowhere/heads.json")
+    assert (done.code, "--save nowhere/heads.json cannot be written" in done.err) == (2, True)
+    for verb in ("verify", "prune", "--jsonl"):
+        done = desk("effects", verb, "--db", "nofile.db")
+        assert (done.code, "nofile.db does not exist" in done.err) == (2, True)
+    for wrong in (
+        ("verify", "--app", "nosuch"),
+        ("verify", "--user", "ann"),
+        ("verify", "--jsonl"),
+        ("verify", "--older-than", "3d"),
+        ("prune", "--app", "desk", "--older-than", "0s"),
+        ("prune", "--limit", "1", "--older-than", "0s"),
+        ("first", "--save", "heads.json"),
+        ("--against", "heads.json"),
+    ):
+        done = desk("effects", *wrong)
+        assert (done.code, "does not apply" in done.err) == (2, True)
+    assert "2 effects" in desk("effects", "verify").out
 
 
 def test_verify_names_what_was_pruned_since(desk: Ostinato) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ostinato import _clock
 from ostinato.errors import InputValidationError
 from ostinato.sessions.database_session_service import DatabaseSessionService
 from ostinato.sessions.session import Session
@@ -279,11 +282,131 @@ async def test_damage_of_any_kind_stops_no_run(tmp_path: Path) -> None:
         (2, True),
         (3, False),
     ]
-    assert [problem.split(":")[0][-5:] for problem in report.problems if "cannot" in problem] == [
+    assert [
+        problem.split(":")[0][-5:] for problem in report.problems if "is damaged" in problem
+    ] == [
         "row 1",
         "row 2",
     ]
     await service.close()
+
+
+DAMAGE = {
+    "deeply nested": ("data = ?", "[" * 100_000),
+    "number is a text": ("n = ?", "x"),
+    "number is a blob": ("n = ?", b"A"),
+    "time is beyond every calendar": ("finished = ?", 2**63 - 1),
+    "time is before every calendar": ("finished = ?", -(2**63)),
+    "time has a fraction": ("finished = finished + ?", 0.5),
+    "data are not UTF-8": ("data = cast(? as text)", b"\xff\tp"),
+    "whole data are not UTF-8": ("data = cast(? || data as text)", b"\xff"),
+    "hash is not UTF-8": ("hash = cast(? as text)", b"\xff\tp"),
+    "hash is a blob": ("hash = ?", b"\xff"),
+}
+
+
+@pytest.mark.parametrize("store", KEPT)
+@pytest.mark.parametrize("damage", DAMAGE)
+async def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, store: str, damage: str) -> None:
+    change, value = DAMAGE[damage]
+    async with made(store, tmp_path) as service:
+        keep_ledger(service, EffectSettings(chained=True))
+        await keep(service, *(row(f"c{n}") for n in range(3)))
+        noted = await service.verify_effects()
+        await service.flush()
+        with closing(sqlite3.connect(file_of(tmp_path))) as db:
+            db.execute(f"UPDATE ostinato_effects SET {change} WHERE n = 2", (value,))
+            db.commit()
+        for report in (
+            await service.verify_effects(),
+            await service.verify_effects(noted.heads, noted.spans),
+        ):
+            number = repr(value) if change.startswith("n ") else 2
+            assert f"session 'app/ann/s1', row {number}: is damaged" in "\n".join(report.problems)
+            json.dumps([report.heads, report.spans])
+        page = await service.effects()
+        assert len(page.effects) == 3
+        json.dumps([effect.to_json() for effect in page.effects])
+        if not change.startswith("hash"):
+            assert sum(bool(effect.damaged) for effect in page.effects) == 1
+        for effect in page.effects:
+            datetime.fromtimestamp(effect.finished)
+
+
+def file_of(folder: Path) -> Path:
+    """Return the only database in a folder."""
+    return next(folder.glob("*.db"))
+
+
+async def test_rows_without_a_hash_behind_hashed_ones_are_a_finding(chained: Any) -> None:
+    session = await keep(chained, row("c1"), row("c2"))
+    keep_ledger(chained, EffectSettings())
+    await chained.append(session, [said("x")], [row("c3")])
+    report = await chained.verify_effects()
+    assert report.problems == [f"session 'app/ann/s1', row 3: {UNHASHED}"]
+
+
+UNHASHED = "has no hash, and the ledger was chained before: it was forged, or written unchained"
+
+
+async def test_a_session_without_hashes_after_the_chain_began_is_a_finding(
+    chained: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep(chained, row("c1"), row("c2"))
+    noted = await chained.verify_effects()
+    keep_ledger(chained, EffectSettings())
+    time = _clock.now()
+    monkeypatch.setattr(_clock, "now", lambda: time + 60)
+    await keep(chained, row("c1"), row("c2"), session_id="s2")
+    problem = f"session 'app/ann/s2', row 2: {UNHASHED}"
+    assert (await chained.verify_effects()).problems == [problem]
+    compared = await chained.verify_effects(noted.heads, noted.spans)
+    assert compared.problems == [problem.replace("row 2", "row 1"), problem]
+
+
+async def test_a_back_dated_session_without_hashes_is_found_in_comparison(ledger: Any) -> None:
+    await keep(ledger, row("c1"), session_id="s0")
+    keep_ledger(ledger, EffectSettings(chained=True))
+    await keep(ledger, row("c1"))
+    noted = await ledger.verify_effects()
+    keep_ledger(ledger, EffectSettings())
+    await keep(ledger, row("c1"), session_id="s2")
+    time = "UPDATE ostinato_effects SET finished = 1000 WHERE hash IS NULL"
+    if isinstance(ledger, SqliteSessionService):
+        await ledger._write_rows(lambda db: db.execute(time) and None)
+    else:
+        await ledger._write_rows(lambda db: db.exec_driver_sql(time))
+    assert (await ledger.verify_effects()).problems == []
+    report = await ledger.verify_effects(noted.heads, noted.spans)
+    assert report.problems == [f"session 'app/ann/s2', row 1: {UNHASHED}"]
+
+
+async def test_rows_from_before_the_chain_need_no_hash(ledger: Any) -> None:
+    session = await keep(ledger, row("c1"), row("c2"))
+    await keep(ledger, row("c1"), session_id="s2")
+    noted = await ledger.verify_effects()
+    keep_ledger(ledger, EffectSettings(chained=True))
+    await ledger.append(session, [said("x")], [row("c3")])
+    report = await ledger.verify_effects(noted.heads, noted.spans)
+    assert (report.rows, report.chained, report.problems) == (4, 1, [])
+
+
+async def test_a_pruned_chain_does_not_go_on_without_hashes(chained: Any) -> None:
+    session = await keep(chained, row("c1"), row("c2"))
+    assert await chained.prune_effects(before=32503680000.0) == 2
+    keep_ledger(chained, EffectSettings())
+    await chained.append(session, [said("x")], [row("c3")])
+    report = await chained.verify_effects()
+    assert report.problems == [f"session 'app/ann/s1', row 3: {UNHASHED}"]
+
+
+async def test_a_baseline_without_the_hash_of_a_hashed_row_is_a_finding(chained: Any) -> None:
+    await keep(chained, row("c1"), row("c2"))
+    noted = await chained.verify_effects()
+    report = await chained.verify_effects({}, noted.spans)
+    assert report.problems == [
+        "session 'app/ann/s1', row 2: has a hash, and had none at the earlier verification"
+    ]
 
 
 async def test_old_rows_are_deleted_by_the_way(

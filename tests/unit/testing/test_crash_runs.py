@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
+import os
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from ostinato.errors import InputValidationError
 from ostinato.plugins import BasePlugin
 from ostinato.testing import CrashReport, FunctionModel, ScenarioError, crash_everywhere
 from ostinato.testing.scenario import Scenario, Step
-from ostinato.tools import BaseTool, FunctionTool, ToolContext
+from ostinato.tools import AgentTool, BaseTool, FunctionTool, ToolContext
 
 BASKET: list[str] = []
 NUMBERS = itertools.count()
@@ -219,6 +221,95 @@ def test_a_global_is_found() -> None:
     assert BASKET == []
 
 
+class Till:
+    count = 0
+
+
+def count_in_class(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    Till.count += n
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_function(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    vars(count_in_function)["seen"] = vars(count_in_function).get("seen", 0) + n
+    return tool_context.idempotency_key[:0]
+
+
+@functools.lru_cache
+def pay_once(n: int) -> int:
+    """Pay, and remember it."""
+    return n
+
+
+def pay_by_cache(n: int, tool_context: ToolContext) -> str:
+    """Pay."""
+    pay_once(n)
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_environment(n: int, tool_context: ToolContext) -> str:
+    """Count."""
+    os.environ["OSTINATO_COUNT"] = str(int(os.environ.get("OSTINATO_COUNT", "0")) + n)
+    return tool_context.idempotency_key[:0]
+
+
+def count_in_default(n: int, tool_context: ToolContext, seen: list[int] = []) -> str:  # noqa: B006
+    """Count."""
+    seen.append(n)
+    return tool_context.idempotency_key[:0]
+
+
+def make_counter() -> Callable[..., str]:
+    count = [0]
+
+    def count_in_closure(n: int, tool_context: ToolContext) -> str:
+        """Count."""
+        count[0] += n
+        return tool_context.idempotency_key[:0]
+
+    return count_in_closure
+
+
+@pytest.mark.parametrize(
+    ("tool", "what", "remedy"),
+    [
+        (count_in_class, "'Till.count' of its module", "tool_context.state['till.count'] = ..."),
+        (count_in_function, "'count_in_function.seen' of its module", "tool_context.state["),
+        (pay_by_cache, "the cache of 'pay_once' of its module", "without a cache"),
+        (count_in_environment, "os.environ['OSTINATO_COUNT']", "tool_context.state["),
+        (count_in_default, "the default of its parameter 'seen'", "tool_context.state['seen']"),
+        (make_counter(), "'count' of its closure", "tool_context.state['count'] = ..."),
+    ],
+)
+def test_what_outlives_a_call_in_a_process_is_found(
+    tool: Any, what: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_COUNT", "0")
+    report = crash_everywhere(
+        shop(tool), scenario(call(tool.__name__, n=1)), kills=False, max_points=1
+    )
+    assert kinds(report) == [("global", tool.__name__)]
+    expected = f"{tool.__name__} changes {what}, which another process does not have"
+    assert report.findings[0].text == expected
+    assert remedy in report.findings[0].remedy
+
+
+def use_warm_cache(n: int, tool_context: ToolContext) -> str:
+    """Read a class, a function and a cache that hold what they did."""
+    home = os.environ.get("HOME", "")[:0]
+    return f"{Till.count}{pay_once(0)}{home}{tool_context.idempotency_key[:0]}"
+
+
+def test_what_only_is_read_is_no_finding() -> None:
+    pay_once(0)
+    report = crash_everywhere(
+        shop(use_warm_cache), scenario(call("use_warm_cache", n=1)), kills=False, max_points=1
+    )
+    assert kinds(report) == []
+
+
 @pytest.mark.long
 def test_state_outside_of_the_delta_is_found() -> None:
     turns = scenario(call("choose", room="Blue"), call("show_room"))
@@ -256,6 +347,85 @@ def test_a_scenario_that_fails_by_itself() -> None:
         )
 
 
+def decline(amount: int, tool_context: ToolContext) -> str:
+    """Decline."""
+    raise ValueError(f"declined {tool_context.idempotency_key[:0]}{amount}")
+
+
+async def stream(amount: int) -> AsyncGenerator[str]:
+    """Stream."""
+    yield "one"
+
+
+def fail_in_callback(tool: BaseTool, args: Any, tool_context: ToolContext) -> None:
+    raise KeyError("no such account")
+
+
+@pytest.mark.parametrize(
+    ("tool", "options", "error"),
+    [
+        (decline, {}, "fails by itself: tool 'decline' raised ValueError: declined 3"),
+        (stream, {}, r"fails by itself: tool 'stream' raised .*Runner.run_live"),
+        (pay, {"before_tool_callback": fail_in_callback}, "fails by itself: .*no such account"),
+    ],
+)
+def test_a_run_that_raises_undisturbed_is_no_finding(tool: Any, options: Any, error: str) -> None:
+    agent = LlmAgent(name="shop", tools=[tool], **options)
+    with pytest.raises(ScenarioError, match=error):
+        crash_everywhere(agent, scenario(call(tool.__name__, amount=3)), kills=False)
+
+
+@pytest.mark.long
+def test_an_error_that_a_callback_answers_fails_nothing() -> None:
+    def answer(**given: Any) -> dict[str, str]:
+        return {"error": str(given["error"])}
+
+    agent = LlmAgent(name="shop", tools=[decline], on_tool_error_callback=answer)
+    report = crash_everywhere(agent, scenario(call("decline", amount=3)), kills=False)
+    assert kinds(report) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (
+            {"steps": ["Go."], "model": [call("pai", amount=1), "Done."]},
+            "agent 'shop' calls 'pai', which is no tool of it; did you mean 'pay'",
+        ),
+        (
+            {"steps": ["Go."], "model": [call("zzz"), "Done."]},
+            "calls 'zzz', which is no tool of it; it has: pay, pay_with_key",
+        ),
+        (
+            {"steps": ["Go."], "model": ["Hi.", "Done.", "More."]},
+            "reply 2 of agent 'shop' is never used",
+        ),
+        (
+            {"steps": ["Go."], "model": {"shop": ["Hi."], "shp": ["Hi."]}},
+            "agent 'shp' never asks its model; did you mean 'shop'",
+        ),
+        (
+            {"steps": ["Go."], "model": ["Hi."], "repeatable": ["pai"]},
+            "`repeatable` names 'pai', which is no tool; did you mean 'pay'",
+        ),
+    ],
+)
+def test_a_misspelt_scenario_proves_nothing(data: Any, error: str) -> None:
+    with pytest.raises(ScenarioError, match=error):
+        crash_everywhere(shop(pay, pay_with_key), data, kills=False)
+
+
+@pytest.mark.long
+def test_tools_that_are_not_reached_may_be_repeatable() -> None:
+    clerk = LlmAgent(name="clerk", description="Pays.", tools=[pay_with_key])
+    agent = LlmAgent(name="shop", tools=[pay], sub_agents=[clerk])
+    data = {"steps": ["Go."], "model": ["Hi."], "repeatable": ["pay", "pay_with_key"]}
+    report = crash_everywhere(agent, data, kills=False, max_points=1)
+    assert report.ok
+    assert "No tool ran, so nothing is shown about effects." in str(report)
+    assert "Nothing has to be mended" not in str(report)
+
+
 @pytest.mark.long
 async def test_recorded_models_apps_and_a_running_loop(tmp_path: Path) -> None:
     said = tmp_path / "said"
@@ -269,6 +439,20 @@ async def test_recorded_models_apps_and_a_running_loop(tmp_path: Path) -> None:
     report = crash_everywhere(App(name="greetings", root_agent=agent), {"steps": ["Hi.", "Hi."]})
     assert kinds(report) == []
     assert said.read_text() == "xx"  # once for each reply: then they are replayed
+
+
+@pytest.mark.long
+def test_an_agent_that_runs_as_a_tool_waits_for_no_lease() -> None:
+    clerk = LlmAgent(name="clerk", description="Pays.", tools=[pay_with_key])
+    model = {
+        "shop": [call("clerk", request="Pay."), "Done."],
+        "clerk": [call("pay_with_key", amount=3), "Paid."],
+    }
+    report = crash_everywhere(
+        shop(AgentTool(clerk)), {"steps": ["Go."], "model": model}, kills=False, max_points=5
+    )
+    assert kinds(report) == []
+    assert report.seconds < 10  # the length of one lease
 
 
 @pytest.mark.long
@@ -313,6 +497,10 @@ def test_scenarios_are_read(tmp_path: Path) -> None:
         ({"steps": [{"shout": "Go."}]}, r"steps\[0\] is no step"),
         ({"steps": ["Go."], "model": [{"call": 3}]}, r"model \[0\] is no reply"),
         ({"steps": ["Go."], "model": 3}, "`model` is a list"),
+        ({"steps": ["Go."], "model": []}, "`model` has no replies"),
+        ({"steps": ["Go."], "model": {}}, "`model` has no replies"),
+        ({"steps": ["Go."], "model": {"shop": []}}, "model shop has no replies"),
+        ({"steps": ["Go."], "model": {"shop": "Hi."}}, "model shop is no list of replies"),
     ],
 )
 def test_a_wrong_scenario_names_its_field(data: Any, error: str) -> None:

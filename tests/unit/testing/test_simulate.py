@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
@@ -189,6 +190,8 @@ def test_a_seed_that_cannot_be_replayed_is_refused(seed: Any, words: str) -> Non
         ({"plan": [Entry(0.0, "flood", 0, 0)]}, "the plan's entry"),
         ({"plan": [Entry(0.0, "say", 2, 0)]}, "the plan's entry"),
         ({"max_attempts": 0}, "max_attempts is 0"),
+        ({"settle_seconds": 0}, "settle_seconds is 0"),
+        ({"settle_seconds": float("nan")}, "settle_seconds is nan"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], words: str) -> None:
@@ -312,3 +315,54 @@ def test_an_invocation_that_is_started_too_often_is_parked() -> None:
     plan = [Entry(0.5, "say", 0, 0, "Go"), Entry(0.8, "death", 0, 0)]
     report = simulate(make_agent, runs=5, plan=plan, max_attempts=1)
     report.assert_held()
+
+
+async def render(tool_context: ToolContext) -> str:
+    """Render a video."""
+    assert tool_context.idempotency_key
+    await asyncio.sleep(400)
+    return "rendered"
+
+
+async def wait_for_ever(tool_context: ToolContext) -> str:
+    """Wait."""
+    assert tool_context.idempotency_key
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def poll_for_ever(tool_context: ToolContext) -> str:
+    """Poll."""
+    assert tool_context.idempotency_key
+    for _ in itertools.count():
+        await asyncio.sleep(30)
+    return "never"
+
+
+def run_slow(tool: Any, **options: Any) -> SimulationReport:
+    agent = LlmAgent(name="root", tools=[tool])
+    turns = [call(tool.__name__), "Done."]
+    return simulate(agent, actions=2, faults={}, model=turns, seed=3, shrink=False, **options)
+
+
+@pytest.mark.long
+def test_a_tool_that_takes_long_is_waited_for() -> None:
+    run_slow(render, runs=3).assert_held()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("tool", "options", "seconds"),
+    [
+        (wait_for_ever, {}, "300"),
+        (poll_for_ever, {"settle_seconds": 500.0}, "500"),
+        (render, {"settle_seconds": 350.0}, "350"),
+    ],
+)
+def test_a_run_that_does_not_end_is_told_alike_each_time(
+    tool: Any, options: dict[str, Any], seconds: str
+) -> None:
+    first, again = (run_slow(tool, **options).failures[0].violation for _ in range(2))
+    expected = f"settle: after {seconds} s without a commit there is still a run of a caller: "
+    assert first.startswith(f"{expected}message '")
+    assert first == again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..store.durable_store import Place
@@ -16,11 +16,13 @@ from ..store.effect_ledger import (
     now_ms,
     seed_hash,
 )
+from ..store.effect_row import decode_text
 from .sql_dialects import Dialect
 from .sql_rows import searchable_name
 from .sql_statements import compile_statements, fetch_all, fetch_one
 
 if TYPE_CHECKING:
+    from sqlalchemy import TextClause
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 _ROWS = (
@@ -121,7 +123,7 @@ class SqlEffects:
 
     async def read_marks(self, db: AsyncConnection) -> list[EffectMark]:
         """Read how far the ledger of each session was pruned."""
-        return [EffectMark(*row) for row in await fetch_all(db, self._sql["marks"], {})]
+        return [EffectMark(*row) for row in await _fetch_rows(db, self._sql["marks"], {})]
 
     async def read_effects(
         self,
@@ -143,7 +145,7 @@ class SqlEffects:
         found = [text for name, text in _CONDITIONS.items() if name in values]
         where = f"WHERE {' AND '.join(found)} " if found else ""
         sql = compile_statements({"read": f"{_ROWS} {where}{_NEWEST}"}, self._dialect)["read"]
-        rows = await fetch_all(db, sql, {**values, "limit": limit})
+        rows = await _fetch_rows(db, sql, {**values, "limit": limit})
         return [StoredEffect(*row) for row in rows]
 
     async def read_ledger(
@@ -151,4 +153,25 @@ class SqlEffects:
     ) -> list[StoredEffect]:
         """Read the next rows behind one, session by session, each in the order of its numbers."""
         values = {"sid": sid, "number": number, "limit": limit}
-        return [StoredEffect(*row) for row in await fetch_all(db, self._sql["ledger"], values)]
+        return [StoredEffect(*row) for row in await _fetch_rows(db, self._sql["ledger"], values)]
+
+
+async def _fetch_rows(
+    db: AsyncConnection, statement: TextClause, values: Mapping[str, Any]
+) -> list[Any]:
+    """Read rows; bytes of a text that are no UTF-8 become surrogates, as of damaged rows.
+
+    Only SQLite stores such bytes.
+    """
+    try:
+        return await fetch_all(db, statement, values)
+    except Exception as error:  # boundary: the driver's error, whichever driver it is
+        if "decode to UTF-8" not in str(error):
+            raise
+    connection: Any = (await db.get_raw_connection()).driver_connection
+    usual = connection.text_factory
+    connection.text_factory = decode_text
+    try:
+        return await fetch_all(db, statement, values)
+    finally:
+        connection.text_factory = usual

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from ..store.durable_store import Place
 from ..store.effect_ledger import (
@@ -16,6 +17,7 @@ from ..store.effect_ledger import (
     now_ms,
     seed_hash,
 )
+from ..store.effect_row import decode_text
 
 _LAST = "SELECT n, finished, hash FROM ostinato_effects WHERE sid = ? ORDER BY n DESC LIMIT 1"
 _INSERT = "INSERT INTO ostinato_effects(sid, n, finished, data, hash) VALUES(?, ?, ?, ?, ?)"
@@ -91,14 +93,29 @@ def read_effects(
         text = text.replace("ostinato_effects e CROSS JOIN sessions s", "sessions s CROSS JOIN e")
         text = text.replace("CROSS JOIN e", "CROSS JOIN ostinato_effects e")
     sql = f"{text} WHERE {' AND '.join(conditions)} ORDER BY e.finished DESC, e.sid DESC, e.n DESC"
-    return [StoredEffect(*row) for row in db.execute(f"{sql} LIMIT ?", (*values, limit))]
+    return [StoredEffect(*row) for row in _fetch_rows(db, f"{sql} LIMIT ?", (*values, limit))]
 
 
 def read_ledger(db: sqlite3.Connection, sid: int, number: int, limit: int) -> list[StoredEffect]:
     """Read the next rows behind one, session by session, each in the order of its numbers."""
-    return [StoredEffect(*row) for row in db.execute(_LEDGER, (sid, number, limit))]
+    return [StoredEffect(*row) for row in _fetch_rows(db, _LEDGER, (sid, number, limit))]
 
 
 def read_marks(db: sqlite3.Connection) -> list[EffectMark]:
     """Read how far the ledger of each session was pruned."""
-    return [EffectMark(*row) for row in db.execute(_MARKS)]
+    return [EffectMark(*row) for row in _fetch_rows(db, _MARKS, ())]
+
+
+def _fetch_rows(db: sqlite3.Connection, sql: str, values: Sequence[object]) -> list[Any]:
+    """Read rows; bytes of a text that are no UTF-8 become surrogates, as of damaged rows."""
+    try:
+        return db.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    usual = db.text_factory
+    db.text_factory = decode_text
+    try:
+        return db.execute(sql, values).fetchall()
+    finally:
+        db.text_factory = usual

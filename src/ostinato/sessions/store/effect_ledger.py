@@ -14,10 +14,19 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...errors import InputValidationError
 from .durable_store import JournalRow, Place
-from .effect_row import DEFAULTS, Outcome, Resolution, is_readable, now_ms, split_row
+from .effect_row import (
+    DEFAULTS,
+    Outcome,
+    Resolution,
+    is_readable,
+    is_text,
+    now_ms,
+    split_row,
+)
 
 _TRIM_EVERY = 512  # rows written between two looks for old ones
 _DAY_MS = 86_400_000
+_LAST_MS = 253_402_214_400_000  # the last day that every calendar has
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +212,8 @@ class StoredEffect(NamedTuple):
     """A row of the ledger as stores hold it; the time is in milliseconds.
 
     `mark` is the row's predecessor's number if pruning has deleted that one last, and `mark_hash`
-    its hash; only `verify_effects` reads them.
+    its hash; only `verify_effects` reads them. A row that was changed by hand may hold other types,
+    and texts with surrogates in place of bytes that are no UTF-8.
     """
 
     app_name: str
@@ -273,12 +283,27 @@ def chain_hash(previous: str, number: int, finished: int, data: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def find_damage(row: StoredEffect) -> str:
+    """Return which field of a row holds what no ledger writes; '' if none does."""
+    if type(row.number) is not int:
+        return f"its number is {row.number!r:.80}"
+    if type(row.finished) is not int or not 0 <= row.finished <= _LAST_MS:
+        return f"its time is {row.finished!r:.80}"
+    if row.hash is not None and not is_text(row.hash):
+        return f"its hash is {row.hash!r:.80}"
+    return "" if is_readable(row.data) else f"its data cannot be read: {row.data!r:.80}"
+
+
 def decode_effect(row: StoredEffect) -> Effect:
     """Return the effect of a row; one that cannot be read says so in `damaged`."""
     place = Place(*row[:3])
-    finished = 0.0
+    damage = find_damage(row)
+    if damage:
+        number, finished = (one if type(one) is int else 0 for one in (row.number, row.finished))
+        finished = finished / 1000 if 0 <= finished <= _LAST_MS else 0.0
+        return Effect(place, number, finished, damaged=damage)
+    finished = row.finished / 1000
     try:
-        finished = row.finished / 1000
         tool, agent, call_id, invocation_id, args, result, took, *rest = split_row(row.data)
         attempts, outcome, resolution, approved, source = rest or DEFAULTS
         return Effect(
@@ -301,8 +326,11 @@ def decode_effect(row: StoredEffect) -> Effect:
             in_doubt=bool(resolution),
             resolution=resolution,
         )
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         return Effect(place, row.number, finished, damaged=f"{type(error).__name__}: {error}"[:200])
+
+
+_UNHASHED = "has no hash, and the ledger was chained before: it was forged, or written unchained"
 
 
 class EffectVerifier:
@@ -320,13 +348,15 @@ class EffectVerifier:
     ) -> None:
         self.report = EffectReport()
         self._earlier = dict(earlier or {})
+        self._noted = frozenset(self._earlier)
         self._spans = dict(spans or {})
         self._sid = 0
-        self._number = 0
+        self._span: tuple[int, int] | None = None
         self._hash: str | None = None
-        self._is_first = True
         self._name = ""
         self._place: tuple[str, ...] = ()
+        self._chained_since: int | None = None
+        self._unhashed: dict[str, tuple[int, int]] = {}  # number and time of a session's last one
 
     def check(self, rows: Iterable[StoredEffect]) -> None:
         """Check the next rows."""
@@ -343,6 +373,9 @@ class EffectVerifier:
           marks: how far sessions were pruned, to compare with an earlier report.
         """
         self._end_session()
+        for name, (number, finished) in self._unhashed.items():
+            if self._chained_since is not None and finished > self._chained_since:
+                self._complain(name, number, _UNHASHED)
         self._note_pruned({name_session(one[:3]): one for one in marks})
         for name in self._earlier:
             self.report.problems.append(
@@ -372,41 +405,73 @@ class EffectVerifier:
                 )
 
     def _begin_session(self, row: StoredEffect) -> None:
-        self._sid, self._number, self._hash = row.sid, row.number - 1, None
-        self._place, self._is_first = row[:3], True
+        self._sid, self._span, self._hash = row.sid, None, None
+        self._place = row[:3]
         self._name = name_session(self._place)
         self.report.sessions += 1
-        self.report.spans[self._name] = (row.number, row.number)
-        self.report.trimmed += row.number > 1
 
     def _end_session(self) -> None:
-        if self._name:
-            first = self.report.spans[self._name][0]
-            self.report.spans[self._name] = (first, self._number)
+        if self._span is not None:
+            self.report.spans[self._name] = self._span
         if self._hash is not None:
             self.report.heads[self._name] = self._hash
 
     def _check_row(self, row: StoredEffect) -> None:
-        report = self.report
+        report, name, number = self.report, self._name, row.number
         report.rows += 1
-        gap = row.number != self._number + 1
+        damage = find_damage(row)
+        if damage:
+            self._complain(name, number, f"is damaged: {damage}")
+        if type(number) is not int:
+            return  # it has no place in the order
+        is_cut = self._span is None and number > 1  # its predecessors were deleted
+        first, last = self._span or (number, number - 1)
+        gap = number != last + 1
         if gap:
-            self._complain(row, f"follows row {self._number}: rows between them were removed")
-        if not is_readable(row.data):
-            self._complain(row, "is damaged and cannot be read")
-        is_cut = self._is_first and row.number > 1  # its predecessors were deleted
+            self._complain(name, number, f"follows row {last}: rows between them were removed")
+        report.trimmed += is_cut
         if is_cut and row.mark is None:
-            self._complain(row, "is the first one: rows before it were not pruned, and are gone")
-        if row.hash is not None:
-            report.chained += 1
-            if self._earlier.get(self._name) == row.hash:
-                del self._earlier[self._name]
-            previous = (row.mark_hash if is_cut else self._hash) or seed_hash(self._place)
-            expected = chain_hash(previous, row.number, row.finished, row.data)
-            if row.hash != expected and not gap and not (is_cut and row.mark_hash is None):
-                self._complain(row, "was changed or reordered, or its predecessor was replaced")
-        self._number, self._hash, self._is_first = row.number, row.hash, False
+            what = "is the first one: rows before it were not pruned, and are gone"
+            self._complain(name, number, what)
+        previous = row.mark_hash if is_cut else self._hash
+        if row.hash is None:
+            self._check_unhashed(row, previous)
+        else:
+            can_compare = not gap and not (is_cut and row.mark_hash is None)
+            self._check_hash(row, row.hash, previous, can_compare)
+        self._span = first, number
+        self._hash = row.hash if is_text(row.hash) else None
 
-    def _complain(self, row: StoredEffect, what: str) -> None:
+    def _check_hash(
+        self, row: StoredEffect, given: str, previous: str | None, can_compare: bool
+    ) -> None:
+        """Check the hash of a row; it has to follow from the one before, if that is known."""
+        name, number = self._name, row.number
+        self.report.chained += 1
+        if self._earlier.get(name) == given:
+            del self._earlier[name]
+        is_noted = not self._spans or name in self._noted
+        if not is_noted and number == self._spans.get(name, (0, 0))[1]:
+            what = "has a hash, and had none at the earlier verification"
+            self._complain(name, number, what)
+        if not can_compare:
+            return
+        previous = previous or seed_hash(self._place)
+        if given != chain_hash(previous, number, row.finished, row.data):
+            what = "was changed or reordered, or its predecessor was replaced"
+            self._complain(name, number, what)
+        elif self._chained_since is None or row.finished < self._chained_since:
+            self._chained_since = row.finished
+
+    def _check_unhashed(self, row: StoredEffect, previous: str | None) -> None:
+        """Check that a row without a hash is from before the chain: of its session, then of all."""
+        is_new = bool(self._noted and self._spans)  # it came after a verification that had hashes
+        is_new = is_new and row.number > self._spans.get(self._name, (0, 0))[1]
+        if previous is not None or is_new:
+            self._complain(self._name, row.number, _UNHASHED)
+        elif type(row.finished) is int:
+            self._unhashed[self._name] = row.number, row.finished
+
+    def _complain(self, name: str, number: int, what: str) -> None:
         if len(self.report.problems) < 100:
-            self.report.problems.append(f"session {self._name!r}, row {row.number}: {what}")
+            self.report.problems.append(f"session {name!r}, row {number!r}: {what}")

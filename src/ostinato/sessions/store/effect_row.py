@@ -86,11 +86,24 @@ def _unpack(prefix: str, raw: bytes) -> str:
     return f"{prefix}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def is_readable(data: str) -> bool:
+def is_readable(data: Any) -> bool:
     """Return whether the text of a row has as many fields as a row has."""
     try:
         if data.startswith("["):
             return len(json.loads(data)) == 7 + len(DEFAULTS)
-    except (ValueError, TypeError):
+        tabs = data.count("\t")
+        return tabs in (_SHORT - 1, _SHORT - 1 + len(DEFAULTS)) and is_text(data)
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return False
-    return data.count("\t") in (_SHORT - 1, _SHORT - 1 + len(DEFAULTS))
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is a text without bytes that were no UTF-8 in the store."""
+    return isinstance(value, str) and (
+        value.isascii() or not any("\ud800" <= one <= "\udfff" for one in value)
+    )
+
+
+def decode_text(text: bytes) -> str:
+    """Return the text of a column; surrogates stand for bytes that are no UTF-8."""
+    return text.decode("utf-8", "surrogateescape")

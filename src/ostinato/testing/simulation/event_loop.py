@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ PROCESS: contextvars.ContextVar[str] = contextvars.ContextVar("simulated_process
 
 _GET, _SET = "_get_running_loop", "_set_running_loop"  # asyncio exports them, for event loops
 _LOOP = "_loop"  # of a handle
+_LOOPS = (str(Path(asyncio.__file__).parent), __file__)
+_RUNTIME = str(Path(__file__).parents[2])
 _OUTSIDE = (
     "create_connection create_server create_unix_connection create_unix_server "
     "create_datagram_endpoint subprocess_exec subprocess_shell connect_read_pipe "
@@ -66,6 +69,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._numbers = itertools.count()
         self._owners: dict[asyncio.Handle, str] = {}
+        self._of_user: set[asyncio.TimerHandle] = set()
         self._frozen: dict[str, list[asyncio.Handle]] = {}
         self._tasks: list[asyncio.Task[Any]] = []  # else a dead one ends whenever it is collected
         self._thread = threading.get_ident()
@@ -131,7 +135,19 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._owners[timer] = context.get(PROCESS, "")
         heapq.heappush(self._timers, (when, next(self._numbers), timer))
+        if _is_user_calling():
+            self._of_user.add(timer)
         return timer
+
+    def waits_for_user(self) -> bool:
+        """Return whether code beside the runtime, such as a tool, waits for a time."""
+        return any(
+            timer in self._of_user
+            and not timer.cancelled()
+            and self._owners.get(timer, "") not in self.dead
+            and not getattr(timer, _LOOP).is_closed()
+            for _, _, timer in self._timers
+        )
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Do nothing: `_advance` skips it."""
@@ -223,6 +239,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def _advance(self) -> None:
         while self._timers:
             when, _, timer = heapq.heappop(self._timers)
+            self._of_user.discard(timer)
             if timer.cancelled() or self._owners.get(timer, "") in self.dead:
                 self._owners.pop(timer, None)
                 continue
@@ -296,6 +313,14 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
         self.errors.append(context)
+
+
+def _is_user_calling() -> bool:
+    """Return whether the code that called asyncio or this loop is not the runtime's own."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_LOOPS):
+        frame = frame.f_back
+    return frame is not None and not frame.f_code.co_filename.startswith(_RUNTIME)
 
 
 def _is_of_task(handle: asyncio.Handle) -> bool:

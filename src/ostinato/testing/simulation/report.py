@@ -13,7 +13,7 @@ from ...agents.run_config import RunConfig
 from ...apps.app import App
 from ...errors import InputValidationError
 from .plan import FAULTS, NEVER_PARKED, Entry, PlanOptions, Seed, check_options
-from .run import HostAction, Invariant, RunOptions, RunOutcome, run_once
+from .run import SETTLE_SECONDS, HostAction, Invariant, RunOptions, RunOutcome, run_once
 
 _SHRINKS = 200  # runs that the search for a shorter plan takes at most
 _MESSAGES = ("Please continue.", "Do what is needed.", "Look again.", "That is all for now.")
@@ -104,6 +104,7 @@ def simulate(
     seconds: float = 1.0,
     lease_seconds: float = 10.0,
     max_attempts: int = NEVER_PARKED,
+    settle_seconds: float = SETTLE_SECONDS,
     shrink: bool = True,
     keep_going: bool = False,
 ) -> SimulationReport:
@@ -112,8 +113,7 @@ def simulate(
     Args:
       agent: an agent, a workflow or an App; or a function that makes one for each process.
       seed: the first run's seed; or the text that a failure printed, to replay it.
-      runs: how many runs, with seeds that count up.
-      actions: entries of each run's plan.
+      runs, actions: how many runs, with seeds that count up; entries of each run's plan.
       plan: the entries, by time, instead of drawn ones, such as those of a failure.
       processes, sessions: how many at a time; the processes share the sessions.
       messages: what users say, drawn at random.
@@ -125,10 +125,10 @@ def simulate(
       always, eventually: called with a `Moment` after each commit, and at the end; False fails.
       strict_effects: whether a tool that ran twice for a call without reading its key is a failure.
       run_config: settings of the runs; plain tools run inline in any case.
-      seconds, lease_seconds: virtual seconds between two entries, and of a lease.
+      seconds, lease_seconds, settle_seconds: virtual seconds between two entries; of a lease; for
+        which the agent's code may wait (`asyncio.sleep`) without a commit, 300 if it only hangs.
       max_attempts: as for `Runner`; by default no invocation is parked.
-      shrink: whether failures are shrunk.
-      keep_going: whether to continue after the first failure.
+      shrink, keep_going: whether failures are shrunk; whether to continue after the first one.
 
     Returns:
       The figures and the failures; `assert_held()` raises if there are any.
@@ -142,7 +142,7 @@ def simulate(
     check_options(drawn)
     config = (run_config or RunConfig()).model_copy(update={"sync_tools": "inline"})
     checks = (always, eventually, strict_effects)
-    options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own)
+    options = RunOptions(drawn, _app_maker(agent), model, config, *checks, own, settle_seconds)
     return _run_seeds(_seeds_of(seed, runs, drawn), options, shrink, keep_going)
 
 

@@ -16,6 +16,7 @@ from ... import types
 from ...agents.run_config import RunConfig, StreamingMode
 from ...apps.app import App
 from ...errors import (
+    InputValidationError,
     LeaseLostError,
     OstinatoError,
     RunCancelledError,
@@ -38,8 +39,11 @@ _UNASKED = "never-asked"  # id of a call that no model made
 _EXPECTED = (OstinatoError, SimulatedToolError, TimeoutError, InvariantError)
 _BY_OTHERS = (RunCancelledError, LeaseLostError, SessionBusyError, StoreError)
 _UNREAD = 20.0  # virtual seconds for which a caller stops reading, at most
-_SETTLE_SECONDS = 300.0  # virtual seconds within which everything has to have ended
+_QUIET_SECONDS = 300.0  # virtual seconds without a commit after which a run is taken to hang
+SETTLE_SECONDS = 3600.0
+"""Virtual seconds without a commit for which a tool may wait, if `simulate` is given no others."""
 _STEPS_OF_ACTION, _STEPS = 30_000, 300_000  # a run that takes more does not end
+_STEPS_OF_SECOND = 50  # while a tool waits: leases are renewed, and inboxes looked at
 _TRACE = 40  # lines of the trace that a failure keeps
 
 
@@ -60,6 +64,13 @@ class RunOptions:
     eventually: Sequence[Invariant] = ()
     strict_effects: bool = True
     host_actions: Mapping[str, HostAction] = field(default_factory=dict[str, HostAction])
+    settle_seconds: float = SETTLE_SECONDS
+
+    def __post_init__(self) -> None:
+        if not self.settle_seconds > 0:
+            raise InputValidationError(
+                f"simulate: settle_seconds is {self.settle_seconds!r}; give more than 0."
+            )
 
 
 @dataclass(slots=True)
@@ -85,6 +96,7 @@ def run_once(seed: Seed, options: RunOptions) -> RunOutcome:
     """Run a plan; return what came of it."""
     entries = draw_plan(seed, options.plan)
     limit = _STEPS + _STEPS_OF_ACTION * len(entries)
+    limit += int(_STEPS_OF_SECOND * options.settle_seconds)
     world = World(seed.number, limit, options.model)
     level, collects = logging.root.manager.disable, gc.isenabled()
     logging.disable(logging.CRITICAL)  # every fault would be logged
@@ -202,7 +214,8 @@ class SimulationRun:
             waits = _UNREAD * entry.amount**2 if entry.kind == "stop_reading" else 0.0
             self._say(process, place, f"{entry.text} ({index})", policy, waits)
         elif entry.kind in self._options.host_actions:
-            self._call(process, self._act(entry, Host(self._world, place, process, entry.amount)))
+            host = Host(self._world, place, process, entry.amount)
+            self._call(process, self._act(entry, host), f"action {entry.kind}")
         elif entry.kind.startswith(("model_", "tool_")):
             process.faults.append(entry.kind)
         elif entry.kind.startswith("answer"):
@@ -254,11 +267,14 @@ class SimulationRun:
                     await events.aclose()
                 del events  # else the error of a task keeps it, and the loop never closes it
 
-        return self._call(process, run())
+        answered = part.function_response
+        said = f"message {part.text!r}" if answered is None else f"answer to {answered.name}"
+        return self._call(process, run(), f"{said} in {place.session_id}")
 
-    def _call(self, process: SimulatedProcess, work: Any) -> asyncio.Task[Any]:
-        """Start work that a caller waits for in a process."""
+    def _call(self, process: SimulatedProcess, work: Any, what: str) -> asyncio.Task[Any]:
+        """Start work that a caller waits for in a process; failures name it."""
         task = process.start(work)
+        task.set_name(what)
         task.add_done_callback(self._note_end)
         self._calls.append(task)
         self._callers[task] = process
@@ -316,7 +332,7 @@ class SimulationRun:
 
     def _do_cancel(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         cancel = process.runner.cancel(user_id=place.user_id, session_id=place.session_id)
-        self._call(process, cancel)
+        self._call(process, cancel, f"cancel of {place.session_id}")
 
     def _do_store_slow(self, process: SimulatedProcess, place: Place, entry: Entry) -> None:
         process.view.slowness = 1.0 + 200.0 * entry.amount
@@ -372,14 +388,24 @@ class SimulationRun:
             process.view.lost = process.view.full = False
             process.view.slowness = 1.0
             world.loop.thaw(process.name)
-        end = world.loop.now + _SETTLE_SECONDS
-        left = ["the start"]
-        while left and world.loop.now < end:
+        commits, committed, active = world.history.commits, world.loop.now, world.loop.now
+        while True:
             await asyncio.sleep(1.0)
             self._raise_violation()
-            left = self._find_unsettled()
-        if left:
-            raise self._broken(f"settle: after {_SETTLE_SECONDS:g} s there is still {left[0]}")
+            left, now = self._find_unsettled(), world.loop.now
+            if not left:
+                return
+            if world.history.commits != commits:
+                commits, committed, active = world.history.commits, now, now
+            elif world.loop.waits_for_user():
+                active = now
+            for since, limit in (
+                (active, _QUIET_SECONDS),
+                (committed, self._options.settle_seconds),
+            ):
+                if now - since >= limit:
+                    what = f"after {limit:g} s without a commit there is still {left[0]}"
+                    raise self._broken(f"settle: {what}")
 
     def _find_unsettled(self) -> list[str]:
         found = [f"a run of a caller: {t.get_name()}" for t in self._calls if not t.done()]
