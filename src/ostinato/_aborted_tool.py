@@ -63,6 +63,30 @@ def as_tool_error(abort: BaseException, what: str) -> ToolAbortedError:
     return error
 
 
+def as_code_error(raised: BaseException, what: str) -> Exception:
+    """Return the error that stands for whatever code of the user's raised.
+
+    Args:
+      raised: what the code raised.
+      what: the code, for the message, such as "The metric 'polite'".
+
+    Raises:
+      KeyboardInterrupt: `raised`.
+      BaseException: `raised`, if `as_tool_error` raises it.
+    """
+    if isinstance(raised, Exception):
+        return raised
+    if isinstance(raised, KeyboardInterrupt):
+        raise raised
+    if isinstance(raised, ABORTS):
+        return as_tool_error(cast(BaseException, raised), what)
+    error = ToolAbortedError(
+        f"{what} raised {type(raised).__name__}, which is not an Exception: {raised}"
+    )
+    error.__cause__ = raised
+    return error
+
+
 def _is_closing(abort: GeneratorExit) -> bool:
     """Return whether the frame that caught it is being closed; else a frame below raised it."""
     trace = abort.__traceback__

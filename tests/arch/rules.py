@@ -25,7 +25,8 @@ from tests.arch.floors import (
 )
 from tests.arch.tree import House, Module, matches
 
-NAMED_TUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
+# Names that Python documents as public: those of named tuples, and os._exit.
+PUBLIC_NAMES = frozenset({"_asdict", "_exit", "_field_defaults", "_fields", "_make", "_replace"})
 _FACES_ONLY = ("utils", "integrations")  # folders that re-export and hold nothing of their own
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[House], list[str]]
@@ -255,8 +256,8 @@ def _is_own_object(node: ast.expr) -> bool:
 
 
 def _is_private(name: str) -> bool:
-    """`_x`; not `__x__`, not enum's `_x_`, not the public names of named tuples."""
-    return name.startswith("_") and not name.endswith("_") and name not in NAMED_TUPLE_NAMES
+    """`_x`; not `__x__`, not enum's `_x_`, not the public names of Python."""
+    return name.startswith("_") and not name.endswith("_") and name not in PUBLIC_NAMES
 
 
 def no_long_file(house: House) -> list[str]:

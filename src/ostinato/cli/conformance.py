@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ..evaluation.session_tests.conformance import (
 )
 from ..hosting.loader import load_agent
 from .cli_error import FAILED, USAGE, CliError
+from .interrupts import run_interruptibly
 from .screen import Screen
 
 
@@ -51,15 +51,20 @@ def _run(args: argparse.Namespace, folder: Path) -> list[str]:
     spec = read_case(folder)
     agent = _load(args, spec.agent)
     if args.verb == "test":
-        return asyncio.run(check_case(spec, agent, folder))
+        return run_interruptibly(check_case(spec, agent, folder))
     try:
-        files = asyncio.run(record_case(spec, agent))
+        files = run_interruptibly(record_case(spec, agent))
     except (AgentConfigError, InputValidationError):
         raise
     except Exception as error:  # boundary: the agent's code may raise anything
         return [f"{type(error).__name__}: {error}"]
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        try:
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CliError(
+                f"{folder / name} cannot be written: {error.strerror}.", USAGE
+            ) from error
     return []
 
 

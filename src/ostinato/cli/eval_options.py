@@ -25,8 +25,9 @@ examples:
 
 gates of --fail-on: failed, errors, flaky, better, worse, pass_rate, cost, tokens, seconds
 
-exit codes: 0 passed, 1 a gate failed or nothing could be evaluated, 2 could not run,
-130 interrupted (results so far are kept)
+exit codes: 0 passed; 1 a gate failed, no case that ran could be evaluated, or the agent's code
+ended the process; 2 could not run, no case could be run, or results could not be written; 130
+interrupted (results so far are kept)
 """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -43,6 +42,7 @@ from ..hosting.log_setup import log_to_stderr
 from ..hosting.setup_error import SetupError
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .eval_sets import locate_agent, parse_and_get_evals_to_run
+from .interrupts import run_interruptibly
 from .screen import Screen
 
 _CONFIG = "test_config.json"
@@ -125,12 +125,15 @@ class _Evaluation:
         service = self._make_service(loaded, sets, config, registry)
         run = EvaluationRun()
         try:
-            asyncio.run(run_evaluation(service, plan, progress.show, run))
+            run_interruptibly(run_evaluation(service, plan, progress.show, run))
         except KeyboardInterrupt:
             run.interrupted = True
         progress.end()
-        self._save_results(run)
-        return self._finish(EvaluationReport.from_run(run))
+        try:
+            self._save_results(run)
+        finally:  # what cannot be stored is shown anyway
+            code = self._finish(EvaluationReport.from_run(run))
+        return code
 
     def _check_baseline(self, sets: EvalSetsManager, chosen: dict[str, list[str]]) -> None:
         """Refuse gates that compare with a baseline that has none of the cases."""
@@ -252,8 +255,13 @@ class _Evaluation:
         for eval_set_id, results in run.by_set().items():
             try:
                 manager.save_eval_set_result(self._app_name, eval_set_id, results)
-            except OSError as error:
-                raise CliError(f"The results cannot be stored: {error}.") from error
+            except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+                place = self._args.eval_storage_uri or f"{self._args.agent}/.adk"
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise CliError(
+                    f"The results of {eval_set_id[:60]!r} cannot be stored in {place}: {reason}.",
+                    USAGE,
+                ) from error
 
     def _finish(self, report: EvaluationReport) -> int:
         """Print and write the report; return the exit code."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from io import TextIOWrapper
 from time import perf_counter
@@ -18,6 +19,7 @@ from ..hosting.setup_error import SetupError
 from ..hosting.store_address import mask_secrets
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
 from .parser import parse_arguments
+from .process_exits import JUDGING, refuse_exits
 
 _HOMES = {
     "run": "ostinato.cli.run",
@@ -71,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A character that the terminal cannot encode must not end a run.
             stream.reconfigure(errors="replace")
     try:
-        return import_module(_HOMES[args.command]).main(args)
+        with refuse_exits(args.command) if args.command in JUDGING else nullcontext():
+            return import_module(_HOMES[args.command]).main(args)
     except CliError as error:
         _print_error(error.message)
         return error.code

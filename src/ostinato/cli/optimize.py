@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from ..hosting.loader import load_agent
 from ..hosting.log_setup import log_to_stderr
 from .cli_error import USAGE, CliError
 from .eval_sets import locate_agent
+from .interrupts import run_interruptibly
 from .screen import Screen
 
 
@@ -47,7 +47,7 @@ def _optimize(args: argparse.Namespace) -> int:
     loaded = load_agent(str(folder), args.allow_code_from)
     sets = open_sets_manager(None, str(folder.parent))
     work = optimize_instruction(loaded.app or loaded.root, sampler, optimizer, sets)
-    found = asyncio.run(work)
+    found = run_interruptibly(work)
     screen = Screen(sys.stdout)
     screen.line((f"Best of {found.candidates} instructions:", "bold"))
     for line in found.instruction.splitlines():

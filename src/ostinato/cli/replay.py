@@ -42,6 +42,7 @@ from ..hosting.setup_error import SetupError
 from ..hosting.stand_in import use_model
 from ..hosting.store_address import parse_store
 from .cli_error import FAILED, INTERRUPTED, USAGE, CliError
+from .interrupts import run_interruptibly
 from .screen import Screen
 from .session_index import existing_store
 from .shorten import safe
@@ -154,7 +155,7 @@ class Replay:
         try:
             if self._args.old:
                 old = self._run_old(selected.exchanges)
-            asyncio.run(runner.run_all(selected.exchanges, self._note_run))
+            run_interruptibly(runner.run_all(selected.exchanges, self._note_run))
         except KeyboardInterrupt:
             report.interrupted = True
         models = list_models(loaded.root)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 from .. import types
@@ -23,6 +20,7 @@ from ..sessions.session import Session
 from .call_lookup import short_id
 from .cli_error import ANSWERED, INTERRUPTED, USAGE, CliError
 from .escape import exact_json
+from .interrupts import on_interrupt
 from .person import Person, ask_for
 from .printer import Printer
 
@@ -227,22 +225,10 @@ async def _run_interruptibly(work: Coroutine[Any, Any, int], say: Callable[[], N
         pressed = True
         loop.call_soon_threadsafe(cancel)
 
-    with _on_interrupt(press):
+    with on_interrupt(press):
         try:
             return await task
         except asyncio.CancelledError:
             if not pressed:
                 raise
             return INTERRUPTED
-
-
-@contextmanager
-def _on_interrupt(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers of signals
-        return
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ..evaluation.session_tests.session_file import (
 )
 from ..hosting.loader import load_agent
 from .cli_error import FAILED, USAGE, CliError
+from .interrupts import run_interruptibly
 from .screen import Screen
 
 
@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> int:
                 rebuild_session_file(agents[home], file)
                 screen.line(("✓ ", "green"), f"{name} rebuilt")
                 continue
-            result = asyncio.run(run_session_file(agents[home], file))
+            result = run_interruptibly(run_session_file(agents[home], file))
         except (AgentConfigError, InputValidationError) as error:
             raise CliError(str(error), USAGE) from error
         failed += not result.passed

@@ -118,11 +118,16 @@ def format_score(result: EvalMetricResult) -> str:
     """
     if result.details.not_applicable:
         return f"does not apply: {result.details.not_applicable}"
+    if result.score is None and result.eval_status is EvalStatus.FAILED:
+        return "failed without a score"
     if result.score is None:
         return f"not evaluated{': ' + result.details.error if result.details.error else ''}"
     gap = f", {result.details.error}" if result.details.error else ""
     if result.threshold is None:
         return f"{result.score:.4g}{gap}"
+    own = EvalStatus.PASSED if result.score >= result.threshold else EvalStatus.FAILED
+    if result.custom_function_path and result.eval_status not in (own, EvalStatus.NOT_EVALUATED):
+        gap += f", {result.eval_status.name} by the metric's own verdict"
     sign = "≤" if result.metric_name in _LIMITS else "≥"
     return f"{result.score:.4g} ({sign} {result.threshold:g}){gap}"
 

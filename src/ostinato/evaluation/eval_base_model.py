@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from pydantic import BaseModel, ConfigDict, SerializationInfo, SerializerFunctionWrapHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_validator,
+)
 from pydantic import model_serializer as serialize_model
 from pydantic.alias_generators import to_camel
 
@@ -12,18 +18,34 @@ ADK_230 = "2.3.0"
 """The version of google-adk whose files hold no newer fields."""
 
 
-class EvalBaseModel(BaseModel):
-    """A record of an evaluation file: snake_case or camelCase, unknown fields refused."""
+class TwoSpellingsModel(BaseModel):
+    """A record whose fields are written in snake_case or camelCase, and each only once."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_both_spellings(cls, data: Any) -> Any:
+        names = cast(dict[Any, Any], data) if isinstance(data, dict) else {}
+        for name in names:
+            other = to_camel(name) if isinstance(name, str) and "_" in name else name
+            if other != name and other in names:
+                raise ValueError(
+                    f"{name!r} and {other!r} are two spellings of one field, and only one of them "
+                    "would count; leave one out"
+                )
+        return cast(Any, data)
+
+
+class EvalBaseModel(TwoSpellingsModel):
+    """A record of an evaluation file; unknown fields are refused."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
         extra="forbid",
         arbitrary_types_allowed=True,
         protected_namespaces=(),
         ser_json_bytes="base64",
         val_json_bytes="base64",
-        defer_build=True,
     )
 
 

@@ -12,16 +12,15 @@ from pydantic.alias_generators import to_camel
 from .._log import get_logger
 from ..agent_files.references import CodeConfig
 from ..context.budget import Budget
+from .eval_base_model import TwoSpellingsModel
 from .eval_metrics import BaseCriterion, EvalMetric, MetricInfo, Threshold
 from .json_file import read_json_record
 from .simulation.user_simulator import BaseUserSimulatorConfig
 
 logger = get_logger(__name__)
 
-_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
 
-
-class CustomMetricConfig(BaseModel):
+class CustomMetricConfig(TwoSpellingsModel):
     """A metric of the user's own.
 
     Attributes:
@@ -29,8 +28,6 @@ class CustomMetricConfig(BaseModel):
       metric_info: its description.
       description: a short description, without `metric_info`.
     """
-
-    model_config = _CONFIG
 
     code_config: CodeConfig
     metric_info: MetricInfo | None = None
@@ -67,7 +64,7 @@ class ToolMockConfig(BaseModel):
         return self
 
 
-class EvalConfig(BaseModel):
+class EvalConfig(TwoSpellingsModel):
     """Criteria and settings of an evaluation.
 
     Attributes:
@@ -79,8 +76,6 @@ class EvalConfig(BaseModel):
       budget: limits of the whole evaluation, and the prices of models.
       agent: the agent's folder, for pytest; relative to the file.
     """
-
-    model_config = _CONFIG
 
     criteria: dict[str, Threshold | SerializeAsAny[BaseCriterion]] = Field(
         default_factory=dict[str, Threshold | BaseCriterion]

@@ -6,11 +6,10 @@ import abc
 import enum
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
 
 from .. import types
-from .eval_base_model import EvalBaseModel, NewerFieldsModel
+from .eval_base_model import EvalBaseModel, NewerFieldsModel, TwoSpellingsModel
 from .eval_case import Invocation
 from .eval_rubrics import Rubric, RubricScore
 
@@ -69,7 +68,7 @@ class JudgeModelOptions(EvalBaseModel):
     parallelism_limit: int = Field(default=4, ge=1)
 
 
-class BaseCriterion(BaseModel):
+class BaseCriterion(TwoSpellingsModel):
     """When a metric passes.
 
     Attributes:
@@ -78,9 +77,7 @@ class BaseCriterion(BaseModel):
         before its final response.
     """
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="allow", defer_build=True
-    )
+    model_config = ConfigDict(extra="allow")
 
     threshold: Threshold
     include_intermediate_responses_in_final: bool = False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from ..sessions.session import Session
+from .eval_base_model import TwoSpellingsModel
 from .eval_metrics import EvalMetric, EvalMetricResult, EvalMetricResultPerInvocation
 from .evaluator import EvalStatus
 from .turn_usage import TurnUsage
 
 
-class EvalCaseResult(BaseModel):
+class EvalCaseResult(TwoSpellingsModel):
     """The result of one run of a case.
 
     Attributes:
@@ -27,8 +27,6 @@ class EvalCaseResult(BaseModel):
       usage: what the run used; not part of the file.
     """
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
-
     eval_set_file: str | None = None
     eval_set_id: str = ""
     eval_id: str = ""
@@ -43,7 +41,7 @@ class EvalCaseResult(BaseModel):
     usage: TurnUsage | None = Field(default=None, exclude=True)
 
 
-class EvalSetResult(BaseModel):
+class EvalSetResult(TwoSpellingsModel):
     """The results of one evaluation of a set.
 
     Attributes:
@@ -52,8 +50,6 @@ class EvalSetResult(BaseModel):
       eval_case_results: one result for each run of a case.
       creation_timestamp: seconds since 1970.
     """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
 
     eval_set_result_id: str
     eval_set_result_name: str | None = None

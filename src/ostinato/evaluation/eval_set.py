@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, field_validator
 
+from .eval_base_model import TwoSpellingsModel
 from .eval_case import EvalCase
 
 
@@ -28,7 +28,7 @@ def describe_repeated_id(cases: Sequence[EvalCase]) -> str:
     return ""
 
 
-class EvalSet(BaseModel):
+class EvalSet(TwoSpellingsModel):
     """A named set of cases; the content of `<eval_set_id>.evalset.json`.
 
     Attributes:
@@ -37,8 +37,6 @@ class EvalSet(BaseModel):
       eval_cases: the cases; each has an id of its own.
       creation_timestamp: seconds since 1970.
     """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, defer_build=True)
 
     eval_set_id: str
     name: str | None = None

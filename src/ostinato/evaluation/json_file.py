@@ -70,6 +70,12 @@ def parse_json(text: str, name: str) -> Any:
         raise InputValidationError(
             f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})."
         ) from error
+    except InputValidationError:
+        raise
+    except RecursionError as error:
+        raise InputValidationError(f"{name} is nested too deeply.") from error
+    except ValueError as error:  # Python's limit for the digits of an integer
+        raise InputValidationError(f"{name} holds a number with too many digits.") from error
 
 
 def read_json_record(path: Path, kind: type[_R]) -> _R:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from .. import _clock
-from .._aborted_tool import ABORTS, as_tool_error
+from .._aborted_tool import as_code_error
 from .._log import get_logger
 from ..artifacts.base_artifact_service import BaseArtifactService
 from ..errors import InputValidationError, NotFoundError
@@ -43,7 +43,6 @@ from .evaluator import (
     EvalStatus,
     EvaluationResult,
     NotApplicableError,
-    PerInvocationResult,
 )
 from .final_state_evaluator import FINAL_STATE_METRIC
 from .metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY, MetricEvaluatorRegistry
@@ -210,10 +209,8 @@ class LocalEvalService(BaseEvalService):
             run = await runner.run_case(
                 case, self._simulators.provide(case), session_id, app_name=request.app_name
             )
-        except Exception as error:  # boundary: a case that fails must not stop the others
-            return _fail_inference(result, error)
-        except ABORTS as abort:
-            return _fail_inference(result, as_tool_error(abort, "Code of the case"))
+        except BaseException as raised:  # boundary: a case that fails must not stop the others
+            return _fail_inference(result, as_code_error(raised, "Code of the case"))
         result.status = InferenceStatus.SUCCESS
         result.inferences, result.usage = run.invocations, run.usage
         result.final_state = run.final_state
@@ -293,31 +290,34 @@ class LocalEvalService(BaseEvalService):
             for number, one in enumerate(actual)
         ]
         for metric in _with_final_state(case, metrics):
-            found, error = await self._evaluate_metric(metric, outcome)
-            _add_results(result, metric, found, error)
+            overall, *by_turn = await self._evaluate_metric(metric, outcome)
+            result.overall_eval_metric_results.append(overall)
+            for turn, one in zip(result.eval_metric_result_per_invocation, by_turn, strict=True):
+                turn.eval_metric_results.append(one)
         result.final_eval_status = get_final_status(result.overall_eval_metric_results)
 
     async def _evaluate_metric(
         self, metric: EvalMetric, outcome: CaseOutcome
-    ) -> tuple[EvaluationResult, str | None]:
-        """Return the result of a metric, and what could not be evaluated, if anything."""
+    ) -> list[EvalMetricResult]:
+        """Return the result of a metric for the case, and behind it one for each turn."""
+        turns = len(outcome.invocations)
         try:
             found = await self._ask_evaluator(metric, outcome)
+            return _make_results(metric, *_check_result(found, turns), turns)
         except NotApplicableError as reason:
-            return EvaluationResult(not_applicable=str(reason)), None
-        except Exception as raised:  # boundary: a metric that fails must not stop the others
-            error: Exception = raised
-        except ABORTS as abort:
-            error = as_tool_error(abort, f"The metric {metric.metric_name!r}")
-        else:
-            return _check_result(found, len(outcome.invocations))
+            found = EvaluationResult(not_applicable=str(reason))
+            return _make_results(metric, found, None, turns)
+        except BaseException as raised:  # boundary: a metric that fails must not stop the others
+            error = as_code_error(raised, f"The metric {metric.metric_name!r}")
         eval_id = outcome.eval_case.eval_id
         logger.warning(
             "The metric %s of the case %r failed: %s", metric.metric_name, eval_id, error
         )
-        return EvaluationResult(), f"{type(error).__name__}: {error}"
+        return _make_results(metric, EvaluationResult(), f"{type(error).__name__}: {error}", turns)
 
     async def _ask_evaluator(self, metric: EvalMetric, outcome: CaseOutcome) -> EvaluationResult:
+        # A metric gets copies: what it changes must not reach the others.
+        metric, outcome = metric.model_copy(deep=True), outcome.model_copy(deep=True)
         case = outcome.eval_case
         evaluator = self._registry.get_evaluator(metric)
         found: Any
@@ -348,14 +348,27 @@ def _fail_inference(result: InferenceResult, error: Exception) -> InferenceResul
 
 def _check_result(found: EvaluationResult, turns: int) -> tuple[EvaluationResult, str | None]:
     """Return a metric's result, and what could not be evaluated, if anything."""
-    if found.overall_eval_status is EvalStatus.NOT_EVALUATED:
+    status, score = found.overall_eval_status, found.overall_score
+    if not isinstance(status, EvalStatus):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"overall_eval_status must be an EvalStatus, not {status!r}.")
+    if status is EvalStatus.NOT_EVALUATED:
         no_verdict = None if found.not_applicable else "The metric gave no verdict."
         return found, found.problem or no_verdict
     given = len(found.per_invocation_results)
     if given != turns:
         return EvaluationResult(), f"The metric returned {given} results for {turns} invocations."
-    if found.overall_score is not None and math.isnan(found.overall_score):
-        return EvaluationResult(), "The metric's score is not a number."
+    scores = {"score": score} | {
+        f"score of turn {number}": one.score
+        for number, one in enumerate(found.per_invocation_results, 1)
+    }
+    for name, one in scores.items():
+        if one is not None and not math.isfinite(one):
+            return (
+                EvaluationResult(),
+                f"The metric's {name} is {one}, which is not a finite number.",
+            )
+    if status is EvalStatus.PASSED and score is None:
+        return EvaluationResult(), "The metric passed the case without a score."
     return found, found.problem or None
 
 
@@ -366,9 +379,10 @@ def _with_final_state(case: EvalCase, metrics: list[EvalMetric]) -> list[EvalMet
     return [*metrics, EvalMetric(metric_name=FINAL_STATE_METRIC, threshold=1.0)]
 
 
-def _add_results(
-    result: EvalCaseResult, metric: EvalMetric, found: EvaluationResult, error: str | None
-) -> None:
+def _make_results(
+    metric: EvalMetric, found: EvaluationResult, error: str | None, turns: int
+) -> list[EvalMetricResult]:
+    """Return the result of a metric for the case, and behind it one for each turn."""
     status = found.overall_eval_status
     if error and status is EvalStatus.PASSED:  # of what has a score
         status = EvalStatus.NOT_EVALUATED
@@ -376,16 +390,16 @@ def _add_results(
         metric, found.overall_score, status, found.overall_rubric_scores, error
     )
     overall.details.not_applicable = found.not_applicable or None
-    result.overall_eval_metric_results.append(overall)
-    is_evaluated = found.overall_eval_status is not EvalStatus.NOT_EVALUATED
-    for number, turn in enumerate(result.eval_metric_result_per_invocation):
-        if is_evaluated:
-            one = found.per_invocation_results[number]
-        else:
-            one = PerInvocationResult.model_construct(actual_invocation=turn.actual_invocation)
-        turn.eval_metric_results.append(
+    if found.overall_eval_status is EvalStatus.NOT_EVALUATED:
+        nothing = _metric_result(metric, None, EvalStatus.NOT_EVALUATED, None, error)
+        return [overall, *(nothing.model_copy(deep=True) for _ in range(turns))]
+    return [
+        overall,
+        *(
             _metric_result(metric, one.score, one.eval_status, one.rubric_scores, error)
-        )
+            for one in found.per_invocation_results
+        ),
+    ]
 
 
 def _metric_result(

@@ -74,7 +74,7 @@ class Scenario:
         if path.suffix == ".json":
             try:
                 return _parse(json.loads(path.read_text("utf-8")), path.stem)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, RecursionError) as error:
                 raise InputValidationError(
                     f"The scenario {path.name} cannot be read: {error}."
                 ) from error

@@ -109,3 +109,22 @@ def test_bad_cases_end_with_2(
     (tmp_path / "cases/orders/finds/spec.yaml").write_text(spec)
     assert main(["conformance", "record", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "spec.yaml cannot be read: Is a directory"),
+        ("description: " + "[" * 5_000, "spec.yaml is nested too deeply"),
+        ("description: " + "9" * 6000, "spec.yaml: Exceeds the limit"),
+    ],
+)
+def test_a_case_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
+) -> None:
+    words = write(tmp_path, "conform_unreadable")
+    spec = tmp_path / "cases" / "orders" / "finds" / "spec.yaml"
+    spec.unlink()
+    spec.mkdir() if text is None else spec.write_text(text)
+    assert main(["conformance", "record", *words]) == 2
+    assert message in capsys.readouterr().err

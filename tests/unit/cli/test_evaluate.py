@@ -176,6 +176,30 @@ def test_an_agent_that_never_runs_is_no_verdict(shop: Path, capsys: Any) -> None
     assert "RuntimeError: no model" in captured.out and "no case could be run" in captured.err
 
 
+def test_results_that_cannot_be_stored_are_shown(shop: Path, capsys: Any) -> None:
+    (shop / ".adk").write_text("in the way")
+    junit = shop / "junit.xml"
+    assert main(["eval", shop.name, "good", "--junit", str(junit)]) == 2
+    shown = capsys.readouterr()
+    assert "2 of 2 cases passed" in shown.out and 'tests="2"' in junit.read_text()
+    place = f"{shop.name}/.adk"
+    assert f"error: The results of 'good' cannot be stored in {place}: Not a dir" in shown.err
+    assert str(shop.parent) not in shown.err
+
+
+@pytest.mark.parametrize(
+    ("eval_set_id", "reason"), [("x" * 300, "File name too long"), ("a\0b", "embedded null")]
+)
+def test_results_without_a_possible_file_name(
+    shop: Path, capsys: Any, eval_set_id: str, reason: str
+) -> None:
+    file = shop / "long.evalset.json"
+    file.write_text(json.dumps({"eval_set_id": eval_set_id, "eval_cases": [case("a", "x", "x")]}))
+    assert main(["eval", shop.name, str(file)]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and str(shop.parent) not in error
+
+
 WRONG = [
     (["good", "{file}"], "name either files or ids"),
     (["nothing"], "no eval set 'nothing'"),

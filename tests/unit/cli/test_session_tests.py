@@ -140,3 +140,21 @@ def test_bad_files_end_with_2(
 def test_a_folder_without_tests_ends_with_2(tmp_path: Path) -> None:
     assert main(["test", str(tmp_path)]) == 2
     assert main(["test", str(tmp_path / "none")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "a.json cannot be read: Is a directory"),
+        ("[" * 50_000, "a.json is nested too deeply"),
+        ('{"events": ' + "9" * 6000 + "}", "a.json holds a number with too many digits"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, message: str
+) -> None:
+    file = write(tmp_path / "unreadable")
+    file.unlink()
+    file.mkdir() if text is None else file.write_text(text)
+    assert main(["test", str(tmp_path / "unreadable")]) == 2
+    assert message in capsys.readouterr().err

@@ -90,6 +90,8 @@ def test_old_turns_become_one_case() -> None:
     assert data.intermediate_responses == [("x", [types.Part(text="wait")])]
 
 
+TURN = '{"user_content": {"parts": [{"text": "hi"}]}}'
+CASE = f'{{"eval_id": "x", "conversation": [{TURN}]}}'
 BROKEN = [
     ('{"eval_set_id": "a",\n "eval_cases": [}', "f, line 2: not valid JSON"),
     ('{"eval_set_id": "a"}', r"line 1, the document: Field required"),
@@ -109,7 +111,51 @@ BROKEN = [
         '[{"name": "n", "data": [{"query": "q", "expected_tool_use": [{"tool_name": "t"}]}]}]',
         "the field 'tool_input' is missing",
     ),
+    ("[" * 50_000, "f is nested too deeply"),
+    ('{"eval_set_id": "a", "x": ' + "[" * 50_000 + "]" * 50_000 + "}", "f is nested too deeply"),
+    (
+        '{"eval_set_id": "a", "eval_cases": [], "creation_timestamp": ' + "9" * 6000 + "}",
+        "f holds a number with too many digits",
+    ),
+    (
+        f'{{"eval_set_id": "a",\n"eval_cases": [{CASE}],\n"evalCases": []}}',
+        "line 1, the document: 'eval_cases' and 'evalCases' are two spellings of one field",
+    ),
+    (
+        f'{{"eval_set_id": "a",\n"eval_cases": [{CASE[:-1]}, "evalId": "y"}}]}}',
+        r"line 2, eval_cases\[0\]: 'eval_id' and 'evalId' are two spellings",
+    ),
+    (
+        f'{{"eval_set_id": "a",\n"eval_cases": [{CASE[:-1]}, "session_input": '
+        '{"appName": "a", "app_name": "b", "user_id": "u"}}]}',
+        r"line 2, eval_cases\[0\]\.session_input: 'app_name' and 'appName' are two spellings",
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"criteria": {"x": {"threshold": 1, "match_type": 0, "matchType": 1}}},
+        {"criteria": {}, "tool_mocks": {}, "toolMocks": None},
+        {"criteria": {}, "user_simulator_config": {"max_allowed_x": 1, "maxAllowedX": 2}},
+    ],
+)
+def test_a_config_with_two_spellings_of_a_field_is_refused(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "test_config.json"
+    file.write_text(json.dumps(config))
+    with pytest.raises(InputValidationError, match="are two spellings of one field"):
+        get_evaluation_criteria_or_default(str(file))
+
+
+def test_arguments_may_hold_both_spellings() -> None:
+    args = {"order_id": 1, "orderId": 2}
+    given = eval_set(case("a", turn("hi", "hi", [("find", args)]), final_session_state=args))
+    (read,) = parse_eval_set(format_eval_set(given), "f", "id").eval_cases
+    (first,) = read.conversation or []
+    assert recorded(first).tool_uses[0].args == args == read.final_session_state
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN)

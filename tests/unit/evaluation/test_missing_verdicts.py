@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from ostinato.evaluation.agent_evaluator import AgentEvaluator, evaluate_set
-from ostinato.evaluation.case_report import describe_failures
+from ostinato.evaluation.case_report import describe_failures, format_score
 from ostinato.evaluation.conversation_scenarios import ConversationScenario
 from ostinato.evaluation.eval_config import EvalConfig
-from ostinato.evaluation.eval_metrics import EvalStatus
+from ostinato.evaluation.eval_metrics import EvalMetric, EvalStatus
 from ostinato.evaluation.eval_result import EvalCaseResult
 from ostinato.evaluation.evaluation_run import EvaluationRun
-from ostinato.evaluation.evaluator import EvaluationResult, PerInvocationResult
+from ostinato.evaluation.evaluator import EvaluationResult, Evaluator, PerInvocationResult
 from ostinato.evaluation.report import EvaluationReport, format_summary
 from ostinato.evaluation.report_files import format_html, format_junit, format_markdown
 from ostinato.evaluation.simulation.static_user_simulator import StaticUserSimulator
@@ -30,7 +30,12 @@ from ostinato.testing import call
 
 from .builders import agent, case, eval_set, said, turn
 
-PASSED, OPEN = EvalStatus.PASSED, EvalStatus.NOT_EVALUATED
+PASSED, FAILED, OPEN = EvalStatus.PASSED, EvalStatus.FAILED, EvalStatus.NOT_EVALUATED
+CHANGING = ("clear_all", "LowersThreshold")
+
+
+def said_in(invocation: Any) -> str:
+    return invocation.final_response.parts[0].text
 
 
 def raise_error(*_: Any) -> Any:
@@ -61,6 +66,102 @@ def give_nan(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
     )
 
 
+def judge_all(
+    actual: list[Any],
+    score: Any,
+    turn_score: Any = 1.0,
+    turn_status: EvalStatus = PASSED,
+    status: EvalStatus = PASSED,
+) -> EvaluationResult:
+    turns = [
+        PerInvocationResult(actual_invocation=one, score=turn_score, eval_status=turn_status)
+        for one in actual
+    ]
+    return EvaluationResult(
+        overall_score=score, overall_eval_status=status, per_invocation_results=turns
+    )
+
+
+def give_infinity(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, float("inf"))
+
+
+def give_minus_infinity(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, float("-inf"))
+
+
+def give_an_infinite_turn(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, 1.0, float("inf"))
+
+
+def pass_without_score(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, None, None)
+
+
+def fail_without_score(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, None, None, FAILED, FAILED)
+
+
+def pass_below_threshold(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, 0.0, 0.0, FAILED)
+
+
+def pass_without_verdicts_of_turns(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, 1.0, None, OPEN)
+
+
+def fail_above_threshold(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return judge_all(actual, 1.0, 1.0, PASSED, FAILED)
+
+
+def give_unchecked_text(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    return EvaluationResult.model_construct(
+        overall_score="1",  # type: ignore[arg-type]
+        overall_eval_status="PASSED",  # type: ignore[arg-type]
+        per_invocation_results=judge_all(actual, 1.0).per_invocation_results,
+    )
+
+
+def give_an_unchecked_turn(metric: Any, actual: list[Any], *_: Any) -> EvaluationResult:
+    found = judge_all(actual, 1.0)
+    found.per_invocation_results = ["yes"]  # type: ignore[list-item]
+    return found
+
+
+class OddExit(BaseException):
+    """Neither an Exception nor an exit that Python knows, as pytest.fail() raises it."""
+
+
+def exit_oddly(*_: Any) -> Any:
+    raise OddExit("enough")
+
+
+def clear_all(metric: Any, actual: list[Any], expected: list[Any], *_: Any) -> EvaluationResult:
+    found = judge_all(actual, 1.0)
+    for one in [*actual, *expected]:
+        one.user_content.parts.clear()
+        one.final_response = None
+    actual.clear()
+    expected.clear()
+    return found
+
+
+class LowersThreshold(Evaluator):
+    """Changes the metric that it is given."""
+
+    def __init__(self, eval_metric: EvalMetric) -> None:
+        eval_metric.threshold = -1.0
+        eval_metric.metric_name = "other"
+
+    def evaluate_invocations(
+        self,
+        actual_invocations: list[Any],
+        expected_invocations: list[Any] | None = None,
+        conversation_scenario: Any = None,
+    ) -> EvaluationResult:
+        return judge_all(actual_invocations, 1.0)
+
+
 def does_not_apply(*_: Any) -> EvaluationResult:
     return EvaluationResult(not_applicable="The case has no picture.")
 
@@ -87,7 +188,14 @@ async def run_one(config: EvalConfig, *cases: Any) -> list[EvalCaseResult]:
         ("exit_late", "ended with SystemExit(3)"),
         ("cancel_itself", "raised CancelledError although its task was not cancelled"),
         ("give_nothing", "The metric gave no verdict."),
-        ("give_nan", "The metric's score is not a number."),
+        ("give_nan", "The metric's score is nan, which is not a finite number."),
+        ("give_infinity", "The metric's score is inf, which is not a finite number."),
+        ("give_minus_infinity", "The metric's score is -inf, which is not a finite number."),
+        ("give_an_infinite_turn", "The metric's score of turn 1 is inf"),
+        ("pass_without_score", "The metric passed the case without a score."),
+        ("give_unchecked_text", "must be an EvalStatus, not 'PASSED'"),
+        ("give_an_unchecked_turn", "Error: "),
+        ("exit_oddly", "raised OddExit, which is not an Exception: enough"),
     ],
 )
 async def test_a_metric_without_a_verdict_leaves_the_case_open(name: str, reason: str) -> None:
@@ -99,6 +207,63 @@ async def test_a_metric_without_a_verdict_leaves_the_case_open(name: str, reason
     assert result.final_eval_status is OPEN
     (failure,) = describe_failures("a", [result])
     assert reason in failure
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("pass_below_threshold", PASSED),
+        ("pass_without_verdicts_of_turns", PASSED),
+        ("fail_above_threshold", FAILED),
+        ("fail_without_score", FAILED),
+    ],
+)
+async def test_the_verdict_of_a_metric_counts_as_in_google_adk(
+    name: str, status: EvalStatus
+) -> None:
+    (result,) = await run_one(config_of(name))
+    assert result.final_eval_status is status
+    (found,) = result.overall_eval_metric_results
+    assert found.eval_status is status
+    shown = format_score(found)
+    assert "not evaluated" not in shown
+    contradicts = name in ("pass_below_threshold", "fail_above_threshold")
+    assert (f"{status.name} by the metric's own verdict" in shown) is contradicts
+
+
+async def test_a_metric_cannot_change_what_others_see() -> None:
+    metrics = {name: {"code_config": {"name": f"{__name__}.{name}"}} for name in CHANGING}
+    config = EvalConfig.model_validate(
+        {
+            "criteria": {**dict.fromkeys(CHANGING, 0.5), "response_match_score": 1.0},
+            "custom_metrics": metrics,
+        }
+    )
+    cases = [case(name, turn("hi", "hi"), turn("ho", "ho")) for name in ("a", "b")]
+    for result in await run_one(config, *cases):
+        found = result.overall_eval_metric_results
+        assert [one.metric_name for one in found] == [*CHANGING, "response_match_score"]
+        assert [one.threshold for one in found] == [0.5, 0.5, 1.0]
+        assert result.final_eval_status is PASSED
+        shown = result.eval_metric_result_per_invocation
+        assert [one.expected_invocation for one in shown] == [turn("hi", "hi"), turn("ho", "ho")]
+        assert [said_in(one.actual_invocation) for one in shown] == ["hi", "ho"]
+
+
+async def test_an_agent_that_exits_oddly_fails_its_case_alone() -> None:
+    def answer(request: LlmRequest) -> str:
+        if said(request) == "odd":
+            raise OddExit("enough")
+        return said(request)
+
+    cases = [case("odd", turn("odd", "odd")), case("good", turn("hi", "hi"))]
+    run = await evaluate_set(
+        agent(answer), eval_set(*cases), EvalConfig(criteria={"response_match_score": 1.0})
+    )
+    results = {one.eval_id: one for one in run.results}
+    assert "raised OddExit" in (results["odd"].error_message or "")
+    assert results["odd"].final_eval_status is FAILED
+    assert results["good"].final_eval_status is PASSED
 
 
 async def test_a_metric_that_does_not_apply_leaves_the_verdict_to_the_others() -> None:

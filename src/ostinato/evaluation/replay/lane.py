@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..._aborted_tool import as_code_error
 from ..._aclosing import Aclosing
 from ...agents.base_agent import BaseAgent
 from ...agents.llm_agent import LlmAgent
@@ -245,7 +246,8 @@ class LaneRunner:
         run, came, seconds = LaneRun(), list[Event](), 0.0
         try:
             seconds = await self._run_messages(exchange, came, run)
-        except Exception as error:  # boundary: the agent is the user's code
+        except BaseException as raised:  # boundary: the agent is the user's code
+            error = as_code_error(raised, "The agent's code")
             run.error = f"{type(error).__name__}: {error}"
         finally:
             current_table.reset(tokens[0])

@@ -8,6 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ... import types
+from ..._aborted_tool import as_code_error
 from ..._aclosing import Aclosing
 from ..._optional import need
 from ...apps.app import App
@@ -289,8 +290,12 @@ def read_yaml_record(file: Path, record: type[Any]) -> Any:
         return record.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")) or {})
     except FileNotFoundError as error:
         raise InputValidationError(f"There is no file {file}.") from error
-    except (ValidationError, yaml.YAMLError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputValidationError(f"{file} cannot be read: {error.strerror}.") from error
+    except (ValidationError, yaml.YAMLError, ValueError) as error:
         raise InputValidationError(f"{file}: {error}") from error
+    except RecursionError as error:
+        raise InputValidationError(f"{file} is nested too deeply.") from error
 
 
 async def run_case(spec: CaseSpec, agent: Any, plugin: CaseRecorder | CasePlayer) -> Session:
@@ -362,7 +367,10 @@ async def record_case(spec: CaseSpec, agent: Any) -> dict[str, str]:
       agent: the root agent, or an App.
     """
     recorder = CaseRecorder()
-    session = await run_case(spec, agent, recorder)
+    try:
+        session = await run_case(spec, agent, recorder)
+    except BaseException as raised:  # boundary: the agent's code may raise anything
+        raise as_code_error(raised, "The agent's code") from None
     return {RECORDINGS: _format_yaml(recorder.recordings), SESSION: _format_yaml(session)}
 
 
@@ -387,7 +395,8 @@ async def check_case(spec: CaseSpec, agent: Any, folder: Path) -> list[str]:
     recorded: Session = read_yaml_record(folder / SESSION, Session)
     try:
         session = await run_case(spec, agent, player)
-    except Exception as error:  # boundary: the agent's code may raise anything
+    except BaseException as raised:  # boundary: the agent's code may raise anything
+        error = as_code_error(raised, "The agent's code")
         return f"{type(error).__name__}: {error}".splitlines()
     problem = compare_events(_without_config(session.events), _without_config(recorded.events))
     problem += compare_values(clean_state(session.state), clean_state(recorded.state))

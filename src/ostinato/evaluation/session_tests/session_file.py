@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from ..._aborted_tool import as_code_error
 from ..._aclosing import Aclosing
 from ..._shared_files import replace_file
 from ...apps.app import App
@@ -66,9 +67,13 @@ def read_session_file(file: Path) -> tuple[dict[str, Any], list[Event]]:
       file: the file.
 
     Raises:
-      InputValidationError: it does not hold the events of a session that a user began.
+      InputValidationError: it cannot be read, or does not hold the events of a session that a user
+        began.
     """
-    document = parse_json(read_text(file), str(file))
+    try:
+        document = parse_json(read_text(file), str(file))
+    except OSError as error:
+        raise InputValidationError(f"{file} cannot be read: {error.strerror}.") from error
     if not isinstance(document, dict):
         raise InputValidationError(f"{file} does not hold a session.")
     session = cast(dict[str, Any], document)
@@ -105,7 +110,8 @@ async def run_session_file(agent: Any, file: Path) -> SessionTestResult:
         problem = compare_events(session.events, recorded)
         if answers.count_left():
             problem.append(f"{answers.count_left()} recorded answers of models were not asked for.")
-    except Exception as error:  # boundary: the agent's code may raise anything
+    except BaseException as raised:  # boundary: the agent's code may raise anything
+        error = as_code_error(raised, "The agent's code")
         problem = [f"{type(error).__name__}: {error}"]
     is_expected = file.stem.endswith(_EXPECTED_TO_FAIL)
     if is_expected and not problem:
@@ -121,7 +127,7 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
       file: the file.
 
     Raises:
-      InputValidationError: the file is not valid.
+      InputValidationError: the file is not valid, or cannot be written.
       Exception: what the agent raised; the file is unchanged then.
     """
     document, recorded = read_session_file(file)
@@ -130,7 +136,10 @@ def rebuild_session_file(agent: Any, file: Path) -> None:
         one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in session.events
     ]
     text = json.dumps({**document, "events": events}, indent=2, ensure_ascii=False)
-    replace_file(file, f"{text}\n")
+    try:
+        replace_file(file, f"{text}\n")
+    except OSError as error:
+        raise InputValidationError(f"{file} cannot be written: {error.strerror}.") from error
 
 
 async def send_messages(agent: Any, recorded: list[Event], plugins: list[BasePlugin]) -> Session:

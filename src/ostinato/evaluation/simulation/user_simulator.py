@@ -6,20 +6,17 @@ import abc
 import enum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from ... import types
 from ...events.event import Event
-from ..eval_base_model import EvalBaseModel
+from ..eval_base_model import EvalBaseModel, TwoSpellingsModel
 
 
-class BaseUserSimulatorConfig(BaseModel):
+class BaseUserSimulatorConfig(TwoSpellingsModel):
     """Settings of a simulated user; each kind has its own fields."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="allow", defer_build=True
-    )
+    model_config = ConfigDict(extra="allow")
 
 
 class Status(enum.Enum):
