@@ -73,7 +73,7 @@ class ProviderLlm(BaseLlm):
         """The key under which the process counts this model's rate and failures."""
         return self.provider.name, self._place(), self.model
 
-    def generate_content_async(
+    async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request; see `BaseLlm`.
@@ -85,12 +85,15 @@ class ProviderLlm(BaseLlm):
         options = self.retry_options
         policy = self.retry_policy if options is None else RetryPolicy.of(options)
         send = self._generate if self.rate_limit is None else self._generate_in_turn
-        return policy.run(
+        responses = policy.run(
             lambda: send(llm_request, stream),
             model=self.model,
             provider=self.provider.title,
             explain=self._to_provider_error,
         )
+        async with Aclosing(responses):
+            async for response in responses:
+                yield response
 
     async def _generate_in_turn(
         self, llm_request: LlmRequest, stream: bool

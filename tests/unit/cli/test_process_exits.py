@@ -210,18 +210,23 @@ def test_an_agent_that_exits_fails_what_it_runs(
     assert "Traceback" not in shown.err
 
 
-def test_a_task_that_raises_system_exit_is_no_success(tmp_path: Path, capsys: Any) -> None:
+def evaluate(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Evaluate an agent in a process of its own."""
+    command = [sys.executable, "-m", "ostinato", "eval", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.long
+def test_a_task_that_raises_system_exit_is_no_success(tmp_path: Path) -> None:
     code = "import asyncio; asyncio.get_running_loop().call_soon(sys.exit, 0)"
-    folder = write_agent(tmp_path / "exits_later", callback=code)
-    assert main(["eval", str(folder)]) == 1
-    assert "with SystemExit(0) before `ostinato eval` had a verdict" in capsys.readouterr().err
+    done = evaluate(write_agent(tmp_path / "exits_later", callback=code))
+    assert done.returncode == 1
+    assert "with SystemExit(0) before `ostinato eval` had a verdict" in done.stderr
 
 
 @pytest.mark.long
 def test_the_process_really_ends_with_1(tmp_path: Path) -> None:
-    folder = write_agent(tmp_path / "really_ends", tool="print('out'); os._exit(0)")
-    command = [sys.executable, "-m", "ostinato", "eval", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = evaluate(write_agent(tmp_path / "really_ends", tool="print('out'); os._exit(0)"))
     assert done.returncode == 1
     assert "out" in done.stdout and "os._exit(0)" in done.stderr
 
