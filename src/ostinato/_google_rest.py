@@ -77,7 +77,7 @@ def read_record(
     except ValidationError as invalid:
         first = invalid.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
-        problem = "it is no object" if first["type"] == "model_type" else first["msg"]
+        problem = "it is not an object" if first["type"] == "model_type" else first["msg"]
         raise error(
             f"{who} answered with JSON of another shape than it documents: {place}: {problem}. A "
             "proxy or another service may stand between."

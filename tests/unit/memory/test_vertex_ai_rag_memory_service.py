@@ -177,8 +177,8 @@ async def test_a_short_name_needs_a_project(
         (Answer({}), "did not take a file: it gives no reason"),
         (Answer("null"), "RAG Engine answered with JSON of another shape"),
         (Answer("[1, 2]"), "RAG Engine answered with JSON of another shape"),
-        (Answer({"ragFile": 5}), "ragFile: it is no object"),
-        (Answer({"error": 5}), "error: it is no object"),
+        (Answer({"ragFile": 5}), "ragFile: it is not an object"),
+        (Answer({"error": 5}), "error: it is not an object"),
     ],
 )
 async def test_a_refused_upload_is_an_error(
@@ -195,11 +195,11 @@ async def test_a_refused_upload_is_an_error(
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ("null", "the whole: it is no object"),
-        ("[1, 2]", "the whole: it is no object"),
+        ("null", "the whole: it is not an object"),
+        ("[1, 2]", "the whole: it is not an object"),
         ("<html>", "not JSON"),
-        ({"contexts": 5}, "contexts: it is no object"),
-        ({"contexts": {"contexts": [1]}}, r"contexts\.contexts\.0: it is no object"),
+        ({"contexts": 5}, "contexts: it is not an object"),
+        ({"contexts": {"contexts": [1]}}, r"contexts\.contexts\.0: it is not an object"),
         (
             {"contexts": {"contexts": [{"text": 5}]}},
             r"contexts\.contexts\.0\.text: Input should be",
