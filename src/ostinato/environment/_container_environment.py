@@ -22,6 +22,7 @@ from ..processes.container.container_run import ContainerRun
 from ._base_environment import MAX_FILE_BYTES, BaseEnvironment, ExecutionResult
 
 _OUTPUT_BYTES = 10_000_000
+_SHORT_BYTES = 64 * 2**10  # of a script that prints nothing
 _START_SECONDS = 60.0
 _KILLED = -9
 _READY = b"ready\n"
@@ -213,7 +214,8 @@ class ContainerEnvironment(BaseEnvironment):
         """
         box = self._open_box()
         most = self._max_file_bytes
-        answer = await asyncio.to_thread(box.call, _READ, self._locate(path), str(most + 1))
+        words = (_READ, self._locate(path), str(most + 1))
+        answer = await asyncio.to_thread(box.call, *words, most_bytes=most + 1)
         if answer.status == _MISSING:
             raise FileNotFoundError(f"There is no file {str(path)!r} in the container.")
         self._check(box, answer, "read", path)
@@ -319,9 +321,12 @@ class _Box:
         flags = ["--interactive", "--workdir", folder]
         return ["exec", *flags, self.name, _SHELL, "-c", script, "sh", *arguments]
 
-    def call(self, script: str, *arguments: str, stdin: bytes = b"") -> CliAnswer:
+    def call(
+        self, script: str, *arguments: str, stdin: bytes = b"", most_bytes: int = _SHORT_BYTES
+    ) -> CliAnswer:
         """Run a short script with arguments."""
-        return self.cli.call(*self.exec_words(script, *arguments), stdin=stdin)
+        words = self.exec_words(script, *arguments)
+        return self.cli.call(*words, stdin=stdin, most_bytes=most_bytes)
 
     def end_command(self, mark: str) -> None:
         """End a command's processes; the whole container if that fails."""
