@@ -13,6 +13,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from .._clock import now
+from .._regular_files import read_regular_file
 from ..hosting.store_address import StoreAddress, parse_store
 from ..sessions.store.effect_ledger import Effect, EffectFilter, EffectLedger, EffectReport
 from .cli_error import USAGE, CliError
@@ -21,6 +22,7 @@ from .session_index import existing_store, find_session
 from .shorten import safe
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MAX_BYTES = 256 * 2**20
 _PAGE = 1000
 
 
@@ -141,7 +143,7 @@ def _read_heads(file: str | None) -> tuple[dict[str, str] | None, dict[str, tupl
     if file is None:
         return None, {}
     try:
-        heads: Any = json.loads(Path(file).read_text("utf-8"))
+        heads: Any = json.loads(read_regular_file(Path(file), _MAX_BYTES))
     except (OSError, ValueError) as error:
         raise CliError(f"--against {file} cannot be read: {error}.", USAGE) from error
     if not isinstance(heads, dict) or set(cast("dict[str, Any]", heads)) != {"heads", "spans"}:

@@ -95,7 +95,7 @@ class Workspace:
 def remove_tree(root: Path) -> None:
     """Remove a folder with all that is in it, however deep; what cannot be removed stays.
 
-    A folder of tens of thousands of others takes a while: after some seconds the caller goes on,
+    A folder of tens of thousands of others takes a while: after some seconds the caller continues,
     and a thread removes the rest.
     """
     work = threading.Thread(target=_remove_all, args=(root,), name=f"removal of {root.name}")
